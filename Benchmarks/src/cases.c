@@ -1,0 +1,147 @@
+// What the cases share, and the table of cases. A repetition goes round: floor, objstore, sqlite,
+// lmdb, rocksdb.
+#include "cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+size_t repetitions(const bench *b, double usual) {
+    double wanted = usual * b->effort;
+    return wanted < 1 ? 1 : (size_t)(wanted + 0.5);
+}
+
+result *add_result(bench *b, const char *name, const char *unit, bool higher_is_better) {
+    result *r = &b->results[b->result_count++];
+    *r = (result){.name = name, .unit = unit, .objects = b->data->count, .higher_is_better = higher_is_better};
+    return r;
+}
+
+char *store_path(const bench *b, int slot, const char *what) {
+    return format_path("%s/%s/%s", b->directory, slot_names[slot], what);
+}
+
+char *master(const bench *b, int slot, bool indexed) {
+    char *path = store_path(b, slot, indexed ? "master" : "unindexed");
+    if (access(path, F_OK) != 0) {
+        char *building = store_path(b, slot, "building");
+        remove_directory(building);
+        make_directory(building);
+        store *s = b->peers[slot]->create(building, (open_options){.durability = DURABLE, .indexed = indexed});
+        b->peers[slot]->insert(s, b->data);
+        b->peers[slot]->close(s);
+        check_sys(rename(building, path) == 0);
+        free(building);
+    }
+    return path;
+}
+
+char *work_copy(const bench *b, int slot) {
+    char *from = master(b, slot, true), *to = store_path(b, slot, "work");
+    copy_directory(from, to);
+    free(from);
+    return to;
+}
+
+void drop(char *path) {
+    remove_directory(path);
+    free(path);
+}
+
+written_file open_floor_file(const bench *b) {
+    char *path = format_path("%s/floor.log", b->directory);
+    written_file f = written_file_open(path, 64 << 20);
+    check_sys(unlink(path) == 0);       // gone when it is closed
+    free(path);
+    return f;
+}
+
+expected_ages expect_ages(const people *p) {
+    expected_ages e = {must_alloc(p->count), must_alloc(p->count), p->count};
+    memcpy(e.age, p->age, p->count);
+    return e;
+}
+
+void expect_update(expected_ages *e, const int64_t *ids, const uint8_t *ages, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        e->age[ids[i]] = ages[i];
+        e->touched[ids[i]] = 1;
+    }
+}
+
+void free_expected(expected_ages *e) {
+    free(e->age);
+    free(e->touched);
+}
+
+void verify_ages(const peer *p, store *s, const expected_ages *e, const char *where) {
+    int64_t *ids = must_alloc(e->count * 8), *ages = must_alloc(e->count * 8);
+    size_t size = 0;
+    uint64_t below = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        if (e->touched[i]) ids[size++] = (int64_t)i;
+        below += e->age[i] < age_limit;
+    }
+    p->lookup_ages(s, ids, size, ages);
+    for (size_t i = 0; i < size; i++)
+        if (ages[i] != e->age[ids[i]])
+            die("%s: %s: object %ld has age %ld, not %d", where, p->name, ids[i], ages[i], e->age[ids[i]]);
+    uint64_t scanned = p->count_age_below(s, age_limit, false), indexed = p->count_age_below(s, age_limit, true);
+    if (scanned != below || indexed != below)
+        die("%s: %s: %lu below %d by scan, %lu by index, not %lu", where, p->name, scanned, age_limit, indexed, below);
+    free(ids);
+    free(ages);
+}
+
+writer_state open_writer(const bench *b, int slot, durability d) {
+    writer_state w = {.path = work_copy(b, slot)};
+    const peer *p = b->peers[slot];
+    w.store = p->open(w.path, (open_options){.durability = d, .small_checkpoints = true});
+    if (p->checkpoints) w.checkpoints = p->checkpoints(w.store);
+    return w;
+}
+
+void close_writer(const bench *b, int slot, writer_state *w, size_t size, const char *where) {
+    const peer *p = b->peers[slot];
+    p->close(w->store);
+    store *s = p->open(w->path, (open_options){.durability = DURABLE});
+    expected_ages e = expect_ages(b->data);
+    int64_t *ids = must_alloc(size * 8);
+    uint8_t *ages = must_alloc(size);
+    for (uint64_t serial = 0; serial < w->serial; serial++) {
+        make_update(&b->updates, serial, size, ids, ages);
+        expect_update(&e, ids, ages, size);
+    }
+    verify_ages(p, s, &e, where);
+    p->close(s);
+    free_expected(&e);
+    free(ids);
+    free(ages);
+    drop(w->path);
+}
+
+// In the order of a run: first what makes the stores, last what leaves most dirty pages behind.
+const benchmark_case cases[] = {
+    {"bulk_insert", run_bulk},
+    {"bulk_insert_columnar", run_bulk},
+    {"file_bytes_per_object", run_file_bytes},
+    {"lookup_pk", run_lookup_pk},
+    {"lookup_pk_random", run_lookup_pk_random},
+    {"property_get", run_property_get},
+    {"count_int", run_count_int},
+    {"count_int_indexed", run_count_int_indexed},
+    {"sum_double", run_sum_double},
+    {"string_equal", run_string_equal},
+    {"column_read", run_column_read},
+    {"open_warm", run_open_warm},
+    {"commit_1", run_commit_1},
+    {"commit_100", run_commit_100},
+    {"commits_16_threads", run_commits_16_threads},
+    {"commits_relaxed", run_commits_relaxed},
+    {"notify_process_1", run_notify_process},
+    {"recovery", run_recovery},
+    {"update_all", run_update_all},
+    {"pinned_growth", run_pinned_growth},
+};
+const size_t case_count = sizeof cases / sizeof *cases;

@@ -1,0 +1,40 @@
+# Everything that is built lies under .build/ (SwiftPM) and build/.
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# Promised, but nothing of it exists yet: they fail instead of pretending.
+NOT_YET := demo bench crash crash-controls fuzz docs
+
+.PHONY: help setup lib test install fresh clean $(NOT_YET)
+
+help:
+	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
+	@echo 'make lib       build build/lib/libobjstore.so'
+	@echo 'make test      every test, then a table'
+	@echo 'make install   install library, header, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
+	@echo 'make clean     remove .build/ and build/'
+	@echo 'Not yet: $(NOT_YET)'
+
+setup:
+	@scripts/setup
+
+lib:
+	@scripts/build-lib
+
+test:
+	@scripts/test
+
+install:
+	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release
+	cmake --build build/cmake
+	DESTDIR='$(DESTDIR)' cmake --install build/cmake
+
+fresh:
+	@scripts/fresh $(TARGETS)
+
+clean:
+	rm -rf --one-file-system .build build
+
+$(NOT_YET):
+	@echo 'make $@: not part of this milestone' >&2; exit 2

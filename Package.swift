@@ -1,0 +1,47 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One performance module (ObjStoreCore) with thin modules around it: across modules
+// `package` accessors never inline, so pages, trees and query kernels live together.
+//
+// Link flags of the shared library (soname, version script, static Swift runtime) are given
+// on the command line by scripts/build-lib, not here: `unsafeFlags` would make the package
+// unusable as a dependency.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+let package = Package(
+    name: "objstore",
+    products: [
+        .library(name: "objstore", type: .dynamic, targets: ["ObjStoreC"]),  // libobjstore.so: the C interface
+        .library(name: "ObjStore", targets: ["ObjStore"]),  // the Swift interface, linked from source
+    ],
+    targets: [
+        // C, seen from Swift.
+        .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
+        .target(name: "CObjStore", path: "include", publicHeadersPath: "."),  // include/objstore.h, header only
+        .target(name: "CSystem"),  // system calls and atomics the Glibc module does not show
+
+        // Swift.
+        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI"], swiftSettings: settings),
+        .target(name: "ObjStoreC", dependencies: ["CObjStore", "ObjStoreCore"], swiftSettings: settings),
+        .target(name: "ObjStore", dependencies: ["ObjStoreCore"], swiftSettings: settings),
+
+        // The simulated machine: test code, in no product. To come: the program that is given a
+        // seed and a time, .executableTarget(name: "crash", dependencies: ["ObjStoreSimulation",
+        // "ObjStoreCore"], path: "Tests/Crash", swiftSettings: settings).
+        .target(name: "CFibers"),  // coroutines
+        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
+
+        // Tests.
+        .executableTarget(  // random histories of the engine on the simulated machine
+            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Crash", swiftSettings: settings),
+        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI"], swiftSettings: settings),
+        .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
+        .testTarget(name: "CAPITests", dependencies: ["CObjStore", "ObjStoreC"], swiftSettings: settings),
+        .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

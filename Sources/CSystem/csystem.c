@@ -1,0 +1,39 @@
+#define _GNU_SOURCE
+#include "csystem.h"
+
+/* The two process-wide words that the inline functions below test. */
+void (*cs_yield_hook)(void) = 0;
+uint64_t cs_injected_bugs[2] = {0, 0};
+
+int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length) {
+    int r;
+    do r = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset, (off_t)length); while (r < 0 && errno == EINTR);
+    return r;
+}
+
+int32_t cs_rename_noreplace(const char *from, const char *to) {
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+const char *cs_error_text(int32_t code, char *buffer, size_t bytes) { return strerror_r(code, buffer, bytes); }
+
+/* length 0: to the end of all bytes. 0 or errno. */
+static int32_t set_lock(int32_t fd, short type, int64_t byte, int64_t length) {
+    struct flock f;
+    memset(&f, 0, sizeof f);
+    f.l_type = type; f.l_whence = SEEK_SET; f.l_start = (off_t)byte; f.l_len = (off_t)length;
+    if (fcntl(fd, F_OFD_SETLK, &f) == 0) return 0;
+    return errno == EACCES ? EAGAIN : errno;
+}
+int32_t cs_lock_byte(int32_t fd, int64_t byte, bool lock) { return set_lock(fd, lock ? F_WRLCK : F_UNLCK, byte, 1); }
+int32_t cs_unlock_all(int32_t fd) { return set_lock(fd, F_UNLCK, 0, 0); }
+
+int32_t cs_lock_probe(int32_t fd, int64_t byte, int64_t length) {
+    struct flock f;
+    memset(&f, 0, sizeof f);
+    f.l_type = F_WRLCK; f.l_whence = SEEK_SET; f.l_start = (off_t)byte; f.l_len = (off_t)length;
+    if (fcntl(fd, F_OFD_GETLK, &f) != 0) return -errno;
+    return f.l_type == F_UNLCK ? 0 : 1;
+}
+
+int32_t cs_thread_name(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }

@@ -1,0 +1,1 @@
+// The Swift interface. Nothing of it exists yet.

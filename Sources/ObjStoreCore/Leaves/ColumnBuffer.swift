@@ -1,0 +1,155 @@
+internal import CSystem
+
+/// One column of one leaf, unpacked: where bulk appends collect, and where a column is re-encoded.
+///
+/// Numbers lie as 64-bit words (doubles as bit patterns), text as offsets into one blob. A value that will
+/// not fit a segment already lies in an extent of its own; its row then holds the 24-byte cell.
+final class ColumnBuffer {
+    let kind: ValueKind
+    let numbers: UnsafeMutablePointer<Int64>
+    let nanoseconds: UnsafeMutablePointer<Int64>
+    /// 64 words: bit set = null. Not used for text.
+    let nulls: UnsafeMutablePointer<UInt64>
+    var anyNull = false
+
+    let offsets: UnsafeMutablePointer<UInt32>
+    let fingerprints: UnsafeMutablePointer<UInt8>
+    /// 64 words: bit set = the row holds a cell.
+    let long: UnsafeMutablePointer<UInt64>
+    var anyLong = false
+    var blob: UnsafeMutableRawPointer
+    private(set) var blobCapacity: Int
+
+    var isText: Bool { kind == .string || kind == .binary }
+
+    init(_ kind: ValueKind) {
+        self.kind = kind
+        let text = kind == .string || kind == .binary
+        let rows = LeafHead.rowsPerLeaf
+        numbers = .allocate(capacity: text ? 1 : rows)
+        nanoseconds = .allocate(capacity: kind == .timestamp ? rows : 1)
+        nulls = .allocate(capacity: 64)
+        offsets = .allocate(capacity: text ? rows + 1 : 1)
+        fingerprints = .allocate(capacity: text ? rows : 1)
+        long = .allocate(capacity: 64)
+        blobCapacity = text ? 64 * 1024 : 64
+        blob = malloc(blobCapacity)!
+        clear()
+    }
+
+    deinit {
+        numbers.deallocate(); nanoseconds.deallocate(); nulls.deallocate()
+        offsets.deallocate(); fingerprints.deallocate(); long.deallocate()
+        free(blob)
+    }
+
+    func clear() {
+        nulls.update(repeating: 0, count: 64)
+        long.update(repeating: 0, count: 64)
+        anyNull = false
+        anyLong = false
+        offsets[0] = 0
+    }
+
+    // MARK: Rows in order
+
+    @inline(__always)
+    func append(_ value: Value, at row: Int, _ space: WriteSpace) throws(StoreError) {
+        if isText {
+            if value.isNull { appendNullText(at: row) } else { try appendText(value.pointer, value.count, at: row, space) }
+        } else if value.isNull {
+            numbers[row] = 0
+            if kind == .timestamp { nanoseconds[row] = 0 }
+            setNull(row)
+        } else {
+            numbers[row] = value.low
+            if kind == .timestamp { nanoseconds[row] = value.high }
+        }
+    }
+
+    /// A row that does not exist.
+    func appendGap(at row: Int) {
+        if isText {
+            appendNullText(at: row)
+        } else {
+            numbers[row] = 0
+            if kind == .timestamp { nanoseconds[row] = 0 }
+        }
+    }
+
+    @inline(__always) func setNull(_ row: Int) {
+        nulls[row &>> 6] |= 1 &<< UInt64(row & 63)
+        anyNull = true
+    }
+
+    @inline(__always) private func appendNullText(at row: Int) {
+        offsets[row &+ 1] = offsets[row]
+        fingerprints[row] = 0
+    }
+
+    @inline(__always)
+    func appendText(_ pointer: UnsafeRawPointer?, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+        if _slowPath(count > StringSegment.inlineValueLimit) { return try appendLong(pointer.unsafelyUnwrapped, count, at: row, space) }
+        let start = Int(offsets[row])
+        if _slowPath(start &+ count > blobCapacity) { try growBlob(start + count) }
+        let end = blob + start
+        if count > 0 {
+            let from = pointer.unsafelyUnwrapped
+            ColumnBuffer.copy(from, to: end, count)
+        }
+        offsets[row &+ 1] = UInt32(truncatingIfNeeded: start &+ count)
+        fingerprints[row] = Fingerprint.of(pointer, count)
+    }
+
+    @inline(never)
+    private func appendLong(_ pointer: UnsafeRawPointer, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+        let (ref, memory) = try space.newPart(bytes: count, capacity: count)
+        memory.copyMemory(from: pointer, byteCount: count)
+        try appendCell(ref: ref, bytes: count, hash: 0, born: 0, at: row)
+        fingerprints[row] = Fingerprint.of(pointer, count)
+    }
+
+    func appendCell(ref: Ref, bytes: Int, hash: UInt32, born: UInt64, at row: Int) throws(StoreError) {
+        let start = Int(offsets[row])
+        if start + StringSegment.cellBytes > blobCapacity { try growBlob(start + StringSegment.cellBytes) }
+        LongValue.store(blob + start, ref: ref, bytes: bytes, hash: hash, born: born)
+        offsets[row + 1] = UInt32(start + StringSegment.cellBytes)
+        long[row >> 6] |= 1 << UInt64(row & 63)
+        anyLong = true
+    }
+
+    @inline(__always) func isLong(_ row: Int) -> Bool { long[row &>> 6] &>> UInt64(row & 63) & 1 != 0 }
+    @inline(__always) func isNull(_ row: Int) -> Bool { nulls[row &>> 6] &>> UInt64(row & 63) & 1 != 0 }
+
+    /// memcpy without the call for short values: two overlapping words.
+    @inline(__always)
+    static func copy(_ from: UnsafeRawPointer, to: UnsafeMutableRawPointer, _ count: Int) {
+        if count > 32 { memcpy(to, from, count) }
+        else if count >= 16 {
+            let a = from.loadUnaligned(as: SIMD16<UInt8>.self), b = from.loadUnaligned(fromByteOffset: count &- 16, as: SIMD16<UInt8>.self)
+            to.storeBytes(of: a, as: SIMD16<UInt8>.self)
+            to.storeBytes(of: b, toByteOffset: count &- 16, as: SIMD16<UInt8>.self)
+        } else if count >= 8 {
+            let a = from.loadUnaligned(as: UInt64.self), b = from.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+            to.storeBytes(of: a, as: UInt64.self)
+            to.storeBytes(of: b, toByteOffset: count &- 8, as: UInt64.self)
+        } else if count >= 4 {
+            let a = from.loadUnaligned(as: UInt32.self), b = from.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+            to.storeBytes(of: a, as: UInt32.self)
+            to.storeBytes(of: b, toByteOffset: count &- 4, as: UInt32.self)
+        } else {
+            var index = 0
+            while index < count {
+                to.storeBytes(of: from.load(fromByteOffset: index, as: UInt8.self), toByteOffset: index, as: UInt8.self)
+                index &+= 1
+            }
+        }
+    }
+
+    func growBlob(_ bytes: Int) throws(StoreError) {
+        let capacity = max(bytes, blobCapacity * 2)
+        guard let memory = realloc(blob, capacity) else { throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text") }
+        blob = memory
+        blobCapacity = capacity
+    }
+}

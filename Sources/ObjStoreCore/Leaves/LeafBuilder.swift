@@ -1,0 +1,161 @@
+internal import CSystem
+
+/// A leaf under construction, unpacked: bulk appends collect here until the leaf is full.
+final class LeafBuilder {
+    let columns: [ColumnBuffer]
+    private(set) var keyBase: Int64 = 0
+    private(set) var rows = 0
+    private(set) var live = 0
+    /// 64 words; meaningful where `live < rows`.
+    let presence: UnsafeMutablePointer<UInt64>
+
+    init(_ specs: UnsafeBufferPointer<ColumnSpec>) {
+        columns = specs.map { ColumnBuffer($0.kind) }
+        presence = .allocate(capacity: 64)
+        presence.initialize(repeating: 0, count: 64)
+    }
+    deinit { presence.deallocate() }
+
+    var presenceOrNil: UnsafePointer<UInt64>? { live == rows ? nil : UnsafePointer(presence) }
+
+    func begin(keyBase: Int64) {
+        self.keyBase = keyBase
+        rows = 0
+        live = 0
+        presence.update(repeating: 0, count: 64)
+        for column in columns { column.clear() }
+    }
+
+    /// Takes over the rows of an existing leaf.
+    func load(_ head: UnsafeRawPointer, _ specs: UnsafeBufferPointer<ColumnSpec>, hints: UnsafePointer<Int>, _ space: WriteSpace) throws(StoreError) {
+        begin(keyBase: LeafHead.keyBase(head))
+        let decoder = ColumnDecoder(space.source, head)
+        for index in 0..<specs.count { try decoder.decode(specs[index], hint: hints[index], into: columns[index], space) }
+        rows = LeafHead.rows(head)
+        live = LeafHead.live(head)
+        if let bits = LeafHead.presence(head) {
+            memcpy(presence, bits, LeafHead.presenceBytes)
+        } else {
+            setPresent(0, rows)
+        }
+    }
+
+    private func setPresent(_ first: Int, _ count: Int) {
+        var row = first
+        let end = first + count
+        while row < end {
+            let word = row >> 6, bit = row & 63, run = min(64 - bit, end - row)
+            presence[word] |= (run == 64 ? ~0 : (1 << UInt64(run) - 1)) << UInt64(bit)
+            row += run
+        }
+    }
+
+    /// Slots up to `slot` that no object has.
+    private func skip(to slot: Int) {
+        while rows < slot {
+            for column in columns { column.appendGap(at: rows) }
+            rows += 1
+        }
+    }
+
+    /// Adds a row at or after the end.
+    @inline(__always)
+    func append(slot: Int, _ values: UnsafePointer<Value>, _ space: WriteSpace) throws(StoreError) {
+        if _slowPath(slot > rows) { skip(to: slot) }
+        let count = columns.count
+        for index in 0..<count { try columns[index].append(values[index], at: slot, space) }
+        presence[slot &>> 6] |= 1 &<< UInt64(slot & 63)
+        rows = slot &+ 1
+        live &+= 1
+    }
+
+    /// Adds rows `first ..< first + count` of column vectors from slot `slot` on.
+    func append(slot: Int, _ vectors: UnsafePointer<ColumnVector>, first: Int, count: Int, _ space: WriteSpace) throws(StoreError) {
+        skip(to: slot)
+        for index in 0..<columns.count { try columns[index].append(vectors[index], first: first, count: count, at: slot, space) }
+        setPresent(slot, count)
+        rows = slot + count
+        live += count
+    }
+}
+
+/// A column on its way in: many values of one kind, borrowed from the caller.
+package struct ColumnVector: @unchecked Sendable {
+    /// How `numbers` is laid out.
+    package enum Layout: Sendable {
+        /// Int64: ints, seconds of timestamps; Double.
+        case words
+        /// One byte each: bools (0 or not).
+        case bytes
+        /// Text or binary: `numbers` is not used.
+        case text
+    }
+
+    package var layout: Layout
+    /// Int64, Double or UInt8 values.
+    package var numbers: UnsafeRawPointer?
+    /// Nanoseconds of timestamps; null = all zero.
+    package var nanoseconds: UnsafePointer<Int32>?
+    /// Text: `count + 1` ascending offsets into `bytes`.
+    package var offsets: UnsafePointer<Int64>?
+    package var bytes: UnsafeRawPointer?
+    /// Bit set = the value is present, least significant bit first; null pointer = no value is null.
+    package var validity: UnsafePointer<UInt8>?
+    /// Every row is null.
+    package var allNull: Bool
+
+    package init(
+        layout: Layout, numbers: UnsafeRawPointer? = nil, nanoseconds: UnsafePointer<Int32>? = nil, offsets: UnsafePointer<Int64>? = nil,
+        bytes: UnsafeRawPointer? = nil, validity: UnsafePointer<UInt8>? = nil, allNull: Bool = false
+    ) {
+        self.layout = layout
+        self.numbers = numbers
+        self.nanoseconds = nanoseconds
+        self.offsets = offsets
+        self.bytes = bytes
+        self.validity = validity
+        self.allNull = allNull
+    }
+
+    @inline(__always)
+    package func isNull(_ index: Int) -> Bool {
+        if allNull { return true }
+        guard let validity else { return false }
+        return validity[index &>> 3] &>> UInt8(index & 7) & 1 == 0
+    }
+}
+
+extension ColumnBuffer {
+    func append(_ vector: ColumnVector, first: Int, count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+        if isText {
+            for index in 0..<count {
+                let from = first &+ index
+                if vector.isNull(from) {
+                    try append(.null, at: row &+ index, space)
+                } else {
+                    let start = Int(vector.offsets.unsafelyUnwrapped[from])
+                    try appendText(vector.bytes.map { $0 + start }, Int(vector.offsets.unsafelyUnwrapped[from &+ 1]) &- start, at: row &+ index, space)
+                }
+            }
+            return
+        }
+        if vector.allNull {
+            (numbers + row).update(repeating: 0, count: count)
+        } else if vector.layout == .bytes {
+            let from = vector.numbers!.assumingMemoryBound(to: UInt8.self) + first
+            for index in 0..<count { numbers[row &+ index] = from[index] == 0 ? 0 : 1 }
+        } else {
+            memcpy(numbers + row, vector.numbers! + first &<< 3, count &<< 3)
+        }
+        if kind == .timestamp {
+            if let from = vector.nanoseconds {
+                for index in 0..<count { nanoseconds[row &+ index] = Int64(from[first &+ index]) }
+            } else {
+                (nanoseconds + row).update(repeating: 0, count: count)
+            }
+        }
+        if vector.allNull || vector.validity != nil {
+            for index in 0..<count where vector.isNull(first &+ index) { setNull(row &+ index) }
+        }
+    }
+}

@@ -1,0 +1,564 @@
+internal import CSystem
+
+/// Changes leaves of a write transaction: single values and rows in place where they fit the packed parts,
+/// else by encoding the column, or laying out the head, anew.
+///
+/// A leaf is given by the ref of its dirty head; the ref stays the same, the memory behind it may move with
+/// every call. Values must have the column's kind, or be null where that is allowed.
+final class LeafEditor {
+    let space: WriteSpace
+    let specs: UnsafeBufferPointer<ColumnSpec>
+    /// For each column its rank by id: where its directory line usually is.
+    let hints: UnsafeMutablePointer<Int>
+    /// The columns by id.
+    private let order: [Int]
+    private let images: UnsafeMutablePointer<ColumnImage>
+    let scratch = Scratch()
+    /// For re-encoding one column; made when first needed.
+    private var buffers: [ColumnBuffer?]
+
+    init(_ space: WriteSpace, _ specs: UnsafeBufferPointer<ColumnSpec>) {
+        self.space = space
+        self.specs = specs
+        order = specs.indices.sorted { specs[$0].id < specs[$1].id }
+        hints = .allocate(capacity: max(1, specs.count))
+        for (rank, column) in order.enumerated() { hints[column] = rank }
+        images = .allocate(capacity: 2 * specs.count + 1)
+        buffers = Array(repeating: nil, count: specs.count)
+    }
+
+    deinit {
+        hints.deallocate()
+        images.deallocate()
+    }
+
+    @inline(__always) func head(_ leaf: Ref) -> UnsafeMutableRawPointer { space.arena.table.pointer(leaf) }
+    private var reader: LeafReader { LeafReader(source: space.source) }
+
+    // MARK: A whole leaf
+
+    /// Encodes a builder's rows as a new leaf.
+    func encode(_ builder: LeafBuilder) throws(StoreError) -> Ref {
+        scratch.reset()
+        let rows = builder.rows
+        let presence = builder.presenceOrNil
+        let encoder = ColumnEncoder(
+            space: space, scratch: scratch, rows: rows, presence: presence, slack: rows < LeafHead.rowsPerLeaf)
+        var mainCount = 0, nanosecondCount = 0
+        var nanoseconds: [ColumnImage] = []
+        for column in order {
+            let (main, second) = try encoder.encode(builder.columns[column], id: specs[column].id)
+            (images + mainCount).initialize(to: main)
+            mainCount += 1
+            if let second { nanoseconds.append(second) }
+        }
+        for image in nanoseconds {
+            (images + mainCount + nanosecondCount).initialize(to: image)
+            nanosecondCount += 1
+        }
+        let all = UnsafeBufferPointer(start: images, count: mainCount + nanosecondCount)
+        let bytes = ColumnImage.headBytes(all, presence: presence != nil)
+        let (ref, head) = try space.newNode(.leafHead, bytes: bytes, capacity: bytes)
+        ColumnImage.layOut(
+            all, mainEntries: mainCount,
+            .init(keyBase: builder.keyBase, rows: rows, live: builder.live, bornEpoch: 0, presence: presence), bytes: bytes, into: head)
+        return ref
+    }
+
+    /// The part and the rest of a leaf whose columns the class no longer has: given up.
+    func dropUnknownColumns(_ leaf: Ref) throws(StoreError) {
+        let head = head(leaf)
+        var unknown = false
+        for index in 0..<LeafHead.entries(head) {
+            let entry = LeafEntry(head + LeafHead.directory + index << 6)
+            if isKnown(entry.columnID, hint: index) { continue }
+            unknown = true
+            try LeafExtents(space.source).discardColumn(head, entry, space)
+        }
+        if unknown { try layOutAnew(leaf, replacing: nil, presence: false) }
+    }
+
+    private func isKnown(_ id: UInt32, hint: Int) -> Bool {
+        if hint < order.count, specs[order[hint]].id == id { return true }
+        for spec in specs where spec.id == id { return true }
+        return false
+    }
+
+    /// Replaces one column's lines and lays the head out anew; optionally adds the bitmap of existing rows.
+    private func layOutAnew(_ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ nanoseconds: ColumnImage? = nil, presence: Bool)
+        throws(StoreError)
+    {
+        let old = head(leaf)
+        var count = 0
+        for (rank, candidate) in order.enumerated() {
+            if candidate == column {
+                (images + count).initialize(to: main!)
+            } else if let entry = LeafHead.entry(old, id: specs[candidate].id, hint: rank) {
+                (images + count).initialize(to: ColumnImage(old, entry))
+            } else {
+                continue
+            }
+            count += 1
+        }
+        let mainCount = count
+        for candidate in order where specs[candidate].kind == .timestamp {
+            if candidate == column {
+                (images + count).initialize(to: nanoseconds!)
+            } else if let entry = LeafHead.nanoseconds(old, id: specs[candidate].id) {
+                (images + count).initialize(to: ColumnImage(old, entry))
+            } else {
+                continue
+            }
+            count += 1
+        }
+        let rows = LeafHead.rows(old)
+        var bits = LeafHead.presence(old)
+        if bits == nil, presence {
+            let words = scratch.allocate(LeafHead.presenceBytes).bindMemory(to: UInt64.self, capacity: 64)
+            for word in 0..<64 {
+                let left = rows - word << 6
+                words[word] = left >= 64 ? ~0 : left <= 0 ? 0 : 1 << UInt64(left) - 1
+            }
+            bits = UnsafePointer(words)
+        }
+        let all = UnsafeBufferPointer(start: images, count: count)
+        let bytes = ColumnImage.headBytes(all, presence: bits != nil)
+        let new = scratch.allocate(bytes)
+        ColumnImage.layOut(
+            all, mainEntries: mainCount,
+            .init(keyBase: LeafHead.keyBase(old), rows: rows, live: LeafHead.live(old), bornEpoch: LeafHead.bornEpoch(old), presence: bits),
+            bytes: bytes, into: new)
+        let target = try space.grow(leaf, capacity: bytes)
+        target.copyMemory(from: new, byteCount: bytes)
+        space.arena.setBytes(leaf, bytes)
+    }
+
+    // MARK: Parts
+
+    /// The line's part that has row `slot`, writable, with room for `capacity` bytes.
+    @inline(__always)
+    private func writable(_ slot: PartSlot, _ kind: PartKind, _ head: UnsafeRawPointer, capacity: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        let old = Ref(raw: slot.ref)
+        let (ref, pointer) = try space.writablePart(
+            old, kind, bytes: slot.bytes, hash32: slot.hash, born: LeafHead.bornEpoch(head) &+ UInt64(slot.born), capacity: capacity)
+        slot.setRef(ref.raw)
+        return pointer
+    }
+
+    private func setBytes(_ slot: PartSlot, _ bytes: Int) {
+        slot.setBytes(bytes)
+        space.arena.setBytes(Ref(raw: slot.ref), bytes)
+    }
+
+    private func mainSlot(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int) -> PartSlot {
+        entry.isSegmented
+            ? PartSlot(segment: head + Int(entry.main) + entry.segmentIndex(slot) * LeafSegment.size)
+            : PartSlot(main: UnsafeMutableRawPointer(mutating: entry.line))
+    }
+
+    // MARK: One value
+
+    /// Gives an existing row another value in one column.
+    func set(_ leaf: Ref, _ slot: Int, _ column: Int, _ value: Value) throws(StoreError) {
+        scratch.reset()
+        let spec = specs[column]
+        let head = head(leaf)
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: hints[column]) else {
+            if value.equals(spec.fill) { return }
+            return try reencode(leaf, column, slot, value)
+        }
+        if spec.kind == .string || spec.kind == .binary {
+            guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            return try setText(leaf, column, slot, value)
+        }
+        guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        if value.isNull {
+            if !entry.hasAux { return try addNullBitmap(leaf, column, slot) }
+            setNullBit(head, entry, slot, true)
+            return
+        }
+        guard try setNumber(head, entry, slot, value.low) else { return try reencode(leaf, column, slot, value) }
+        if spec.kind == .timestamp {
+            guard let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+            guard try setNumber(head, nanoseconds, slot, value.high) else { return try reencode(leaf, column, slot, value) }
+        }
+        if entry.hasAux { setNullBit(head, entry, slot, false) }
+    }
+
+    private func setNullBit(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ null: Bool) {
+        let byte = head + Int(entry.aux) + slot >> 3
+        let bit: UInt8 = 1 << UInt8(slot & 7)
+        let old = byte.load(as: UInt8.self)
+        byte.storeBytes(of: null ? old | bit : old & ~bit, as: UInt8.self)
+    }
+
+    private func addNullBitmap(_ leaf: Ref, _ column: Int, _ slot: Int) throws(StoreError) {
+        let old = head(leaf)
+        let entry = LeafHead.entry(old, id: specs[column].id, hint: hints[column])!
+        let bytes = LeafHead.bitmapBytes(rows: LeafHead.rows(old))
+        let bitmap = scratch.allocate(bytes)
+        memset(bitmap, 0, bytes)
+        (bitmap + slot >> 3).storeBytes(of: 1 << UInt8(slot & 7), as: UInt8.self)
+        var image = ColumnImage(old, entry)
+        image.setInlineAux(bitmap, bytes: bytes)
+        let nanoseconds = LeafHead.nanoseconds(old, id: specs[column].id).map { ColumnImage(old, $0) }
+        try layOutAnew(leaf, replacing: column, image, nanoseconds, presence: false)
+    }
+
+    /// False: the value does not fit the encoding; nothing was changed.
+    @inline(__always)
+    private func setNumber(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Int64) throws(StoreError) -> Bool {
+        guard LeafEditor.fits(entry, slot, value) else { return false }
+        LeafEditor.widenBounds(entry, value)
+        let width = entry.width
+        if width == 0 { return true }
+        if entry.isMainInline {
+            NumberCodec.setCell(head + Int(entry.main), slot, width: width, base: entry.base, value)
+            return true
+        }
+        let place = mainSlot(head, entry, slot)
+        let part = try writable(place, .numbers, head, capacity: place.bytes)
+        NumberCodec.setCell(part, slot & (entry.segmentRows - 1), width: width, base: entry.base, value)
+        return true
+    }
+
+    /// Whether a number can be stored without another base or width.
+    @inline(__always)
+    static func fits(_ entry: LeafEntry, _ slot: Int, _ value: Int64) -> Bool {
+        let width = entry.width, base = entry.base
+        switch width {
+        case 64: return true
+        case 0: return value == (entry.encoding == LeafEncoding.linear.rawValue ? base &+ Int64(slot) : base)
+        default: return value >= base && UInt64(bitPattern: value &- base) >> UInt64(width) == 0
+        }
+    }
+
+    @inline(__always)
+    private static func widenBounds(_ entry: LeafEntry, _ value: Int64) {
+        let line = UnsafeMutableRawPointer(mutating: entry.line)
+        if entry.encoding == LeafEncoding.double.rawValue {
+            if entry.width == 0 { return }
+            let number = Double(bitPattern: UInt64(bitPattern: value))
+            if number < Double(bitPattern: UInt64(bitPattern: entry.base)) { line.storeBytes(of: value, toByteOffset: 8, as: Int64.self) }
+            if number > Double(bitPattern: UInt64(bitPattern: entry.max)) { line.storeBytes(of: value, toByteOffset: 16, as: Int64.self) }
+            return
+        }
+        if entry.width == 64, value < entry.base { line.storeBytes(of: value, toByteOffset: 8, as: Int64.self) }
+        if value > entry.max { line.storeBytes(of: value, toByteOffset: 16, as: Int64.self) }
+    }
+
+    /// Unpacks a number column, or one that the leaf does not have yet, changes one row and encodes it anew.
+    private func reencode(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
+        let spec = specs[column]
+        let buffer = buffers[column] ?? ColumnBuffer(spec.kind)
+        buffers[column] = buffer
+        buffer.clear()
+        var old = head(leaf)
+        let entry = LeafHead.entry(old, id: spec.id, hint: hints[column])
+        if entry == nil {
+            // The leaf is older than the column: every other row has the fill value.
+            for row in 0..<LeafHead.rows(old) { try buffer.append(row == slot ? value : spec.fill, at: row, space) }
+        } else {
+            try ColumnDecoder(space.source, old).decode(spec, hint: hints[column], into: buffer, space)
+            buffer.numbers[slot] = value.low
+            if spec.kind == .timestamp { buffer.nanoseconds[slot] = value.high }
+            buffer.nulls[slot >> 6] &= ~(1 << UInt64(slot & 63))
+        }
+        let encoder = ColumnEncoder(space: space, scratch: scratch, rows: LeafHead.rows(old), presence: LeafHead.presence(old), slack: true)
+        let (main, nanoseconds) = try encoder.encode(buffer, id: spec.id)
+        old = head(leaf)
+        if let entry {
+            let extents = LeafExtents(space.source)
+            extents.discardParts(old, entry, space)
+            if let second = LeafHead.nanoseconds(old, id: spec.id) { extents.discardParts(old, second, space) }
+        }
+        try layOutAnew(leaf, replacing: column, main, nanoseconds, presence: false)
+    }
+
+    // MARK: Text
+
+    private func setText(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
+        var head = head(leaf)
+        let id = specs[column].id
+        var entry = LeafHead.entry(head, id: id, hint: hints[column])!
+        let row = entry.isSegmented ? slot & (1 << entry.segmentShift - 1) : slot
+        let old = try reader.textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row + 1)
+        let oldStart = StringSegment.offset(old, row), oldEnd = StringSegment.offset(old, row + 1)
+        let others = StringSegment.offset(old, StringSegment.rows(old)) - (oldEnd - oldStart)
+        let wasLong = StringSegment.isLong(old, row)
+        let freed = wasLong ? LongValue(old + StringSegment.blobOffset(old) + oldStart) : nil
+
+        // The bytes may lie in the very memory that is about to move.
+        let staged = try stage(value, others, copy: true)
+        let needed = StringSegment.bytesNeeded(old, replacing: row, count: staged.count, long: staged.long)
+        if let freed { space.discardPart(Ref(raw: freed.ref), bytes: freed.bytes, born: freed.born) }
+
+        let part: UnsafeMutableRawPointer
+        if entry.isMainInline {
+            if needed > LeafHead.inlineRoom(entry.mainBytes) || needed >= LeafHead.inlineLimit {
+                try enlargeInlineText(leaf, column, needed)
+                head = self.head(leaf)
+                entry = LeafHead.entry(head, id: id, hint: hints[column])!
+            }
+        }
+        if entry.isMainInline {
+            part = head + Int(entry.main)
+            StringSegment.replace(part, row: row, with: staged.pointer, count: staged.count, long: staged.long)
+            PartSlot(main: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(needed)
+        } else {
+            let place = mainSlot(head, entry, slot)
+            part = try writable(place, .strings, head, capacity: needed)
+            StringSegment.replace(part, row: row, with: staged.pointer, count: staged.count, long: staged.long)
+            setBytes(place, needed)
+        }
+        if staged.long { LeafEditor.setFlag(entry, LeafEntry.Flags.longValues) }
+
+        try setFingerprint(head, entry, slot, staged.fingerprint)
+    }
+
+    private func setFingerprint(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ fingerprint: UInt8) throws(StoreError) {
+        if entry.isAuxInline {
+            (head + Int(entry.aux) + slot).storeBytes(of: fingerprint, as: UInt8.self)
+        } else {
+            let place = PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line))
+            // Written only where it differs: the part is not copied for nothing.
+            if try reader.fingerprints(head, entry).load(fromByteOffset: slot, as: UInt8.self) == fingerprint { return }
+            (try writable(place, .fingerprints, head, capacity: place.bytes) + slot).storeBytes(of: fingerprint, as: UInt8.self)
+        }
+    }
+
+    private struct StagedText {
+        var pointer: UnsafeRawPointer?
+        var count: Int
+        var long: Bool
+        var fingerprint: UInt8
+    }
+
+    /// The bytes that go into the segment: a copy of the value in scratch memory, or the cell of an extent of
+    /// its own that the value was copied to.
+    @inline(__always)
+    private func stage(_ value: Value, _ blob: Int, copy: Bool) throws(StoreError) -> StagedText {
+        if value.isNull { return StagedText(pointer: nil, count: 0, long: false, fingerprint: 0) }
+        let fingerprint = Fingerprint.of(value.pointer, value.count)
+        if StringSegment.isTooLong(value.count, blob: blob) {
+            let (ref, memory) = try space.newPart(bytes: value.count, capacity: value.count)
+            memory.copyMemory(from: value.pointer!, byteCount: value.count)
+            let cell = scratch.allocate(StringSegment.cellBytes)
+            LongValue.store(cell, ref: ref, bytes: value.count, hash: 0, born: 0)
+            return StagedText(pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes, long: true, fingerprint: fingerprint)
+        }
+        if !copy { return StagedText(pointer: value.pointer, count: value.count, long: false, fingerprint: fingerprint) }
+        let memory = scratch.allocate(value.count + 1)
+        if value.count > 0 { ColumnBuffer.copy(value.pointer!, to: memory, value.count) }
+        return StagedText(pointer: UnsafeRawPointer(memory), count: value.count, long: false, fingerprint: fingerprint)
+    }
+
+    /// More room for an inline segment: in the head, or in an extent from 1 KiB on.
+    private func enlargeInlineText(_ leaf: Ref, _ column: Int, _ needed: Int) throws(StoreError) {
+        let old = head(leaf)
+        let entry = LeafHead.entry(old, id: specs[column].id, hint: hints[column])!
+        var image = ColumnImage(old, entry)
+        if needed < LeafHead.inlineLimit {
+            image.mainRoom = needed
+        } else {
+            let (ref, part) = try space.newPart(bytes: entry.mainBytes, capacity: needed + needed / 4)
+            part.copyMemory(from: old + Int(entry.main), byteCount: entry.mainBytes)
+            image.setMain(ref, bytes: entry.mainBytes)
+        }
+        try layOutAnew(leaf, replacing: column, image, nil, presence: false)
+    }
+
+    static func setFlag(_ entry: LeafEntry, _ flag: UInt8) {
+        UnsafeMutableRawPointer(mutating: entry.line).storeBytes(of: entry.flags | flag, toByteOffset: 7, as: UInt8.self)
+    }
+
+    // MARK: Rows
+
+    /// Deletes an existing row; returns how many are left. The caller unlinks an empty leaf.
+    func remove(_ leaf: Ref, _ slot: Int) throws(StoreError) -> Int {
+        scratch.reset()
+        var head = head(leaf)
+        if LeafHead.presence(head) == nil {
+            try layOutAnew(leaf, replacing: nil, presence: true)
+            head = self.head(leaf)
+        }
+        try LeafExtents(space.source).forEachLongValue(head, slot: slot) { cell in
+            space.discardPart(Ref(raw: cell.ref), bytes: cell.bytes, born: cell.born)
+        }
+        let bits = UnsafeMutablePointer(mutating: LeafHead.presence(head)!)
+        bits[slot >> 6] &= ~(1 << UInt64(slot & 63))
+        let live = LeafHead.live(head) - 1
+        LeafHead.setLive(head, live)
+        return live
+    }
+
+    /// Adds a row behind the last one without unpacking anything. False: something does not fit; nothing was
+    /// changed.
+    func append(_ leaf: Ref, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) -> Bool {
+        scratch.reset()
+        let head = head(leaf)
+        let rows = LeafHead.rows(head)
+        // Skipped keys need the bitmap; a long gap goes through the builder.
+        if slot != rows, LeafHead.presence(head) == nil || slot - rows > 32 { return false }
+        if !(try canAppend(head, slot, values)) { return false }
+        // Nothing of the values may lie in memory that an earlier column's part is about to give up.
+        let staged = scratch.allocate(specs.count * MemoryLayout<Value>.stride + 1).bindMemory(to: Value.self, capacity: specs.count)
+        for column in 0..<specs.count {
+            var value = values[column]
+            if let pointer = value.pointer, value.count <= StringSegment.inlineValueLimit {
+                let copy = scratch.allocate(value.count + 1)
+                ColumnBuffer.copy(pointer, to: copy, value.count)
+                value.pointer = UnsafeRawPointer(copy)
+            }
+            (staged + column).initialize(to: value)
+        }
+        if slot != rows {
+            guard try canAppendGap(head, slot) else { return false }
+            for gap in rows..<slot { try appendRow(leaf, gap, nil) }
+        }
+        try appendRow(leaf, slot, UnsafePointer(staged))
+        LeafHead.setLive(head, LeafHead.live(head) + 1)
+        if let bits = LeafHead.presence(head) {
+            UnsafeMutablePointer(mutating: bits)[slot >> 6] |= 1 << UInt64(slot & 63)
+        }
+        return true
+    }
+
+    private func canAppend(_ head: UnsafeMutableRawPointer, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) -> Bool {
+        for column in 0..<specs.count {
+            let spec = specs[column], value = values[column]
+            guard let entry = LeafHead.entry(head, id: spec.id, hint: hints[column]) else {
+                if value.equals(spec.fill) { continue }
+                return false
+            }
+            if spec.kind == .string || spec.kind == .binary {
+                guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+                if entry.isAuxInline, slot + 1 >= LeafHead.inlineLimit || slot + 1 > LeafHead.inlineRoom(entry.auxBytes) { return false }
+                if entry.isSegmented { continue }
+                if slot + 1 > StringSegment.maximumRows { return false }
+                let part = try reader.textSegment(head, entry, segment: 0, rows: 1)
+                let long = StringSegment.isTooLong(value.count, blob: StringSegment.offset(part, StringSegment.rows(part)))
+                let needed = StringSegment.bytesNeeded(part, replacing: nil, count: long ? StringSegment.cellBytes : value.count, long: long)
+                if needed > (entry.isMainInline ? min(LeafHead.inlineRoom(entry.mainBytes), LeafHead.inlineLimit - 1) : StringSegment.targetBytes) {
+                    return false
+                }
+                continue
+            }
+            guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            if value.isNull, !entry.hasAux { return false }
+            if entry.hasAux, LeafHead.bitmapBytes(rows: slot + 1) > LeafHead.inlineRoom(entry.auxBytes) { return false }
+            if !LeafEditor.hasRoom(entry, slot) || !value.isNull && !LeafEditor.fits(entry, slot, value.low) { return false }
+            if spec.kind == .timestamp {
+                guard let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+                if !LeafEditor.hasRoom(nanoseconds, slot) || !value.isNull && !LeafEditor.fits(nanoseconds, slot, value.high) { return false }
+            }
+        }
+        return true
+    }
+
+    /// With a gap only segmented or roomy columns are extended in place.
+    private func canAppendGap(_ head: UnsafeMutableRawPointer, _ slot: Int) throws(StoreError) -> Bool {
+        for index in 0..<LeafHead.mainEntries(head) {
+            let entry = LeafEntry(head + LeafHead.directory + index << 6)
+            if entry.isText, !entry.isSegmented { return false }
+        }
+        return true
+    }
+
+    private static func hasRoom(_ entry: LeafEntry, _ slot: Int) -> Bool {
+        let width = entry.width
+        if width == 0 || entry.isSegmented { return true }
+        let bytes = NumberCodec.bytes(rows: slot + 1, width: width)
+        if entry.isMainInline { return bytes < LeafHead.inlineLimit && bytes <= LeafHead.inlineRoom(entry.mainBytes) }
+        return slot < 1 << NumberCodec.segmentShift(width)
+    }
+
+    /// Adds the row to every column; `values` null = a slot that no object has. Checked by `canAppend`.
+    private func appendRow(_ leaf: Ref, _ slot: Int, _ values: UnsafePointer<Value>?) throws(StoreError) {
+        let head = head(leaf)
+        for column in 0..<specs.count {
+            let spec = specs[column]
+            guard let entry = LeafHead.entry(head, id: spec.id, hint: hints[column]) else { continue }
+            if entry.isText {
+                try appendText(head, entry, slot, values?[column] ?? .null)
+                continue
+            }
+            let value = values?[column]
+            try appendNumber(head, entry, slot, value.flatMap { $0.isNull ? nil : $0.low })
+            if spec.kind == .timestamp, let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) {
+                try appendNumber(head, nanoseconds, slot, value.flatMap { $0.isNull ? nil : $0.high })
+            }
+            if entry.hasAux {
+                PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(LeafHead.bitmapBytes(rows: slot + 1))
+                if let value, value.isNull { setNullBit(head, entry, slot, true) }
+            }
+        }
+        NodeHeader.setCount(head, slot + 1)
+    }
+
+    @inline(__always)
+    private func appendNumber(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Int64?) throws(StoreError) {
+        if let value { LeafEditor.widenBounds(entry, value) }
+        let width = entry.width
+        if width == 0 { return }
+        let row = slot & (entry.segmentRows - 1)
+        let bytes = NumberCodec.bytes(rows: row + 1, width: width)
+        let part: UnsafeMutableRawPointer
+        if entry.isMainInline {
+            part = head + Int(entry.main)
+            PartSlot(main: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(bytes)
+        } else {
+            let place = mainSlot(head, entry, slot)
+            if row == 0 {
+                let (ref, memory) = try space.newPart(bytes: bytes, capacity: PageSize.page)
+                ColumnEncoder.storeSegment(place.refAddress, ref, bytes: bytes)
+                part = memory
+                part.storeBytes(of: 0, as: UInt64.self)
+            } else {
+                let old = place.bytes
+                part = try writable(place, .numbers, head, capacity: max(bytes, PageSize.page))
+                if bytes > old { memset(part + old, 0, bytes - old) }
+                setBytes(place, bytes)
+            }
+        }
+        // A row without a value gets the base (0 for a raw column): inside the frame.
+        NumberCodec.setCell(part, row, width: width, base: entry.base, value ?? (width == 64 ? 0 : entry.base))
+    }
+
+    private func appendText(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ value: Value) throws(StoreError) {
+        let row = slot & (entry.segmentRows - 1)
+        let staged: StagedText
+        if entry.isSegmented, row == 0 {
+            staged = try stage(value, 0, copy: false)
+            let bytes = StringSegment.blobOffset(capacity: 28, long: staged.long) + staged.count
+            let (ref, part) = try space.newPart(bytes: bytes, capacity: 2 * PageSize.page)
+            StringSegment.initialize(part, rows: 0, capacity: 28, long: staged.long)
+            StringSegment.append(part, staged.pointer, count: staged.count, long: staged.long)
+            ColumnEncoder.storeSegment(mainSlot(head, entry, slot).refAddress, ref, bytes: bytes)
+        } else {
+            let old = try reader.textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row)
+            staged = try stage(value, StringSegment.offset(old, row), copy: false)
+            let needed = StringSegment.bytesNeeded(old, replacing: nil, count: staged.count, long: staged.long)
+            if entry.isMainInline {
+                StringSegment.append(head + Int(entry.main), staged.pointer, count: staged.count, long: staged.long)
+                PartSlot(main: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(needed)
+            } else {
+                let place = mainSlot(head, entry, slot)
+                let part = try writable(place, .strings, head, capacity: needed + needed / 8)
+                StringSegment.append(part, staged.pointer, count: staged.count, long: staged.long)
+                setBytes(place, needed)
+            }
+        }
+        if staged.long { LeafEditor.setFlag(entry, LeafEntry.Flags.longValues) }
+        let fingerprints: UnsafeMutableRawPointer
+        let aux = PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line))
+        if entry.isAuxInline {
+            fingerprints = head + Int(entry.aux)
+            aux.setBytes(slot + 1)
+        } else {
+            fingerprints = try writable(aux, .fingerprints, head, capacity: LeafHead.rowsPerLeaf)
+            setBytes(aux, slot + 1)
+        }
+        fingerprints.storeBytes(of: staged.fingerprint, toByteOffset: slot, as: UInt8.self)
+    }
+}

@@ -1,0 +1,168 @@
+internal import CSystem
+
+/// Where a row lies: the head of its leaf, and its slot there. Valid while its version is pinned and, inside
+/// a write transaction, until the next write.
+package struct RowPosition: @unchecked Sendable {
+    let head: UnsafeRawPointer
+    package let slot: Int
+
+    @inline(__always) init(head: UnsafeRawPointer, slot: Int) {
+        self.head = head
+        self.slot = slot
+    }
+
+    package var key: Int64 { LeafHead.keyBase(head) &+ Int64(slot) }
+}
+
+/// Reads single values of leaves: from the map or the arena, without copying.
+struct LeafReader {
+    let source: PageSource
+
+    // MARK: Numbers
+
+    /// The value of a number column as stored: int, bool, bit pattern of a double, seconds or nanoseconds.
+    @inline(__always)
+    func number(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> Int64 {
+        let width = entry.width
+        let base = entry.base
+        if width == 0 { return entry.encoding == LeafEncoding.linear.rawValue ? base &+ Int64(slot) : base }
+        let flags = entry.flags
+        if flags & (LeafEntry.Flags.mainInline | LeafEntry.Flags.segmented) == 0 {
+            let part = try self.part(entry.main, .numbers, head, entry.mainBytes, entry.mainHash, entry.mainBorn)
+            return NumberCodec.cell(part, slot, width: width, base: base)
+        }
+        if flags & LeafEntry.Flags.mainInline != 0 {
+            return NumberCodec.cell(head + Int(entry.main), slot, width: width, base: base)
+        }
+        let shift = entry.segmentShift
+        let segment = LeafSegment(head + Int(entry.main) + (slot &>> shift) &* LeafSegment.size)
+        let part = try self.part(segment.ref, .numbers, head, segment.bytes, segment.hash, segment.born)
+        return NumberCodec.cell(part, slot & (1 &<< shift &- 1), width: width, base: base)
+    }
+
+    /// Whether a null bitmap says that the row is null (numbers only; null bitmaps are always inline).
+    @inline(__always)
+    func isNullNumber(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) -> Bool {
+        guard entry.hasAux else { return false }
+        return (head + Int(entry.aux) + slot &>> 3).load(as: UInt8.self) &>> UInt8(slot & 7) & 1 != 0
+    }
+
+    /// A part that lies in an extent of its own.
+    @inline(__always)
+    func part(_ raw: UInt64, _ kind: PartKind, _ head: UnsafeRawPointer, _ bytes: Int, _ hash: UInt32, _ born: UInt32) throws(StoreError)
+        -> UnsafeRawPointer
+    {
+        // A part that was found right under a shorter length (a hostile file) must not be read past the file.
+        if _slowPath(raw < Ref.dirtyBit && Int(raw & ~Ref.tagMask) &+ bytes > source.limit) { throw LeafReader.damagedPart() }
+        return try source.part(Ref(raw: raw), kind, bytes: bytes, hash32: hash, born: LeafHead.bornEpoch(head) &+ UInt64(born))
+    }
+
+    /// The extent of segment `index` (or of the only part) and the rows it must have; not for inline parts.
+    @inline(__always)
+    func mainPart(_ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, _ kind: PartKind) throws(StoreError) -> UnsafeRawPointer {
+        if entry.isSegmented {
+            let segment = LeafSegment(head + Int(entry.main) + index &* LeafSegment.size)
+            return try part(segment.ref, kind, head, segment.bytes, segment.hash, segment.born)
+        }
+        if entry.isMainInline { return head + Int(entry.main) }
+        return try part(entry.main, kind, head, entry.mainBytes, entry.mainHash, entry.mainBorn)
+    }
+
+    /// Segment `index` of a text column, holding at least `rows` rows.
+    @inline(__always)
+    func textSegment(_ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, rows: Int) throws(StoreError) -> UnsafeRawPointer {
+        let part = try mainPart(head, entry, segment: index, .strings)
+        if _slowPath(StringSegment.rows(part) < rows) { throw LeafReader.damagedPart() }
+        return part
+    }
+
+    /// One fingerprint a row for the whole leaf.
+    @inline(__always)
+    func fingerprints(_ head: UnsafeRawPointer, _ entry: LeafEntry) throws(StoreError) -> UnsafeRawPointer {
+        if entry.isAuxInline { return head + Int(entry.aux) }
+        return try part(entry.aux, .fingerprints, head, entry.auxBytes, entry.auxHash, entry.auxBorn)
+    }
+
+    // MARK: Text
+
+    /// The bytes of a row; an empty text may be null (see `isNullText`). The caller checked the encoding.
+    @inline(__always)
+    func text(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> (pointer: UnsafeRawPointer, count: Int) {
+        var row = slot
+        let part: UnsafeRawPointer
+        if entry.isSegmented {
+            let shift = entry.segmentShift
+            row = slot & (1 &<< shift &- 1)
+            let segment = LeafSegment(head + Int(entry.main) + (slot &>> shift) &* LeafSegment.size)
+            let bytes = segment.bytes
+            part = try self.part(segment.ref, .strings, head, bytes, segment.hash, segment.born)
+            // Where the bytes will be, give or take a cache line: fetched while the offsets are.
+            let guess = StringSegment.blobOffset(capacity: 1 &<< shift, long: false)
+            if bytes > guess { cs_prefetch(part + guess + ((bytes &- guess) &* row) &>> shift) }
+        } else {
+            part = try mainPart(head, entry, segment: 0, .strings)
+        }
+        guard _fastPath(row < StringSegment.rows(part)) else { throw LeafReader.damagedPart() }
+        let start = StringSegment.offset(part, row), end = StringSegment.offset(part, row &+ 1)
+        let bytes = part + StringSegment.blobOffset(part) + start
+        if _slowPath(StringSegment.hasLong(part)), StringSegment.isLong(part, row) {
+            return try longValue(bytes)
+        }
+        return (bytes, end &- start)
+    }
+
+    @inline(never)
+    func longValue(_ cell: UnsafeRawPointer) throws(StoreError) -> (pointer: UnsafeRawPointer, count: Int) {
+        let value = LongValue(cell)
+        let raw = value.ref, bytes = value.bytes
+        if raw & Ref.dirtyBit == 0, Ref(raw: raw).offset + bytes > source.limit { throw LeafReader.damagedPart() }
+        return (try source.part(Ref(raw: raw), .longValue, bytes: bytes, hash32: value.hash, born: value.born), bytes)
+    }
+
+    @inline(__always)
+    func isNullText(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> Bool {
+        try fingerprints(head, entry).load(fromByteOffset: slot, as: UInt8.self) == 0
+    }
+
+    // MARK: Any value
+
+    /// The value of a column in an existing row; text is borrowed from the page.
+    func value(_ head: UnsafeRawPointer, _ spec: ColumnSpec, hint: Int, _ slot: Int) throws(StoreError) -> Value {
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else { return spec.fill }
+        switch spec.kind {
+        case .string, .binary:
+            guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            let (pointer, count) = try text(head, entry, slot)
+            if count == 0, spec.nullable, try isNullText(head, entry, slot) { return .null }
+            return Value(kind: spec.kind, pointer: pointer, count: count)
+        case .timestamp:
+            guard !entry.isText, let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+            if isNullNumber(head, entry, slot) { return .null }
+            return Value(kind: .timestamp, low: try number(head, entry, slot), high: try number(head, nanoseconds, slot))
+        default:
+            guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            if isNullNumber(head, entry, slot) { return .null }
+            return Value(kind: spec.kind, low: try number(head, entry, slot))
+        }
+    }
+
+    @inline(never)
+    static func damagedPart() -> StoreError { StoreError(.corrupt, "damaged page: a part of a leaf is shorter than its directory says") }
+    @inline(never)
+    static func wrongEncoding(_ spec: ColumnSpec) -> StoreError {
+        StoreError(.corrupt, "damaged page: column \(spec.id) is not stored as \(spec.kind)")
+    }
+}
+
+extension Value {
+    /// Whether two values of one kind are stored alike (doubles by bit pattern, so NaN equals itself).
+    func equals(_ other: Value) -> Bool {
+        if kind != other.kind { return false }
+        switch kind {
+        case .null: return true
+        case .string, .binary: return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
+        case .timestamp: return low == other.low && high == other.high
+        default: return low == other.low
+        }
+    }
+}

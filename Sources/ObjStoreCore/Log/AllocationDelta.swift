@@ -1,0 +1,63 @@
+/// Which pages a version wrote and which extents it no longer refers to: how the allocators of other
+/// processes follow.
+///
+/// ```
+/// allocated: count × { page gap, pages, live units }      freed: count × { unit gap (signed), units, version - born }
+/// ```
+struct AllocationDelta {
+    var allocated: [ExtentWriter.PlacedPage] = []
+    var freed: [FreedExtent] = []
+
+    func encode(into buffer: ByteBuffer, version: UInt64) {
+        buffer.removeAll()
+        var runs: [(page: Int, count: Int, units: Int)] = []
+        for page in allocated {
+            if let last = runs.last, last.page + last.count == page.page, last.units == page.liveUnits {
+                runs[runs.count - 1].count += 1
+            } else {
+                runs.append((page.page, 1, page.liveUnits))
+            }
+        }
+        buffer.appendVarint(UInt64(runs.count))
+        var last = 0
+        for run in runs {
+            buffer.appendSigned(Int64(run.page - last))
+            buffer.appendVarint(UInt64(run.count))
+            buffer.append(UInt8(run.units))
+            last = run.page + run.count
+        }
+        buffer.appendVarint(UInt64(freed.count))
+        last = 0
+        for extent in freed {
+            buffer.appendSigned(Int64(extent.unit - last))
+            buffer.appendVarint(UInt64(extent.units))
+            buffer.appendVarint(version - extent.born)
+            last = extent.unit + extent.units
+        }
+    }
+
+    /// Brings an allocator forward by one version.
+    static func apply(_ reader: inout ByteReader, version: UInt64, filePages: Int, to space: FreeSpace) throws(StoreError) {
+        space.extend(to: filePages, isReady: true)
+        var last = 0
+        for _ in 0..<(try reader.readCount()) {
+            let page = last + Int(try reader.readSigned())
+            let count = try reader.readCount()
+            let units = Int(try reader.read(UInt8.self))
+            guard page >= 0, count <= space.pages else { throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed") }
+            for p in page..<(page + count) { try space.allocate(page: p, units: units, version: version) }
+            last = page + count
+        }
+        last = 0
+        for _ in 0..<(try reader.readCount()) {
+            let unit = last + Int(try reader.readSigned())
+            let units = try reader.readCount()
+            let age = try reader.readVarint()
+            guard unit >= 0, units <= space.pages * PageSize.unitsPerPage, age <= version else {
+                throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed")
+            }
+            try space.free(FreedExtent(unit: unit, units: units, born: version - age), version: version)
+            last = unit + units
+        }
+    }
+}

@@ -1,0 +1,200 @@
+/// What a transaction did, as after-images: replayed after a power cut, read by observers.
+///
+/// ```
+/// op      { u8 code · class id · …}                           all integers varints
+/// create  key · values of all properties in declared order
+/// update  key · count · count × { column id · value }
+/// delete  key
+/// schema  the whole schema (SchemaCodec)
+/// ```
+/// Beside the ops the log keeps a summary: runs of keys with what happened to them and which columns. A
+/// transaction whose ops would be larger than the pages it wrote, or than a quarter of the ring, logs only
+/// the summary (and is a barrier: see `Commit`).
+/// ```
+/// summary  count × { class id · kind · first key · keys · column mask }
+/// ```
+package final class OpLog {
+    enum Code: UInt8 {
+        case create = 1
+        case update = 2
+        case delete = 3
+        case schema = 4
+    }
+
+    /// Keys [first, first + count) of a class to which the same happened.
+    package struct Run: Equatable, Sendable {
+        package var classID: UInt32
+        package var kind: ChangeKind
+        package var firstKey: Int64
+        package var count: Int64
+        /// Bit i: the property at position i changed; bit 63 stands for it and all behind it.
+        package var columns: UInt64
+    }
+
+    let bytes = ByteBuffer(capacity: 4096)
+    private(set) var runs: [Run] = []
+    /// The ops have become too large to be kept: only the summary is logged.
+    private(set) var isSummary = false
+    /// Ops of more bytes than this become a summary.
+    var limit = Int.max
+
+    var isEmpty: Bool { runs.isEmpty && bytes.count == 0 && !isSummary }
+
+    func removeAll() {
+        bytes.removeAll()
+        runs.removeAll(keepingCapacity: true)
+        isSummary = false
+    }
+
+    // MARK: Undo of a failing call
+
+    struct Mark {
+        fileprivate var bytes: Int
+        fileprivate var runs: Int
+        fileprivate var lastRun: Run?
+        fileprivate var isSummary: Bool
+    }
+
+    var mark: Mark { Mark(bytes: bytes.count, runs: runs.count, lastRun: runs.last, isSummary: isSummary) }
+
+    func rollBack(to mark: Mark) {
+        runs.removeLast(runs.count - mark.runs)
+        if let last = mark.lastRun { runs[runs.count - 1] = last }
+        if isSummary && !mark.isSummary {
+            // The ops before the mark are gone already; the summary is still right.
+            return
+        }
+        if !isSummary { bytes.truncate(mark.bytes) }
+    }
+
+    // MARK: Recording
+
+    func create(_ cls: ClassSchema, key: Int64, values: UnsafePointer<Value>) {
+        note(cls.id, .inserted, key, count: 1, columns: ~0)
+        if isSummary { return }
+        begin(.create, cls.id)
+        bytes.appendSigned(key)
+        for index in 0..<cls.columns.count { ValueCodec.append(values[index], to: bytes) }
+        checkLimit()
+    }
+
+    /// Many created at once from columns: too large for ops by nature.
+    func createRun(_ cls: ClassSchema, firstKey: Int64, count: Int) {
+        note(cls.id, .inserted, firstKey, count: Int64(count), columns: ~0)
+        becomeSummary()
+    }
+
+    func update(_ cls: ClassSchema, key: Int64, property: Int, value: Value) {
+        note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
+        if isSummary { return }
+        begin(.update, cls.id)
+        bytes.appendSigned(key)
+        bytes.appendVarint(1)
+        bytes.appendVarint(UInt64(cls.columns[property].id))
+        ValueCodec.append(value, to: bytes)
+        checkLimit()
+    }
+
+    func delete(_ cls: ClassSchema, key: Int64) {
+        note(cls.id, .deleted, key, count: 1, columns: 0)
+        if isSummary { return }
+        begin(.delete, cls.id)
+        bytes.appendSigned(key)
+        checkLimit()
+    }
+
+    func schema(_ schema: Schema) {
+        // Schema changes are always replayable: they come first in their transaction.
+        bytes.append(Code.schema.rawValue)
+        SchemaCodec.append(schema, to: bytes)
+    }
+
+    private func begin(_ code: Code, _ classID: UInt32) {
+        bytes.append(code.rawValue)
+        bytes.appendVarint(UInt64(classID))
+    }
+
+    private func checkLimit() {
+        if bytes.count > limit { becomeSummary() }
+    }
+
+    func becomeSummary() {
+        isSummary = true
+        bytes.removeAll()
+    }
+
+    private func note(_ classID: UInt32, _ kind: ChangeKind, _ key: Int64, count: Int64, columns: UInt64) {
+        if let last = runs.indices.last, runs[last].classID == classID, runs[last].kind == kind {
+            if runs[last].columns == columns, runs[last].firstKey + runs[last].count == key {
+                runs[last].count += count
+                return
+            }
+            if runs[last].count == 1, count == 1, runs[last].firstKey == key {
+                runs[last].columns |= columns
+                return
+            }
+        }
+        runs.append(Run(classID: classID, kind: kind, firstKey: key, count: count, columns: columns))
+    }
+
+    func encodeSummary(into buffer: ByteBuffer) {
+        buffer.appendVarint(UInt64(runs.count))
+        for run in runs {
+            buffer.appendVarint(UInt64(run.classID))
+            buffer.append(run.kind.rawValue)
+            buffer.appendSigned(run.firstKey)
+            buffer.appendVarint(UInt64(run.count))
+            buffer.appendVarint(run.columns)
+        }
+    }
+
+    static func decodeSummary(_ reader: inout ByteReader) throws(StoreError) -> [Run] {
+        var runs: [Run] = []
+        for _ in 0..<(try reader.readCount()) {
+            let classID = try reader.readVarint()
+            guard let kind = ChangeKind(rawValue: try reader.read()), classID <= UInt64(UInt32.max) else { throw ByteReader.truncated }
+            let first = try reader.readSigned()
+            let count = Int64(try reader.readCount())
+            runs.append(Run(classID: UInt32(classID), kind: kind, firstKey: first, count: count, columns: try reader.readVarint()))
+        }
+        return runs
+    }
+}
+
+/// What happened to an object between two versions.
+package enum ChangeKind: UInt8, Sendable {
+    case inserted = 1
+    case modified = 2
+    case deleted = 3
+}
+
+/// One decoded op; values point into the record's bytes.
+enum Op {
+    case create(classID: UInt32, key: Int64, values: [Value])
+    case update(classID: UInt32, key: Int64, changes: [(columnID: UInt32, value: Value)])
+    case delete(classID: UInt32, key: Int64)
+    case schema(Schema)
+
+    /// - Parameter schema: the schema in force, which says how many values a created object has.
+    static func read(_ reader: inout ByteReader, schema: Schema) throws(StoreError) -> Op {
+        guard let code = OpLog.Code(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown operation in the log") }
+        if code == .schema { return .schema(try SchemaCodec.read(&reader)) }
+        let classID = try reader.readVarint()
+        guard classID < UInt64(schema.classes.count) else { throw StoreError(.corrupt, "the log names a class that does not exist") }
+        let key = try reader.readSigned()
+        switch code {
+        case .create:
+            var values: [Value] = []
+            for _ in schema.classes[Int(classID)].columns { values.append(try ValueCodec.read(&reader)) }
+            return .create(classID: UInt32(classID), key: key, values: values)
+        case .update:
+            var changes: [(columnID: UInt32, value: Value)] = []
+            for _ in 0..<(try reader.readCount()) {
+                let column = try reader.readVarint()
+                changes.append((UInt32(truncatingIfNeeded: column), try ValueCodec.read(&reader)))
+            }
+            return .update(classID: UInt32(classID), key: key, changes: changes)
+        case .delete, .schema: return .delete(classID: UInt32(classID), key: key)
+        }
+    }
+}

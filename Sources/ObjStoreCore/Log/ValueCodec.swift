@@ -1,0 +1,41 @@
+/// Values as log records and the schema hold them: a kind byte, then the content.
+enum ValueCodec {
+    static func append(_ value: Value, to buffer: ByteBuffer) {
+        buffer.append(value.kind.rawValue)
+        switch value.kind {
+        case .null: break
+        case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
+        case .int: buffer.appendSigned(value.low)
+        case .double: buffer.append(value.low)
+        case .timestamp:
+            buffer.appendSigned(value.low)
+            buffer.appendVarint(UInt64(bitPattern: value.high))
+        case .string, .binary:
+            buffer.appendVarint(UInt64(value.count))
+            buffer.append(bytes: value.pointer, count: value.count)
+        case .float, .decimal128, .objectID, .uuid, .link, .list, .set, .map:
+            preconditionFailure("no property can have this type yet: refused when the schema is declared")
+        }
+    }
+
+    /// The result points into the reader's bytes.
+    static func read(_ reader: inout ByteReader) throws(StoreError) -> Value {
+        guard let kind = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown kind of value") }
+        switch kind {
+        case .null: return .null
+        case .bool: return Value(kind: .bool, low: Int64(try reader.read(UInt8.self)) & 1)
+        case .int: return .int(try reader.readSigned())
+        case .double: return Value(kind: .double, low: try reader.read())
+        case .timestamp:
+            let seconds = try reader.readSigned()
+            let nanoseconds = try reader.readVarint()
+            guard nanoseconds < 1_000_000_000 else { throw StoreError(.corrupt, "nanoseconds of a timestamp out of range") }
+            return Value(kind: .timestamp, low: seconds, high: Int64(nanoseconds))
+        case .string, .binary:
+            let count = try reader.readCount()
+            return Value(kind: kind, pointer: try reader.readBytes(count), count: count)
+        case .float, .decimal128, .objectID, .uuid, .link, .list, .set, .map:
+            throw StoreError(.corrupt, "a value of a type that this version does not know")
+        }
+    }
+}

@@ -1,0 +1,282 @@
+/// One class inside a write transaction: its objects, its indexes and what is logged about them.
+///
+/// Values are given in the order of the class's properties and were validated (`ValueCheck`). Every call
+/// happens as a whole: what fails on the way is undone by inverse operations, and a failing undo leaves the
+/// transaction fit for nothing but cancelling.
+package final class ClassState {
+    package let schema: ClassSchema
+    private let space: WriteSpace
+    let cluster: ClusterWriter
+    /// In the order of `schema.indexes`.
+    let indexes: [IndexWriter]
+    private let ops: OpLog
+    /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
+    private let sharedNextKey: UnsafeMutablePointer<Int64>
+    private var storedNextKey: Int64
+    package private(set) var objectCount: Int
+    private(set) var hasChanges = false
+    /// A failing call could not be undone.
+    package private(set) var isBroken = false
+
+    init(_ schema: ClassSchema, space: WriteSpace, node ref: Ref, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) throws(StoreError) {
+        self.schema = schema
+        self.space = space
+        self.ops = ops
+        sharedNextKey = nextKey
+        var clusterRoot = Ref.null, count = 0, stored: Int64 = 0
+        var roots = [Ref](repeating: .null, count: schema.indexes.count)
+        if !ref.isNull {
+            let node = try space.source.node(ref, .classRoot)
+            clusterRoot = ClassNode.cluster(node)
+            count = ClassNode.objectCount(node)
+            stored = ClassNode.nextKey(node)
+            for position in 0..<NodeHeader.count(node) {
+                let column = ClassNode.indexColumn(node, position)
+                guard let target = schema.indexes.firstIndex(where: { schema.columns[$0].id == column }) else {
+                    throw StoreError(.corrupt, "class \(schema.name) has an index of a column that it does not have")
+                }
+                roots[target] = ClassNode.indexRoot(node, position)
+            }
+        }
+        objectCount = count
+        storedNextKey = stored
+        if sharedNextKey.pointee < stored { sharedNextKey.pointee = stored }
+        cluster = ClusterWriter(space: space, root: clusterRoot, columns: schema.columns)
+        let base = ClusterReader(source: space.source, root: clusterRoot, columns: schema.columns)
+        indexes = schema.indexes.enumerated().map { position, property in
+            IndexWriter(
+                space: space, root: roots[position], kind: schema.columns[property].kind,
+                unique: schema.properties[property].isPrimaryKey, longValues: LongValues(base, property: property))
+        }
+    }
+
+    // MARK: Reading
+
+    /// The object with that primary key, as the transaction sees it.
+    package func find(primaryKey value: Value) throws(StoreError) -> Int64? {
+        guard schema.primaryKey != nil else { throw noPrimaryKey }
+        return try indexes[0].find(value)
+    }
+
+    package func contains(_ key: Int64) throws(StoreError) -> Bool { try cluster.reader().find(key) != nil }
+
+    /// Text and binaries point into the transaction's memory until its next write.
+    package func value(_ key: Int64, _ property: Int) throws(StoreError) -> Value {
+        let reader = try cluster.reader()
+        guard let row = try reader.find(key) else { throw noSuchObject(key) }
+        return try reader.value(row, property)
+    }
+
+    /// What scans and cursors read: the transaction's own state, until its next write.
+    package func reader() throws(StoreError) -> ClusterReader { try cluster.reader() }
+
+    // MARK: Writing
+
+    /// Creates an object; `values` has one for each property.
+    package func create(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
+        if let primary = schema.primaryKey, try indexes[0].find(values[primary]) != nil { throw duplicate(values[primary]) }
+        let key = sharedNextKey.pointee
+        sharedNextKey.pointee = key + 1
+        try insert(key, values)
+        ops.create(schema, key: key, values: values)
+        return key
+    }
+
+    private func insert(_ key: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
+        try cluster.append(key, values)
+        var done = 0
+        do throws(StoreError) {
+            for (position, property) in schema.indexes.enumerated() {
+                try indexes[position].insert(values[property], key)
+                done += 1
+            }
+        } catch {
+            undo {  () throws(StoreError) in
+                for position in 0..<done { try indexes[position].remove(values[schema.indexes[position]], key) }
+                _ = try cluster.delete(key)
+            }
+            throw error
+        }
+        hasChanges = true
+        objectCount += 1
+        storedNextKey = max(storedNextKey, key + 1)
+    }
+
+    /// Writes one property, also when it has that value already.
+    package func update(_ key: Int64, _ property: Int, _ value: Value) throws(StoreError) {
+        try change(key, property, value)
+        ops.update(schema, key: key, property: property, value: value)
+    }
+
+    private func change(_ key: Int64, _ property: Int, _ value: Value) throws(StoreError) {
+        if let position = schema.indexPosition(of: property) {
+            let old = try self.value(key, property)
+            if !old.isSame(as: value) {
+                // The old value lies in the leaf, which does not change before the last step.
+                try indexes[position].remove(old, key)
+                do throws(StoreError) {
+                    try indexes[position].insert(value, key)
+                    do throws(StoreError) {
+                        _ = try cluster.update(key, property, value)
+                    } catch {
+                        undo { () throws(StoreError) in try indexes[position].remove(value, key) }
+                        throw error
+                    }
+                } catch {
+                    undo { () throws(StoreError) in try indexes[position].insert(old, key) }
+                    throw error
+                }
+                hasChanges = true
+                return
+            }
+        }
+        guard try cluster.update(key, property, value) else { throw noSuchObject(key) }
+        hasChanges = true
+    }
+
+    package func delete(_ key: Int64) throws(StoreError) {
+        try erase(key)
+        ops.delete(schema, key: key)
+    }
+
+    private func erase(_ key: Int64) throws(StoreError) {
+        guard try contains(key) else { throw noSuchObject(key) }
+        var done = 0
+        do throws(StoreError) {
+            for (position, property) in schema.indexes.enumerated() {
+                try indexes[position].remove(try value(key, property), key)
+                done += 1
+            }
+            guard try cluster.delete(key) else { throw noSuchObject(key) }
+        } catch {
+            undo { () throws(StoreError) in
+                for position in 0..<done { try indexes[position].insert(try value(key, schema.indexes[position]), key) }
+            }
+            throw error
+        }
+        hasChanges = true
+        objectCount -= 1
+    }
+
+    /// Deletes every object; returns how many there were. Cost: O(pages), and O(n) in the log.
+    package func deleteAll() throws(StoreError) -> Int {
+        let count = objectCount
+        if count == 0 { return 0 }
+        let reader = try cluster.reader()
+        var next = try reader.seek(.min)
+        while let row = next {
+            ops.delete(schema, key: row.key)
+            next = try reader.next(row)
+        }
+        do throws(StoreError) {
+            try cluster.discardAll()
+            for index in indexes { try index.removeAll() }
+        } catch {
+            isBroken = true
+            throw error
+        }
+        objectCount = 0
+        hasChanges = true
+        return count
+    }
+
+    /// One property of an int object plus `delta`; the caller has checked the kind.
+    package func increment(_ key: Int64, _ property: Int, _ delta: Int64) throws(StoreError) -> Int64 {
+        let old = try value(key, property)
+        if old.isNull { throw StoreError(.nullValue, "\(schema.name).\(schema.properties[property].name) is null: there is nothing to add \(delta) to").at(class: schema.name, property: schema.properties[property].name) }
+        let (sum, overflow) = old.low.addingReportingOverflow(delta)
+        if overflow {
+            throw StoreError(.outOfRange, "\(schema.name).\(schema.properties[property].name): \(old.low) + \(delta) does not fit in 64 bits").at(class: schema.name, property: schema.properties[property].name)
+        }
+        try update(key, property, .int(sum))
+        return sum
+    }
+
+    // MARK: Replay
+
+    /// Applies a logged operation: explicit keys, no checks of uniqueness (they passed when it was logged).
+    func replayCreate(_ key: Int64, _ values: [Value]) throws(StoreError) {
+        try values.withUnsafeBufferPointer { (buffer) throws(StoreError) in try insert(key, buffer.baseAddress!) }
+        sharedNextKey.pointee = max(sharedNextKey.pointee, key + 1)
+    }
+
+    func replayUpdate(_ key: Int64, column: UInt32, _ value: Value) throws(StoreError) {
+        guard let property = schema.columns.firstIndex(where: { $0.id == column }) else {
+            throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
+        }
+        try change(key, property, value)
+    }
+
+    func replayDelete(_ key: Int64) throws(StoreError) { try erase(key) }
+
+    // MARK: Commit
+
+    /// Places the changed extents and the class node; `old` is the node that it replaces (null: none).
+    func flush(into writer: ExtentWriter, replacing old: Ref) throws(StoreError) -> Ref {
+        let clusterRoot = try cluster.flush(into: writer)
+        let bytes = ClassNode.bytes(indexes: indexes.count)
+        let (ref, node) = try space.newNode(.classRoot, bytes: bytes, capacity: bytes, word: UInt64(schema.id))
+        (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: bytes - NodeHeader.size)
+        NodeHeader.setCount(node, indexes.count)
+        ClassNode.setCluster(node, clusterRoot)
+        ClassNode.setObjectCount(node, objectCount)
+        ClassNode.setNextKey(node, storedNextKey)
+        for (position, property) in schema.indexes.enumerated() {
+            ClassNode.setIndex(
+                node, position, column: schema.columns[property].id, unique: schema.properties[property].isPrimaryKey,
+                kind: schema.columns[property].kind, root: try indexes[position].flush(into: writer))
+        }
+        if !old.isNull { try space.discardNode(old, .classRoot) }
+        return try writer.node(ref)
+    }
+
+    // MARK: Errors
+
+    private func undo(_ body: () throws(StoreError) -> Void) {
+        do { try body() } catch { isBroken = true }
+    }
+
+    private var noPrimaryKey: StoreError {
+        StoreError(.noPrimaryKey, "class \(schema.name) does not have a primary key").at(class: schema.name)
+    }
+
+    private func noSuchObject(_ key: Int64) -> StoreError {
+        StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(class: schema.name)
+    }
+
+    private func duplicate(_ value: Value) -> StoreError {
+        let name = schema.properties[schema.primaryKey!].name
+        return StoreError(.duplicateKey, "an object of class \(schema.name) with \(name) = \(value.text) already exists").at(class: schema.name, property: name)
+    }
+}
+
+/// Long texts of an indexed property in one version: the index holds only their beginning and hash.
+final class LongValues: IndexLongValues {
+    private let reader: ClusterReader
+    private let property: Int
+
+    init(_ reader: ClusterReader, property: Int) {
+        self.reader = reader
+        self.property = property
+    }
+
+    override func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer {
+        guard let row = try reader.find(objectKey), let bytes = try reader.bytes(row, property) else {
+            throw StoreError(.corrupt, "an index names the object \(objectKey), which does not exist or has no value")
+        }
+        return bytes
+    }
+}
+
+extension WriteTransaction {
+    /// Applies one operation of the log.
+    func replay(_ op: Op) throws(StoreError) {
+        switch op {
+        case .schema(let schema): try setSchema(schema)
+        case .create(let classID, let key, let values): try state(Int(classID)).replayCreate(key, values)
+        case .update(let classID, let key, let changes):
+            for change in changes { try state(Int(classID)).replayUpdate(key, column: change.columnID, change.value) }
+        case .delete(let classID, let key): try state(Int(classID)).replayDelete(key)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+/// Whether a value may stand in a property: its type, null, UTF-8, size.
+package enum ValueCheck {
+    @inline(__always)
+    package static func check(_ value: Value, for property: Int, of cls: ClassSchema, limit: Int) throws(StoreError) {
+        let column = cls.columns[property]
+        if _fastPath(value.kind == column.kind) {
+            switch value.kind {
+            case .bool, .int, .double: return
+            case .string:
+                if value.count > limit { throw tooLarge(value, property, cls, limit) }
+                if !isUTF8(value.pointer, value.count) {
+                    throw named(StoreError(.invalidUTF8, "\(path(cls, property)): the text is not valid UTF-8"), cls, property)
+                }
+                return
+            case .binary:
+                if value.count > limit { throw tooLarge(value, property, cls, limit) }
+                return
+            case .timestamp:
+                if value.high < 0 || value.high > 999_999_999 {
+                    throw named(StoreError(.outOfRange, "\(path(cls, property)): nanoseconds are 0 to 999999999, not \(value.high)"), cls, property)
+                }
+                return
+            default: break
+            }
+        }
+        try refuse(value, property, cls)
+    }
+
+    @inline(never)
+    private static func refuse(_ value: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) {
+        let column = cls.columns[property]
+        if value.isNull {
+            if column.nullable { return }
+            throw named(StoreError(.notNullable, "\(path(cls, property)) cannot be null"), cls, property)
+        }
+        throw named(StoreError(.wrongType, "\(path(cls, property)) is of type \(column.kind), not \(value.kind) (\(value.text))"), cls, property)
+    }
+
+    private static func tooLarge(_ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int) -> StoreError {
+        named(StoreError(.valueTooLarge, "\(path(cls, property)): \(value.count) bytes are more than the limit of \(limit)"), cls, property)
+    }
+
+    private static func path(_ cls: ClassSchema, _ property: Int) -> String { cls.name + "." + cls.properties[property].name }
+
+    private static func named(_ error: StoreError, _ cls: ClassSchema, _ property: Int) -> StoreError {
+        error.at(class: cls.name, property: cls.properties[property].name)
+    }
+
+    /// Well-formed UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+    package static func isUTF8(_ pointer: UnsafeRawPointer?, _ count: Int) -> Bool {
+        guard let pointer, count > 0 else { return true }
+        var position = 0
+        while position < count {
+            // Eight ASCII bytes at a time.
+            if position &+ 8 <= count, pointer.loadUnaligned(fromByteOffset: position, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+                position &+= 8
+                continue
+            }
+            let byte = pointer.load(fromByteOffset: position, as: UInt8.self)
+            if byte < 0x80 {
+                position &+= 1
+                continue
+            }
+            let length: Int, low: UInt8, high: UInt8
+            switch byte {
+            case 0xc2...0xdf: (length, low, high) = (2, 0x80, 0xbf)
+            case 0xe0: (length, low, high) = (3, 0xa0, 0xbf)
+            case 0xed: (length, low, high) = (3, 0x80, 0x9f)
+            case 0xe1...0xef: (length, low, high) = (3, 0x80, 0xbf)
+            case 0xf0: (length, low, high) = (4, 0x90, 0xbf)
+            case 0xf1...0xf3: (length, low, high) = (4, 0x80, 0xbf)
+            case 0xf4: (length, low, high) = (4, 0x80, 0x8f)
+            default: return false
+            }
+            guard position &+ length <= count else { return false }
+            let second = pointer.load(fromByteOffset: position &+ 1, as: UInt8.self)
+            guard second >= low, second <= high else { return false }
+            for offset in 2..<max(2, length) where pointer.load(fromByteOffset: position &+ offset, as: UInt8.self) & 0xc0 != 0x80 { return false }
+            position &+= length
+        }
+        return true
+    }
+}

@@ -1,0 +1,132 @@
+internal import CSystem
+
+/// The private memory of one write transaction: extents that are copied from the file on first touch,
+/// changed in place, and written out at commit.
+///
+/// A dirty ref is an index into a table of blocks that never moves, so that refs and the table's address
+/// stay valid while extents grow.
+package final class Arena {
+    struct Block {
+        /// Null: the block was freed.
+        var pointer: UnsafeMutableRawPointer?
+        /// Used length; what lies between it and `capacity` has any content.
+        var bytes: Int
+        /// A multiple of 512.
+        var capacity: Int
+    }
+
+    /// From a dirty ref to memory: two loads. The address of the table stays the same for the arena's life.
+    struct Table {
+        let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Block>?>
+
+        @inline(__always) func block(_ index: Int) -> UnsafeMutablePointer<Block> {
+            chunks[index >> 12].unsafelyUnwrapped + (index & 4095)
+        }
+        @inline(__always) func pointer(_ ref: Ref) -> UnsafeMutableRawPointer {
+            block(ref.arenaIndex).pointee.pointer.unsafelyUnwrapped
+        }
+    }
+
+    private static let maximumChunks = 1 << 16
+    let table: Table
+    private(set) var count = 0
+    /// Blocks in use, and their bytes rounded up to units: what a commit will have to place.
+    private(set) var liveBlocks = 0
+    private(set) var capacityInUse = 0
+
+    /// Freed memory by size in units, kept for the next extent; larger ones go back to malloc.
+    private var pools: [[UnsafeMutableRawPointer]] = Array(repeating: [], count: 130)
+
+    init() {
+        let raw = calloc(Arena.maximumChunks, MemoryLayout<UnsafeMutablePointer<Block>?>.stride)!
+        table = Table(chunks: raw.bindMemory(to: UnsafeMutablePointer<Block>?.self, capacity: Arena.maximumChunks))
+    }
+
+    deinit {
+        reset()
+        for pool in pools { for pointer in pool { free(pointer) } }
+        var chunk = 0
+        while chunk < Arena.maximumChunks, let blocks = table.chunks[chunk] {
+            blocks.deallocate()
+            chunk += 1
+        }
+        free(table.chunks)
+    }
+
+    /// A new extent of `bytes` bytes with any content and room for at least `capacity`.
+    func allocate(bytes: Int, capacity: Int) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
+        let units = max(1, PageSize.units(max(bytes, capacity)))
+        let pointer = try memory(units)
+        if count & 4095 == 0, table.chunks[count >> 12] == nil {
+            guard count >> 12 < Arena.maximumChunks else {
+                release(pointer, units)
+                throw StoreError(.outOfMemory, "a transaction cannot change more than \(Arena.maximumChunks << 12) extents")
+            }
+            table.chunks[count >> 12] = .allocate(capacity: 4096)
+        }
+        let index = count
+        table.block(index).initialize(to: Block(pointer: pointer, bytes: bytes, capacity: units * PageSize.unit))
+        count += 1
+        liveBlocks += 1
+        capacityInUse += units * PageSize.unit
+        return (Ref(arenaIndex: index), pointer)
+    }
+
+    /// Room for `capacity` bytes in a dirty extent; may move its memory (not its ref).
+    func reserve(_ ref: Ref, capacity: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        let block = table.block(ref.arenaIndex)
+        let old = block.pointee
+        if capacity <= old.capacity { return old.pointer! }
+        let units = PageSize.units(max(capacity, old.capacity + old.capacity / 4))
+        let pointer = try memory(units)
+        pointer.copyMemory(from: old.pointer!, byteCount: old.bytes)
+        release(old.pointer!, old.capacity / PageSize.unit)
+        capacityInUse += units * PageSize.unit - old.capacity
+        block.pointee.pointer = pointer
+        block.pointee.capacity = units * PageSize.unit
+        return pointer
+    }
+
+    @inline(__always) func bytes(_ ref: Ref) -> Int { table.block(ref.arenaIndex).pointee.bytes }
+    @inline(__always) func capacity(_ ref: Ref) -> Int { table.block(ref.arenaIndex).pointee.capacity }
+    /// Sets the used length; at most the capacity.
+    @inline(__always) func setBytes(_ ref: Ref, _ bytes: Int) { table.block(ref.arenaIndex).pointee.bytes = bytes }
+
+    /// Gives up a dirty extent that is no longer wanted.
+    func discard(_ ref: Ref) {
+        let block = table.block(ref.arenaIndex)
+        guard let pointer = block.pointee.pointer else { return }
+        release(pointer, block.pointee.capacity / PageSize.unit)
+        capacityInUse -= block.pointee.capacity
+        liveBlocks -= 1
+        block.pointee.pointer = nil
+    }
+
+    /// Forgets every extent; their memory is kept for the next transaction.
+    func reset() {
+        var index = 0
+        while index < count {
+            let block = table.block(index)
+            if let pointer = block.pointee.pointer { release(pointer, block.pointee.capacity / PageSize.unit) }
+            index += 1
+        }
+        count = 0
+        liveBlocks = 0
+        capacityInUse = 0
+    }
+
+    // MARK: Memory
+
+    private func memory(_ units: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        if units < pools.count, let pointer = pools[units].popLast() { return pointer }
+        var pointer: UnsafeMutableRawPointer?
+        guard posix_memalign(&pointer, 64, units * PageSize.unit) == 0, let pointer else {
+            throw StoreError(.outOfMemory, "no memory for an extent of \(units * PageSize.unit) bytes")
+        }
+        return pointer
+    }
+
+    private func release(_ pointer: UnsafeMutableRawPointer, _ units: Int) {
+        if units < pools.count, pools[units].count < 4096 { pools[units].append(pointer) } else { free(pointer) }
+    }
+}

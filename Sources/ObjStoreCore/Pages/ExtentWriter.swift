@@ -1,0 +1,136 @@
+internal import CSystem
+
+/// Gives the dirty extents of a commit their places in the file and writes them, children before parents.
+///
+/// ```
+///   run of free pages taken from FreeSpace
+///   |<---- page ---->|<---- page ---->|
+///   [leaf head][seg ][index leaf][0000]     extents in units of 512 bytes, none up to 4 KiB straddles a
+///                                 ^^^^      page; the rest of the last page is written as zeros
+/// ```
+/// Space is reused only as whole free pages, so no write ever touches a page that holds an older extent.
+package final class ExtentWriter {
+    /// Pages that were given to this commit: in ascending order within a run, with the units that live there.
+    struct PlacedPage {
+        var page: Int
+        var liveUnits: Int
+    }
+
+    let version: UInt64
+    private let seed: UInt64
+    private let arena: Arena
+    /// Takes a run of at least `minimum` and at most `wanted` free pages: (first page, count).
+    private let takeRun: (_ minimum: Int, _ wanted: Int) throws(StoreError) -> (page: Int, count: Int)
+    /// Gives back the unused end of a run.
+    private let giveBack: (_ page: Int, _ count: Int) -> Void
+
+    private var position = 0
+    private var runEnd = 0
+    private var remaining: Int
+    private(set) var placed: [PlacedPage] = []
+    private(set) var bytesPlaced = 0
+    private var vectors: [WriteVector] = []
+    private var spans: [(offset: Int, firstVector: Int)] = []
+
+    init(
+        version: UInt64, seed: UInt64, arena: Arena, estimate: Int,
+        takeRun: @escaping (Int, Int) throws(StoreError) -> (page: Int, count: Int),
+        giveBack: @escaping (Int, Int) -> Void
+    ) {
+        self.version = version
+        self.seed = seed
+        self.arena = arena
+        self.takeRun = takeRun
+        self.giveBack = giveBack
+        remaining = estimate
+    }
+
+    /// Places a dirty node whose child refs are final; its header gets birth and hash.
+    func node(_ ref: Ref) throws(StoreError) -> Ref {
+        let pointer = arena.table.pointer(ref)
+        let bytes = NodeHeader.bytes(pointer)
+        zeroTail(pointer, bytes)
+        pointer.storeBytes(of: version, toByteOffset: 8, as: UInt64.self)
+        let hash = NodeHeader.computeHash(pointer, bytes: bytes, seed: seed)
+        pointer.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
+        return Ref(offset: try place(pointer, bytes), hash: hash)
+    }
+
+    /// Places a dirty part of a leaf.
+    func part(_ ref: Ref) throws(StoreError) -> (ref: Ref, hash32: UInt32) {
+        let pointer = arena.table.pointer(ref)
+        let bytes = arena.bytes(ref)
+        zeroTail(pointer, bytes)
+        let hash = PageHash.hash(pointer, count: bytes, seed: PageHash.mix(seed, version))
+        return (Ref(offset: try place(pointer, bytes), hash: hash), UInt32(truncatingIfNeeded: hash >> 32))
+    }
+
+    /// The memory of an extent is a multiple of 512 bytes, so its tail may be cleared in place.
+    private func zeroTail(_ pointer: UnsafeMutableRawPointer, _ bytes: Int) {
+        (pointer + bytes).initializeMemory(as: UInt8.self, repeating: 0, count: PageSize.roundedToUnit(bytes) - bytes)
+    }
+
+    private func place(_ pointer: UnsafeMutableRawPointer, _ bytes: Int) throws(StoreError) -> Int {
+        let length = PageSize.roundedToUnit(bytes)
+        if length <= PageSize.page, position & (PageSize.page - 1) + length > PageSize.page { fillPage() }
+        if position + length > runEnd { try nextRun(length) }
+        let offset = position
+        vectors.append(WriteVector(base: UnsafeRawPointer(pointer), count: length))
+        position += length
+        bytesPlaced += length
+        remaining -= length
+        var page = offset / PageSize.page, start = offset
+        while start < position {
+            let end = min(position, (page + 1) * PageSize.page)
+            let units = (end - start) / PageSize.unit
+            if let last = placed.indices.last, placed[last].page == page {
+                placed[last].liveUnits += units
+            } else {
+                placed.append(PlacedPage(page: page, liveUnits: units))
+            }
+            start = end
+            page += 1
+        }
+        return offset
+    }
+
+    /// Zero-fills to the end of the current page.
+    private func fillPage() {
+        let rest = -position & (PageSize.page - 1)
+        if rest == 0 { return }
+        vectors.append(WriteVector(base: ExtentWriter.zeros, count: rest))
+        position += rest
+    }
+
+    private func nextRun(_ length: Int) throws(StoreError) {
+        closeRun()
+        let minimum = PageSize.pages(length)
+        // What is still to come, with some room for the padding between extents.
+        let wanted = max(minimum, PageSize.pages(remaining + remaining / 16))
+        let run = try takeRun(minimum, wanted)
+        position = run.page * PageSize.page
+        runEnd = position + run.count * PageSize.page
+        spans.append((position, vectors.count))
+    }
+
+    private func closeRun() {
+        fillPage()
+        if position < runEnd { giveBack(position / PageSize.page, (runEnd - position) / PageSize.page) }
+        runEnd = position
+    }
+
+    /// Writes everything that was placed. Nothing in the file refers to it yet.
+    func finish(_ file: StorageFile) throws(StoreError) {
+        closeRun()
+        for (index, span) in spans.enumerated() {
+            let end = index + 1 < spans.count ? spans[index + 1].firstVector : vectors.count
+            let count = end - span.firstVector
+            if count == 0 { continue }
+            try vectors.withUnsafeBufferPointer { (all) throws(StoreError) in
+                try file.write(all.baseAddress! + span.firstVector, count: count, at: span.offset)
+            }
+        }
+    }
+
+    private nonisolated(unsafe) static let zeros: UnsafeRawPointer = UnsafeRawPointer(calloc(1, PageSize.page)!)
+}

@@ -1,0 +1,284 @@
+/// Which pages of the file may be written: the allocator of one process, brought forward from the log.
+///
+/// Every page is in one of these states:
+/// ```
+///   live      units > 0: some extent in it belongs to the newest version
+///   limbo     no unit left, but a snapshot in [born, died) may still look at it
+///   ready     no pin p has born <= p < died, and died <= PUBLISHED
+/// ```
+/// All extents of a page were written by one transaction, so a page has one birth; it dies with its last
+/// extent. A page that has become ready stays ready: new pins are never older than PUBLISHED.
+///
+/// A limbo page waits where it will be looked at again: `recent` until its death is published, then in the
+/// bucket of one pin that holds it. So a commit looks only at what may have changed, however much a
+/// long-lived reader holds.
+package final class FreeSpace {
+    /// Pages of the file; the first three (metas and session) are never free.
+    package private(set) var pages: Int
+    private var live: [UInt8] = []
+    private var born: [UInt64] = []
+    private var died: [UInt64] = []
+    /// One bit a page: ready.
+    private var ready: [UInt64] = []
+    private(set) var readyCount = 0
+    private var cursor = FreeSpace.firstPage
+
+    /// Dead pages whose death may not be published yet, in order of death.
+    private var recent: [Int] = []
+    private var recentHead = 0
+    /// Dead pages that the pin of this version holds.
+    private var held: [UInt64: [Int]] = [:]
+
+    static let firstPage = 3
+
+    init(pages: Int) {
+        self.pages = 0
+        extend(to: pages, isReady: false)
+        for page in 0..<min(FreeSpace.firstPage, pages) { live[page] = UInt8(PageSize.unitsPerPage) }
+    }
+
+    /// More pages at the end of the file, ready at once (nobody has ever referred to them).
+    func extend(to newPages: Int, isReady: Bool) {
+        guard newPages > pages else { return }
+        let more = newPages - pages
+        live.append(contentsOf: repeatElement(0, count: more))
+        born.append(contentsOf: repeatElement(0, count: more))
+        died.append(contentsOf: repeatElement(0, count: more))
+        let words = (newPages + 63) / 64
+        if words > ready.count { ready.append(contentsOf: repeatElement(0, count: words - ready.count)) }
+        let first = pages
+        pages = newPages
+        if isReady { for page in first..<newPages { setReady(page) } }
+    }
+
+    // MARK: The rule
+
+    /// Moves pages to ready that no pin holds any more. `pins` ascending.
+    func advance(published: UInt64, pins: [UInt64]) {
+        if !held.isEmpty {
+            for pin in held.keys.sorted() where !pins.contains(pin) {
+                for page in held.removeValue(forKey: pin)! { settle(page, pins) }
+            }
+        }
+        while recentHead < recent.count {
+            let page = recent[recentHead]
+            // In order of death: what follows died no earlier.
+            if died[page] > published && !InjectedBug.active(.reuseUnpublished) { break }
+            settle(page, pins)
+            recentHead += 1
+        }
+        if recentHead > 1024, recentHead * 2 > recent.count {
+            recent.removeFirst(recentHead)
+            recentHead = 0
+        }
+    }
+
+    private func settle(_ page: Int, _ pins: [UInt64]) {
+        // Another process may have found it ready earlier, and used it: then this entry is out of date.
+        if live[page] != 0 || isReady(page) { return }
+        // The first pin at or after the birth decides: pins are few and ascending.
+        for pin in pins where pin >= born[page] {
+            if pin < died[page] {
+                held[pin, default: []].append(page)
+                return
+            }
+            break
+        }
+        setReady(page)
+    }
+
+    private func setReady(_ page: Int) {
+        ready[page >> 6] |= 1 << UInt64(page & 63)
+        readyCount += 1
+    }
+
+    // MARK: Taking and freeing
+
+    /// The next run of at least `minimum` and at most `wanted` ready pages after the last one given, or nil.
+    func takeRun(minimum: Int, wanted: Int) -> (page: Int, count: Int)? {
+        guard readyCount >= minimum else { return nil }
+        var page = cursor < pages ? cursor : FreeSpace.firstPage
+        var scanned = 0, start = -1, length = 0
+        // Once around, and on far enough to see a run that crosses the starting point.
+        while scanned <= pages + minimum {
+            if page >= pages {
+                if length >= minimum { break }
+                page = FreeSpace.firstPage
+                length = 0
+                scanned += 1
+                continue
+            }
+            let bits = ready[page >> 6] >> UInt64(page & 63)
+            let inWord = min(64 - (page & 63), pages - page)
+            if bits & 1 == 0 {
+                if length >= minimum { break }
+                length = 0
+                let skip = bits == 0 ? inWord : min(bits.trailingZeroBitCount, inWord)
+                page += skip
+                scanned += skip
+            } else {
+                let run = min((~bits).trailingZeroBitCount, inWord)
+                if length == 0 { start = page }
+                length += run
+                page += run
+                scanned += run
+                if length >= wanted { break }
+            }
+        }
+        guard length >= minimum else { return nil }
+        let count = min(length, wanted)
+        for taken in start..<(start + count) { clearReady(taken) }
+        cursor = start + count
+        return (start, count)
+    }
+
+    private func clearReady(_ page: Int) {
+        ready[page >> 6] &= ~(1 << UInt64(page & 63))
+        readyCount -= 1
+    }
+
+    /// Whether a run of that length is there, without taking it.
+    func hasRun(_ count: Int) -> Bool {
+        let before = cursor
+        guard let run = takeRun(minimum: count, wanted: count) else { return false }
+        giveBack(page: run.page, count: run.count)
+        cursor = before
+        return true
+    }
+
+    /// Pages that were taken and not written.
+    func giveBack(page: Int, count: Int) {
+        for p in page..<(page + count) { setReady(p) }
+        if cursor == page + count { cursor = page }
+    }
+
+    func isReady(_ page: Int) -> Bool { ready[page >> 6] >> UInt64(page & 63) & 1 != 0 }
+
+    /// Version `version` wrote extents of that many units into a free page, by this or another process.
+    func allocate(page: Int, units: Int, version: UInt64) throws(StoreError) {
+        guard page >= FreeSpace.firstPage, page < pages, live[page] == 0, units > 0, units <= PageSize.unitsPerPage else {
+            throw StoreError(.corrupt, "page \(page) allocated twice or outside the file")
+        }
+        if isReady(page) { clearReady(page) }
+        live[page] = UInt8(units)
+        born[page] = version
+        died[page] = 0
+    }
+
+    /// Version `version` no longer refers to the extent.
+    func free(_ extent: FreedExtent, version: UInt64) throws(StoreError) {
+        var unit = extent.unit
+        let end = unit + extent.units
+        guard unit >= FreeSpace.firstPage * PageSize.unitsPerPage, extent.units > 0, end <= pages * PageSize.unitsPerPage else {
+            throw StoreError(.corrupt, "extent at unit \(extent.unit) freed outside the file")
+        }
+        while unit < end {
+            let page = unit / PageSize.unitsPerPage
+            let units = min(end, (page + 1) * PageSize.unitsPerPage) - unit
+            guard Int(live[page]) >= units else { throw StoreError(.corrupt, "page \(page) freed twice") }
+            live[page] -= UInt8(units)
+            born[page] = extent.born
+            if live[page] == 0 {
+                died[page] = version
+                recent.append(page)
+            }
+            unit += units
+        }
+    }
+
+    /// Nobody lives who could look at an old version: all limbo is free.
+    func releaseAll() {
+        recent.removeAll()
+        recentHead = 0
+        held.removeAll()
+        for page in FreeSpace.firstPage..<max(pages, FreeSpace.firstPage) where live[page] == 0 && !isReady(page) {
+            born[page] = 0
+            died[page] = 0
+            setReady(page)
+        }
+    }
+
+    /// An injected bug: the pages of the tree that recovery starts from count as free.
+    func forgetLivePages() {
+        for page in FreeSpace.firstPage..<pages {
+            live[page] = 0
+            if !isReady(page) { setReady(page) }
+        }
+    }
+
+    // MARK: For statistics and oracles
+
+    package func liveUnits(_ page: Int) -> Int { Int(live[page]) }
+    func interval(_ page: Int) -> (born: UInt64, died: UInt64) { (born[page], died[page]) }
+    var liveBytes: Int { live.dropFirst(FreeSpace.firstPage).reduce(0) { $0 + Int($1) } * PageSize.unit }
+    var limboCount: Int { recent.count - recentHead + held.values.reduce(0) { $0 + $1.count } }
+
+    // MARK: The stored form
+
+    /// Runs of pages that are not fully live:
+    /// `gap, length, live units [, version - died, died - born]` as varints, gap counted from the end of the last run.
+    func encode(into buffer: ByteBuffer, version: UInt64, collapseLimbo: Bool) {
+        var last = FreeSpace.firstPage, page = FreeSpace.firstPage
+        while page < pages {
+            let units = live[page]
+            if units == PageSize.unitsPerPage {
+                page += 1
+                continue
+            }
+            let isFree = units == 0 && (collapseLimbo || isReady(page))
+            let b = units == 0 && !isFree ? born[page] : 0, d = units == 0 && !isFree ? died[page] : 0
+            var end = page + 1
+            while end < pages, live[end] == units {
+                if units == 0 {
+                    let otherFree = collapseLimbo || isReady(end)
+                    if otherFree != isFree || (!isFree && (born[end] != b || died[end] != d)) { break }
+                }
+                end += 1
+            }
+            buffer.appendVarint(UInt64(page - last))
+            buffer.appendVarint(UInt64(end - page))
+            buffer.append(units)
+            if units == 0 {
+                // A free page is stored as born = died = 0: held by no pin.
+                buffer.appendVarint(isFree ? 0 : version &- d &+ 1)
+                if !isFree { buffer.appendVarint(d &- b) }
+            }
+            last = end
+            page = end
+        }
+    }
+
+    convenience init(pages: Int, decoding reader: inout ByteReader, version: UInt64) throws(StoreError) {
+        self.init(pages: pages)
+        for page in FreeSpace.firstPage..<max(pages, FreeSpace.firstPage) { live[page] = UInt8(PageSize.unitsPerPage) }
+        var last = FreeSpace.firstPage
+        var limbo: [Int] = []
+        while !reader.isAtEnd {
+            let start = last + (try reader.readCount())
+            let length = try reader.readCount()
+            let units = try reader.read(UInt8.self)
+            guard length > 0, start >= last, length <= pages - start, units < PageSize.unitsPerPage else {
+                throw StoreError(.corrupt, "free map is not well formed")
+            }
+            var b: UInt64 = 0, d: UInt64 = 0
+            if units == 0 {
+                let age = try reader.readVarint()
+                if age > 0 {
+                    d = version &- (age - 1)
+                    b = d &- (try reader.readVarint())
+                    guard b < d, d <= version else { throw StoreError(.corrupt, "free map is not well formed") }
+                }
+            }
+            for page in start..<(start + length) {
+                live[page] = units
+                born[page] = b
+                died[page] = d
+                if units == 0 {
+                    if d == 0 { setReady(page) } else { limbo.append(page) }
+                }
+            }
+            last = start + length
+        }
+        recent = limbo.sorted { (died[$0], $0) < (died[$1], $1) }
+    }
+}

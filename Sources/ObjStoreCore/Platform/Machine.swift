@@ -1,0 +1,139 @@
+/// The door to the operating system: files, maps, locks, waiting, time, randomness.
+///
+/// There are two: `RealMachine`, and the simulated machine of the tests, which runs several
+/// processes deterministically from a seed and cuts the power wherever it likes. Nothing outside
+/// `Platform/` makes a system call. Every method may be a scheduling point of the simulation.
+open class Machine: @unchecked Sendable {
+    public init() {}
+
+    /// Opens or creates a file. Symbolic links are resolved by the caller (`resolve`).
+    open func open(_ path: String, _ mode: OpenMode) throws(StoreError) -> StorageFile { fatalError("abstract") }
+    /// An anonymous file in memory, for in-memory stores; `sync` does nothing on it.
+    open func openAnonymous(_ name: String) throws(StoreError) -> StorageFile { fatalError("abstract") }
+    open func exists(_ path: String) -> Bool { fatalError("abstract") }
+    /// The path with every symbolic link of an existing file or its folder resolved.
+    open func resolve(_ path: String) throws(StoreError) -> String { fatalError("abstract") }
+    open func rename(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
+    /// Like `rename`, but fails with `.alreadyExists` where `to` exists.
+    open func renameNew(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
+    open func remove(_ path: String) throws(StoreError) { fatalError("abstract") }
+    /// Makes creations, renames and removals in the folder of `path` durable.
+    open func syncFolder(of path: String) throws(StoreError) { fatalError("abstract") }
+
+    /// A lock on one byte of a file (which need not exist), exclusive among all processes and threads.
+    open func makeLock(_ file: StorageFile, byte: Int64) -> ExclusiveLock { fatalError("abstract") }
+    /// Whether another open file description holds a lock on any byte of the range.
+    open func isLocked(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
+    /// Memory shared by all processes that open `path`; grown with zero bytes to `bytes`.
+    open func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory { fatalError("abstract") }
+
+    /// Sleeps while the low 32 bits of the word equal those of `value`; returns at a wake, a change,
+    /// after `timeout` nanoseconds (negative: never) or for no reason.
+    open func wait(_ word: SharedWord, while value: UInt64, timeout: Int64) { fatalError("abstract") }
+    /// Wakes everybody who waits on the word, in every process.
+    open func wake(_ word: SharedWord) { fatalError("abstract") }
+
+    /// Nanoseconds that never go back.
+    open func monotonic() -> Int64 { fatalError("abstract") }
+    /// Nanoseconds since 1970.
+    open func wallClock() -> Int64 { fatalError("abstract") }
+    open func random64() -> UInt64 { fatalError("abstract") }
+    /// Changes at every boot of the machine.
+    open func bootID() throws(StoreError) -> (UInt64, UInt64) { fatalError("abstract") }
+    /// What the file lies on; see `FileSystemKind`.
+    open func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind { fatalError("abstract") }
+}
+
+public enum OpenMode: Sendable {
+    /// Read only; the file must exist.
+    case readOnly
+    /// Read and write; the file must exist.
+    case existing
+    /// Read and write; created where missing.
+    case create
+    /// Read and write; must not exist.
+    case createNew
+}
+
+/// Whether mapped pages and locks are coherent among processes on the file system.
+public enum FileSystemKind: Sendable {
+    /// ext2/3/4, xfs, btrfs, zfs, f2fs, overlay, tmpfs: everything works.
+    case coherent
+    /// NFS, 9p, virtiofs, FUSE, SMB and unknown ones: one process at a time, by exclusive mode.
+    case incoherent
+}
+
+/// An open file.
+///
+/// A failed `sync` is final: what was written since the last one may or may not be on the medium, and
+/// no later sync says anything about it. Errors carry `.io`, `.outOfSpace` or `.syncFailed`.
+open class StorageFile: @unchecked Sendable {
+    public init() {}
+    open func size() throws(StoreError) -> Int { fatalError("abstract") }
+    /// Reads exactly `count` bytes; bytes past the end read as zero.
+    open func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) { fatalError("abstract") }
+    /// Writes all vectors one after another from `offset` on. On an error any part may have been written.
+    open func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) { fatalError("abstract") }
+    /// fdatasync.
+    open func sync() throws(StoreError) { fatalError("abstract") }
+    /// Allocates real space so that the file has at least `size` bytes; new bytes are zero.
+    open func reserve(_ size: Int) throws(StoreError) { fatalError("abstract") }
+    open func truncate(_ size: Int) throws(StoreError) { fatalError("abstract") }
+    /// Maps `bytes` bytes read-only, also beyond the end of the file (not to be touched before the file grows there).
+    open func map(_ bytes: Int) throws(StoreError) -> FileMap { fatalError("abstract") }
+    /// Device and inode: two paths to one file give the same identity.
+    open func identity() throws(StoreError) -> FileIdentity { fatalError("abstract") }
+    open func close() { fatalError("abstract") }
+
+    @_disfavoredOverload  // a pointer to vectors converts to a raw one
+    public final func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int) throws(StoreError) {
+        var vector = WriteVector(base: bytes, count: count)
+        try write(&vector, count: 1, at: offset)
+    }
+}
+
+/// Where a piece of a write comes from; laid out as `struct iovec`.
+public struct WriteVector {
+    public var base: UnsafeRawPointer?
+    public var count: Int
+    public init(base: UnsafeRawPointer?, count: Int) { self.base = base; self.count = count }
+}
+
+public struct FileIdentity: Hashable, Sendable {
+    public var device: UInt64
+    public var inode: UInt64
+    public init(device: UInt64, inode: UInt64) { self.device = device; self.inode = inode }
+}
+
+/// A read-only mapping of a file; unmapped when the last reference goes.
+open class FileMap: @unchecked Sendable {
+    public let base: UnsafeRawPointer
+    public let bytes: Int
+    public init(base: UnsafeRawPointer, bytes: Int) { self.base = base; self.bytes = bytes }
+}
+
+/// Memory that several processes share; unmapped when the last reference goes.
+open class SharedMemory: @unchecked Sendable {
+    public let base: UnsafeMutableRawPointer
+    public let bytes: Int
+    public let identity: FileIdentity
+    public init(base: UnsafeMutableRawPointer, bytes: Int, identity: FileIdentity) {
+        self.base = base; self.bytes = bytes; self.identity = identity
+    }
+}
+
+/// A lock among all threads and processes; the kernel releases it when its owner dies.
+///
+/// First come, first served among the threads of a process. It belongs to no thread: any thread may
+/// release what another acquired.
+open class ExclusiveLock: @unchecked Sendable {
+    public init() {}
+    /// Waits at most `timeout` nanoseconds (negative: for ever, 0: not at all). False = not acquired.
+    open func acquire(timeout: Int64) throws(StoreError) -> Bool { fatalError("abstract") }
+    open func release() { fatalError("abstract") }
+    /// Gives the lock two words in memory that all processes share, so that a process that waits for
+    /// another one sleeps until the release. The words live as long as the lock is used.
+    open func attach(releases: SharedWord, waiters: SharedWord) {}
+
+    public final func acquire() throws(StoreError) { _ = try acquire(timeout: -1) }
+}

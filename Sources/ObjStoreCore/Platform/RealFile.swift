@@ -1,0 +1,274 @@
+internal import CSystem
+
+/// A file of the operating system.
+///
+/// Its descriptor carries the locks that `RealLock` takes, and is closed in a forked child.
+final class RealFile: StorageFile, @unchecked Sendable {
+    let path: String
+    private let inMemory: Bool
+    private let fork = ForkGuard()
+    private let state = Lock()
+    /// Nil once closed. Closing while another thread is in a call is the caller's mistake.
+    private var held: UnsafeMutablePointer<cs_held>?
+    /// Bytes for which a `RealLock` exists.
+    private var lockBytes: Set<Int64> = []
+
+    init(path: String, mode: OpenMode) throws(StoreError) {
+        self.path = path
+        inMemory = false
+        let (flags, action) =
+            switch mode {
+            case .readOnly: (O_RDONLY, "open")
+            case .existing: (O_RDWR, "open")
+            case .create: (O_RDWR | O_CREAT, "open or create")
+            case .createNew: (O_RDWR | O_CREAT | O_EXCL, "create")
+            }
+        held = cs_held_open(path, flags, 0o666)
+        super.init()
+        if held == nil { throw systemError(cs_errno(), "\(action) \(path)") }
+        do throws(StoreError) {
+            guard try status("open").st_mode & UInt32(S_IFMT) == UInt32(S_IFREG) else {
+                throw StoreError(.io, "cannot open \(path): not a regular file")
+            }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// An anonymous file in memory.
+    init(anonymous name: String) throws(StoreError) {
+        path = "memory:\(name)"
+        inMemory = true
+        held = cs_held_memory(name)
+        super.init()
+        if held == nil { throw systemError(cs_errno(), "create \(path)") }
+    }
+
+    /// Never called: without it the compiler makes one and warns of its recursion.
+    private override init() { fatalError() }
+
+    deinit { close() }
+
+    /// The open descriptor; an error in a forked child and after `close`.
+    func descriptor(_ operation: String) throws(StoreError) -> Int32 {
+        try fork.check(operation, path)
+        guard let held else { throw StoreError(.io, "cannot \(operation) \(path): the file was closed") }
+        return held.pointee.fd
+    }
+
+    private func status(_ operation: String) throws(StoreError) -> stat {
+        var result = stat()
+        if fstat(try descriptor(operation), &result) != 0 { throw systemError(cs_errno(), "\(operation) \(path)") }
+        return result
+    }
+
+    override func size() throws(StoreError) -> Int { try status("get the size of").st_size }
+
+    override func identity() throws(StoreError) -> FileIdentity {
+        let status = try status("identify")
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    // MARK: Reading and writing
+
+    override func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) {
+        let descriptor = try descriptor("read")
+        var done = 0
+        while done < count {
+            let n = Int(cs_pread(descriptor, buffer + done, count - done, Int64(offset + done)))
+            if n < 0 { throw systemError(cs_errno(), "read \(count - done) bytes at \(offset + done) of \(path)") }
+            if n == 0 {
+                memset(buffer + done, 0, count - done)
+                return
+            }
+            done += n
+        }
+    }
+
+    override func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) {
+        let descriptor = try descriptor("write")
+        try RealFile.writeAll(vectors, count: count, at: offset, path: path) { vectors, count, offset in
+            cs_pwritev(descriptor, UnsafeRawPointer(vectors).assumingMemoryBound(to: iovec.self), count, offset)
+        }
+    }
+
+    /// Loops over the kernel's limits: at most 1024 vectors a call, and any call may write less than asked.
+    /// A call that writes nothing is an error, not a reason to go on.
+    static func writeAll(
+        _ vectors: UnsafePointer<WriteVector>, count: Int, at start: Int, path: String,
+        pwritev: (UnsafePointer<WriteVector>, Int32, Int64) -> Int64
+    ) throws(StoreError) {
+        var offset = start
+        var index = 0  // the first vector that is not wholly written
+        var written = 0  // bytes of it that are
+        while true {
+            while index < count, vectors[index].count == written { index += 1; written = 0 }
+            if index == count { return }
+            let n: Int
+            if written == 0 {
+                n = Int(pwritev(vectors + index, Int32(min(count - index, 1024)), Int64(offset)))
+            } else {
+                // Once in a blue moon: the rest of a vector that a short write cut goes alone.
+                var rest = WriteVector(base: vectors[index].base! + written, count: vectors[index].count - written)
+                n = Int(pwritev(&rest, 1, Int64(offset)))
+            }
+            if n <= 0 {
+                let code = n < 0 ? cs_errno() : EIO
+                let total = (0..<count).reduce(0) { $0 + vectors[$1].count }
+                throw systemError(code, "write \(total) bytes at \(start) of \(path) (\(offset - start) of them were written)")
+            }
+            offset += n
+            written += n
+            while index < count, written >= vectors[index].count {
+                written -= vectors[index].count
+                index += 1
+            }
+        }
+    }
+
+    override func sync() throws(StoreError) {
+        let descriptor = try descriptor("sync")
+        if !inMemory, cs_fdatasync(descriptor) != 0 {
+            let code = cs_errno()
+            throw StoreError(.syncFailed, "cannot sync \(path): \(errorText(code)) (errno \(code))")
+        }
+    }
+
+    // MARK: Space
+
+    /// All or nothing. The caller holds the lock under which the file grows.
+    ///
+    /// ext4 keeps what it got before the disk was full. So space is taken behind the end of the file
+    /// first: then giving it back cannot cut off anything, and the file never looks longer than it is.
+    override func reserve(_ size: Int) throws(StoreError) {
+        let descriptor = try descriptor("grow")
+        let old = try self.size()
+        if old >= size { return }
+        if cs_fallocate(descriptor, true, Int64(old), Int64(size - old)) != 0 {
+            let code = cs_errno()
+            if code == EOPNOTSUPP || code == ENOSYS { return try writeZeros(from: old, to: size) }
+            if try self.size() == old { _ = cs_ftruncate(descriptor, Int64(old)) }
+            throw growError(code, from: old, to: size)
+        }
+        // Moves the end only; unlike truncate it can never move it back.
+        if cs_fallocate(descriptor, false, Int64(old), Int64(size - old)) != 0 {
+            throw growError(cs_errno(), from: old, to: size)
+        }
+    }
+
+    /// Where the file system cannot allocate: zeros written are space allocated.
+    func writeZeros(from old: Int, to size: Int) throws(StoreError) {
+        let descriptor = try descriptor("grow")
+        let piece = 1 << 20
+        let zeros = UnsafeMutableRawPointer.allocate(byteCount: piece, alignment: 4096)
+        defer { zeros.deallocate() }
+        memset(zeros, 0, piece)
+        var offset = old
+        while offset < size {
+            var vector = iovec(iov_base: zeros, iov_len: min(piece, size - offset))
+            let n = Int(cs_pwritev(descriptor, &vector, 1, Int64(offset)))
+            if n <= 0 {
+                let code = n < 0 ? cs_errno() : EIO
+                _ = cs_ftruncate(descriptor, Int64(old))
+                throw growError(code, from: old, to: size)
+            }
+            offset += n
+        }
+    }
+
+    private func growError(_ code: Int32, from old: Int, to size: Int) -> StoreError {
+        systemError(code, "grow \(path) by \(size - old) bytes from \(old) to \(size)")
+    }
+
+    override func truncate(_ size: Int) throws(StoreError) {
+        if cs_ftruncate(try descriptor("truncate"), Int64(size)) != 0 {
+            throw systemError(cs_errno(), "truncate \(path) to \(size) bytes")
+        }
+    }
+
+    // MARK: Maps
+
+    override func map(_ bytes: Int) throws(StoreError) -> FileMap {
+        guard let map = cs_held_map(try descriptor("map"), bytes, false) else {
+            throw systemError(cs_errno(), "map \(bytes) bytes of \(path)")
+        }
+        // Reading ahead around each fault makes a cold object 18 times as slow; scans ask ahead themselves.
+        // Only advice: where it is refused, everything still works.
+        madvise(map.pointee.base, bytes, MADV_RANDOM)
+        return RealFileMap(map)
+    }
+
+    /// Maps for reading and writing, shared with other processes.
+    func mapShared(_ bytes: Int) throws(StoreError) -> SharedMemory {
+        let identity = try identity()
+        guard let map = cs_held_map(try descriptor("map"), bytes, true) else {
+            throw systemError(cs_errno(), "map \(bytes) bytes of \(path)")
+        }
+        return RealSharedMemory(map, identity)
+    }
+
+    // MARK: Locks
+
+    /// The kernel grants a second lock on one description at once, so each byte may have one lock object only.
+    func claimLock(_ byte: Int64) {
+        let isNew = state.withLock { lockBytes.insert(byte).inserted }
+        precondition(isNew, "two lock objects for byte \(byte) of \(path): both would succeed")
+    }
+
+    func dropLock(_ byte: Int64) {
+        if !fork.isChild { _ = state.withLock { lockBytes.remove(byte) } }
+    }
+
+    /// 0, `EAGAIN` where another description has it, or another errno.
+    func lockByte(_ byte: Int64) throws(StoreError) -> Int32 { cs_lock_byte(try descriptor("lock"), byte, true) }
+
+    /// Does nothing in a forked child: the lock is the parent's.
+    func unlockByte(_ byte: Int64) {
+        guard !fork.isChild, let held else { return }
+        let code = cs_lock_byte(held.pointee.fd, byte, false)
+        precondition(code == 0, "cannot release the lock on byte \(byte) of \(path): \(errorText(code))")
+    }
+
+    /// Whether this is a forked child of the process that opened the file.
+    var isInherited: Bool { fork.isChild }
+
+    // MARK: End
+
+    /// Releases every lock of this file, too. In a forked child it only frees what is the child's own.
+    override func close() {
+        // Another thread may have held `state` when the parent forked.
+        guard let held = fork.isChild ? takeHeld() : state.withLock({ takeHeld() }) else { return }
+        // A map outlives the descriptor and keeps its locks alive: they are released by hand, but not
+        // in a forked child, where they are still the parent's.
+        if !fork.isChild { _ = cs_unlock_all(held.pointee.fd) }
+        cs_held_release(held)
+    }
+
+    private func takeHeld() -> UnsafeMutablePointer<cs_held>? {
+        defer { held = nil }
+        return held
+    }
+}
+
+private final class RealFileMap: FileMap, @unchecked Sendable {
+    private let held: UnsafeMutablePointer<cs_held>
+
+    init(_ held: UnsafeMutablePointer<cs_held>) {
+        self.held = held
+        super.init(base: UnsafeRawPointer(held.pointee.base), bytes: held.pointee.bytes)
+    }
+
+    deinit { cs_held_release(held) }
+}
+
+private final class RealSharedMemory: SharedMemory, @unchecked Sendable {
+    private let held: UnsafeMutablePointer<cs_held>
+
+    init(_ held: UnsafeMutablePointer<cs_held>, _ identity: FileIdentity) {
+        self.held = held
+        super.init(base: held.pointee.base, bytes: held.pointee.bytes, identity: identity)
+    }
+
+    deinit { cs_held_release(held) }
+}

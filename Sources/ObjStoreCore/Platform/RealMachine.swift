@@ -1,0 +1,148 @@
+internal import CSystem
+
+/// The operating system itself (Linux).
+package final class RealMachine: Machine, @unchecked Sendable {
+    package static let shared = RealMachine()
+
+    // MARK: Files
+
+    package override func open(_ path: String, _ mode: OpenMode) throws(StoreError) -> StorageFile {
+        try RealFile(path: path, mode: mode)
+    }
+
+    package override func openAnonymous(_ name: String) throws(StoreError) -> StorageFile {
+        try RealFile(anonymous: name)
+    }
+
+    package override func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory {
+        let file = try RealFile(path: path, mode: .create)
+        defer { file.close() }
+        try file.reserve(bytes)  // a hole could not be filled later on a full disk: SIGBUS
+        return try file.mapShared(bytes)
+    }
+
+    package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind {
+        let file = real(file)
+        let type = cs_filesystem_type(try file.descriptor("find the file system of"))
+        if type < 0 { throw systemError(cs_errno(), "find the file system of \(file.path)") }
+        return RealMachine.kind(ofType: type)
+    }
+
+    /// From `f_type` of statfs. Only systems of the kernel whose page cache and locks all processes share.
+    static func kind(ofType type: Int64) -> FileSystemKind {
+        switch UInt32(truncatingIfNeeded: type) {
+        case 0xEF53,  // ext2, ext3, ext4
+            0x5846_5342,  // xfs
+            0x9123_683E,  // btrfs
+            0xF2F5_2010,  // f2fs
+            0x2FC1_2FC1,  // zfs
+            0xCA45_1A4E,  // bcachefs
+            0x3153_464A,  // jfs
+            0x794C_7630,  // overlay
+            0x0102_1994,  // tmpfs
+            0x8584_58F6:  // ramfs
+            .coherent
+        default:  // NFS, 9p, FUSE and virtiofs, SMB, ... and what nobody has looked at
+            .incoherent
+        }
+    }
+
+    // MARK: Names
+
+    package override func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    package override func resolve(_ path: String) throws(StoreError) -> String {
+        try resolveLinks(path, depth: 0)
+    }
+
+    package override func rename(_ from: String, to: String) throws(StoreError) {
+        if CSystem.rename(from, to) != 0 { throw systemError(cs_errno(), "rename \(from) to \(to)") }
+    }
+
+    package override func renameNew(_ from: String, to: String) throws(StoreError) {
+        if cs_rename_noreplace(from, to) == 0 { return }
+        let code = cs_errno()
+        if code != EINVAL && code != ENOSYS { throw systemError(code, "rename \(from) to the new name \(to)") }
+        try RealMachine.linkAndUnlink(from, to: to)
+    }
+
+    /// For file systems that cannot rename without replacing. Killed in between, the file has both names.
+    static func linkAndUnlink(_ from: String, to: String) throws(StoreError) {
+        if link(from, to) != 0 { throw systemError(cs_errno(), "link \(from) to the new name \(to)") }
+        if unlink(from) != 0 { throw systemError(cs_errno(), "remove \(from) after linking it to \(to)") }
+    }
+
+    package override func remove(_ path: String) throws(StoreError) {
+        if unlink(path) != 0 { throw systemError(cs_errno(), "remove \(path)") }
+    }
+
+    package override func syncFolder(of path: String) throws(StoreError) {
+        let folder = splitPath(path).folder
+        let descriptor = cs_open(folder, O_RDONLY | O_DIRECTORY)
+        if descriptor < 0 { throw systemError(cs_errno(), "open the folder \(folder)") }
+        let code = fsync(descriptor) == 0 ? 0 : cs_errno()
+        close(descriptor)
+        // EINVAL: the file system knows no sync of folders (some FUSE and network ones).
+        if code != 0 && code != EINVAL {
+            throw StoreError(.syncFailed, "cannot sync the folder \(folder): \(errorText(code)) (errno \(code))")
+        }
+    }
+
+    // MARK: Locks and waiting
+
+    package override func makeLock(_ file: StorageFile, byte: Int64) -> ExclusiveLock {
+        RealLock(real(file), byte: byte)
+    }
+
+    package override func isLocked(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool {
+        let file = real(file)
+        if bytes.isEmpty { return false }  // a length of 0 would mean: to the end
+        let result = cs_lock_probe(try file.descriptor("look for locks of"), bytes.lowerBound, Int64(bytes.count))
+        if result < 0 { throw systemError(-result, "look for locks of \(file.path)") }
+        return result != 0
+    }
+
+    package override func wait(_ word: SharedWord, while value: UInt64, timeout: Int64) {
+        // Linux runs Swift on little-endian machines only: the low half comes first.
+        _ = cs_futex_wait(word.address, UInt32(truncatingIfNeeded: value), timeout)
+    }
+
+    package override func wake(_ word: SharedWord) { cs_futex_wake(word.address, .max) }
+
+    // MARK: Time and chance
+
+    package override func monotonic() -> Int64 { cs_monotonic_ns() }
+    package override func wallClock() -> Int64 { cs_realtime_ns() }
+
+    /// From the kernel each time: buffered numbers would be the same again in a forked child.
+    package override func random64() -> UInt64 {
+        var value: UInt64 = 0
+        let n = cs_random(&value, 8)  // up to 256 bytes are never cut short, by a signal neither
+        precondition(n == 8, "getrandom failed: \(errorText(cs_errno()))")
+        return value
+    }
+
+    package override func bootID() throws(StoreError) -> (UInt64, UInt64) {
+        let path = "/proc/sys/kernel/random/boot_id"
+        let descriptor = cs_open(path, O_RDONLY)
+        if descriptor < 0 { throw systemError(cs_errno(), "open \(path)") }
+        defer { close(descriptor) }
+        var words: (UInt64, UInt64) = (0, 0)
+        var digits = 0
+        var text = [UInt8](repeating: 0, count: 64)
+        let n = Int(cs_pread(descriptor, &text, text.count, 0))
+        if n < 0 { throw systemError(cs_errno(), "read \(path)") }
+        for byte in text[..<n] {
+            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { continue }
+            if digits < 16 { words.0 = words.0 << 4 | UInt64(digit) } else { words.1 = words.1 << 4 | UInt64(digit) }
+            digits += 1
+        }
+        guard digits == 32 else { throw StoreError(.io, "\(path) has \(digits) hexadecimal digits, 32 were expected") }
+        return words
+    }
+
+    private func real(_ file: StorageFile) -> RealFile {
+        guard let file = file as? RealFile else { preconditionFailure("a file of another machine") }
+        return file
+    }
+}

@@ -1,0 +1,37 @@
+/// What went wrong, in the terms of the public contract: every failure of the core is one of these.
+///
+/// `code` has the numbers of `objstore_status` in `include/objstore.h`. A class, so that a typed
+/// throw moves one pointer and functions that do not throw pay nothing.
+public final class StoreError: Error, @unchecked Sendable {
+    public let code: StatusCode
+    public let message: String
+    /// Class and property that the error is about, where there are any.
+    public private(set) var className: String?
+    public private(set) var propertyName: String?
+    /// Byte position in a query, a signature or a text; negative where there is none.
+    public private(set) var position: Int = -1
+    /// What the application's own callback returned, when that is the reason.
+    public private(set) var callbackCode: Int32 = 0
+
+    public init(_ code: StatusCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The same error, naming where it happened.
+    public func at(class className: String?, property: String? = nil, position: Int = -1) -> StoreError {
+        if let className { self.className = className }
+        if let property { self.propertyName = property }
+        if position >= 0 { self.position = position }
+        return self
+    }
+
+    public func callback(_ code: Int32) -> StoreError {
+        callbackCode = code
+        return self
+    }
+}
+
+extension StoreError: CustomStringConvertible {
+    public var description: String { "\(code): \(message)" }
+}

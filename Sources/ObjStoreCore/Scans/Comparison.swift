@@ -1,0 +1,12 @@
+/// The operators that compare a property with a constant.
+///
+/// Null equals only null; the ordering operators are false where either side is null. Doubles compare as
+/// IEEE 754 says (NaN equals nothing); text compares by code point (the same as by UTF-8 bytes).
+package enum Comparison: UInt8, Sendable {
+    case equal = 0
+    case notEqual = 1
+    case less = 2
+    case lessOrEqual = 3
+    case greater = 4
+    case greaterOrEqual = 5
+}

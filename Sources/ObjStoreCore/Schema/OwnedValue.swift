@@ -1,0 +1,22 @@
+/// A value that owns its bytes: for defaults and fill values, which outlive the call that gave them.
+package final class OwnedValue: @unchecked Sendable {
+    /// Its pointer stays valid as long as this object lives.
+    package let value: Value
+    private let storage: UnsafeMutableRawPointer?
+
+    package init(_ source: Value) {
+        guard source.kind == .string || source.kind == .binary, source.count > 0 else {
+            value = source
+            storage = nil
+            return
+        }
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: source.count, alignment: 8)
+        copy.copyMemory(from: source.pointer!, byteCount: source.count)
+        storage = copy
+        var owned = source
+        owned.pointer = UnsafeRawPointer(copy)
+        value = owned
+    }
+
+    deinit { storage?.deallocate() }
+}

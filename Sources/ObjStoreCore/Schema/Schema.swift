@@ -1,0 +1,88 @@
+/// The classes of a store, as the file has them.
+///
+/// Class ids and column ids are given in order of appearance and never reused: a renamed property keeps its
+/// id, a dropped one leaves a gap. Immutable once made, so that every thread may read it.
+package final class Schema: Sendable {
+    package let classes: [ClassSchema]
+    /// The application's number; a migration raises it.
+    package let version: UInt64
+    private let byName: [String: Int]
+
+    package init(classes: [ClassSchema], version: UInt64) {
+        self.classes = classes
+        self.version = version
+        byName = Dictionary(uniqueKeysWithValues: classes.enumerated().map { ($1.name, $0) })
+    }
+
+    package func classIndex(named name: String) -> Int? { byName[name] }
+}
+
+/// One class: its properties in the order in which they were declared.
+package final class ClassSchema: Sendable {
+    package let name: String
+    /// Position in `Schema.classes`, and class id in objects.
+    package let id: UInt32
+    package let properties: [PropertySchema]
+    /// The columns as trees see them, in the order of `properties`; valid as long as this object.
+    package nonisolated(unsafe) let columns: UnsafeBufferPointer<ColumnSpec>
+    /// Position of the primary key in `properties`.
+    package let primaryKey: Int?
+    /// Positions of the properties that have an index, the primary key's first; the order of `ClassNode`'s entries.
+    package let indexes: [Int]
+    package let nextColumnID: UInt32
+    private let byName: [String: Int]
+
+    package init(name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32) {
+        self.name = name
+        self.id = id
+        self.properties = properties
+        self.nextColumnID = nextColumnID
+        let specs = UnsafeMutableBufferPointer<ColumnSpec>.allocate(capacity: properties.count)
+        for (index, property) in properties.enumerated() {
+            specs.initializeElement(
+                at: index,
+                to: ColumnSpec(id: property.columnID, kind: property.kind, nullable: property.isNullable, fill: property.fill.value))
+        }
+        columns = UnsafeBufferPointer(specs)
+        primaryKey = properties.firstIndex { $0.isPrimaryKey }
+        indexes = properties.indices.filter { properties[$0].isPrimaryKey }
+            + properties.indices.filter { properties[$0].isIndexed && !properties[$0].isPrimaryKey }
+        byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
+    }
+
+    deinit { columns.deallocate() }
+
+    package func propertyIndex(named name: String) -> Int? { byName[name] }
+    /// Position in `indexes` of the index of a property.
+    package func indexPosition(of property: Int) -> Int? { indexes.firstIndex(of: property) }
+}
+
+/// One property of a class.
+package struct PropertySchema: Sendable {
+    package var name: String
+    package var kind: ValueKind
+    package var columnID: UInt32
+    package var isNullable: Bool
+    package var isPrimaryKey: Bool
+    package var isIndexed: Bool
+    /// What a new object gets where the application gives nothing; nil: a value is required.
+    package var defaultValue: OwnedValue?
+    /// What rows read that were written before the property was added; never changes.
+    package var fill: OwnedValue
+
+    package init(
+        name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
+        isIndexed: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil
+    ) {
+        self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
+        self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.defaultValue = defaultValue
+        self.fill = fill ?? defaultValue ?? OwnedValue(isNullable ? .null : Value.zero(of: kind))
+    }
+}
+
+extension Value {
+    /// The value that stands for "nothing was given" in a property that cannot be null.
+    package static func zero(of kind: ValueKind) -> Value {
+        Value(kind: kind)
+    }
+}

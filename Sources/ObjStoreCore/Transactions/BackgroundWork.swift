@@ -1,0 +1,83 @@
+internal import CSystem
+
+/// The thread of a store that makes checkpoints, and syncs relaxed commits when they are due.
+final class BackgroundWork: @unchecked Sendable {
+    private let lock = Lock()
+    /// Monotonic time at which relaxed commits must be synced.
+    private var syncDeadline: Int64?
+    private var wantsCheckpoint = false
+    private var thread: BackgroundThread?
+    private unowned let database: Database
+    private let machine: Machine
+
+    /// A store that nobody writes to gets its checkpoint after this many nanoseconds.
+    private static let idle: Int64 = 2_000_000_000
+
+    init(_ database: Database) throws(StoreError) {
+        self.database = database
+        machine = database.machine
+    }
+
+    /// The thread starts with the first commit: who only reads has none.
+    private func start() {
+        guard thread == nil, let new = try? BackgroundThread(name: "objstore", body: { [unowned self] in self.run($0) }) else { return }
+        thread = new
+    }
+
+    /// After a commit: is a checkpoint due?
+    func didCommit(_ database: Database) {
+        let head = database.shared.ringEntry(database.shared.head.load())
+        let start = database.shared.logStart.load()
+        guard LogStart.epoch(start) == LogStart.low(head.log.epoch) else { return }
+        let used = Int(head.log.lsn &- LogStart.lsn(start))
+        let isDue = used >= min(database.options.checkpointBytes, head.log.region.bytes / 4)
+        signal { self.wantsCheckpoint = self.wantsCheckpoint || isDue; return isDue || self.thread == nil }
+    }
+
+    func syncWithin(milliseconds: Int) {
+        let deadline = machine.monotonic() + Int64(milliseconds) * 1_000_000
+        signal {
+            if let now = self.syncDeadline, now <= deadline { return false }
+            self.syncDeadline = deadline
+            return true
+        }
+    }
+
+    private func signal(_ change: () -> Bool) {
+        let thread: BackgroundThread? = lock.withLock {
+            let needed = change()
+            if self.thread == nil { start() }
+            return needed ? self.thread : nil
+        }
+        thread?.signal()
+    }
+
+    func stop() {
+        let running = lock.withLock { () -> BackgroundThread? in
+            defer { thread = nil }
+            return thread
+        }
+        running?.stopAndJoin()
+    }
+
+    private func run(_ thread: BackgroundThread) {
+        var isIdle = false
+        while !thread.isStopping {
+            let deadline = lock.withLock { syncDeadline }
+            var timeout: Int64 = isIdle ? -1 : BackgroundWork.idle
+            if let deadline { timeout = max(0, min(deadline - machine.monotonic(), timeout < 0 ? .max : timeout)) }
+            let wasSignalled = thread.waitForSignal(timeout: timeout)
+            if thread.isStopping { break }
+            let (checkpointDue, syncDue) = lock.withLock { () -> (Bool, Bool) in
+                let sync = syncDeadline.map { $0 <= machine.monotonic() } ?? false
+                if sync { syncDeadline = nil }
+                defer { wantsCheckpoint = false }
+                return (wantsCheckpoint, sync)
+            }
+            isIdle = !wasSignalled && !checkpointDue && !syncDue && deadline == nil
+            // What fails here fails in the next call of the application too, with a message: poison, a full disk.
+            if syncDue { try? database.flush() }
+            if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current) }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+/// Makes a version's tree durable by itself, so that the log before it is not needed any more.
+///
+/// A checkpoint is a version of its own, R = HEAD + 1, with a log record: it allocates the extent of the new
+/// free map under WRITER like any other extent. Then, without WRITER:
+/// ```
+///   free map at R ─► sync db ─► meta into the slot that is not the durable one ─► sync db ─► release
+/// ```
+/// A failed write on the way leaves things as if the checkpointer had died: `intent` stays, and the next one
+/// completes. A failed sync poisons.
+extension Database {
+    /// - Parameter version: nothing to do when the durable meta has passed it.
+    package func checkpoint(atLeast version: UInt64 = .max, clean: Bool = false) throws(StoreError) {
+        try locks.checkpoint.acquire()
+        defer { locks.checkpoint.release() }
+        if shared.isPoisoned { throw poisonedError }
+        if version <= shared.metaVersion.load() { return }
+        if shared.prepared.load() == 0 { return }
+        do throws(StoreError) {
+            try checkpointLocked(clean: clean)
+        } catch {
+            if error.code == .syncFailed {
+                if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
+                throw StoreError(.outcomeUnknown, "a sync failed during a checkpoint: the store is read-only until every process has closed it")
+            }
+            poisonIfDamaged(error)
+            throw error
+        }
+    }
+
+    private func checkpointLocked(clean: Bool) throws(StoreError) {
+        let isSuspect = shared.intent.load() != 0
+        if isSuspect { try makeNewestMetaCertain() }
+
+        let region = try prepareNextRegion()
+        try locks.writer.acquire()
+        var holdsWriter = true
+        defer { if holdsWriter { locks.writer.release() } }
+        if shared.isPoisoned { throw poisonedError }
+        let head = shared.ringEntry(shared.head.load())
+        try prepareAllocator(for: head)
+        if head.version == shared.metaVersion.load() && !clean {
+            shared.intent.store(0)
+            return
+        }
+        var round = head
+        var freeMap: (image: ByteBuffer, ref: Ref)?
+        if head.isCheckpoint && head.version > shared.metaVersion.load() {
+            // A dead checkpointer's record is HEAD: use it, there may be no room for another one.
+            freeMap = encodeFreeMap(at: head.version, in: head.freeMap)
+            if freeMap != nil { shared.intent.store(head.version) }
+        }
+        if freeMap == nil {
+            if InjectedBug.active(.checkpointPublishedOnly) && shared.published.load() < head.version { return }
+            round = try writeCheckpointRecord(after: head, region: region)
+            freeMap = encodeFreeMap(at: round.version, in: round.freeMap)
+        }
+        // The free map is that of R: taken before others go on.
+        guard let (image, freeMapRef) = freeMap else {
+            throw StoreError(.internalError, "the free map does not fit in the pages that were taken for it")
+        }
+        let oldMetaVersion = shared.metaVersion.load()
+        locks.writer.release()
+        holdsWriter = false
+        if InjectedBug.active(.intentLate) { shared.intent.store(round.version) }
+
+        if isSuspect && !InjectedBug.active(.checkpointDeathTrusted) {
+            // Pages that a dead one's failed sync left clean in the cache but not on the medium.
+            try rewritePages(of: round, bornAfter: oldMetaVersion)
+        }
+        try file.write(UnsafeRawPointer(image.base), count: image.count, at: freeMapRef.offset)
+        shared.dbBytes.add(UInt64(image.count))
+        if !InjectedBug.active(.metaBeforeSync) { try syncDB() }
+        var slot = Int(shared.durableSlot.load()) ^ 1
+        if InjectedBug.active(.sameSlot) { slot ^= 1 }
+        let meta = Meta(
+            uuid: uuid, incarnation: incarnation, generation: shared.generation.load() + 1, version: round.version, root: round.root,
+            freeMap: freeMapRef, filePages: round.filePages, log: round.log, hashSeed: seed, created: created, isClean: clean)
+        if InjectedBug.active(.logReleasedEarly) { shared.logStart.store(LogStart.word(meta.log)) }
+        try writeMeta(meta, slot: slot)
+        if !InjectedBug.active(.releasedBeforeSync) { try syncDB() }
+        metaIsDurable(meta, slot: slot)
+        shared.intent.store(0)
+        shared.checkpoints.add(1)
+        announce()
+    }
+
+    /// The last checkpointer died, or could not write: make it certain which meta is durable.
+    private func makeNewestMetaCertain() throws(StoreError) {
+        guard let (slot, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        if InjectedBug.active(.checkpointDeathTrusted) {
+            shared.durableSlot.store(UInt64(slot))
+            shared.generation.store(meta.generation)
+            shared.metaPins[slot].store(meta.version)
+            return
+        }
+        try writeMeta(meta, slot: slot)
+        try syncDB()
+        metaIsDurable(meta, slot: slot)
+    }
+
+    /// In the order in which others look: pins first (`intent` still stands), then space, then visibility.
+    func metaIsDurable(_ meta: Meta, slot: Int) {
+        shared.metaPins[slot].store(meta.version)
+        shared.durableSlot.store(UInt64(slot))
+        shared.generation.store(max(shared.generation.load(), meta.generation))
+        shared.metaVersion.store(max(shared.metaVersion.load(), meta.version))
+        let start = shared.logStart.load()
+        if LogStart.epoch(start) != LogStart.low(meta.log.epoch) || LogStart.lsn(start) < meta.log.lsn {
+            // An older meta (completed for a dead checkpointer) never moves LOGSTART back.
+            if meta.version >= shared.metaVersion.load() { shared.logStart.store(LogStart.word(meta.log)) }
+        }
+        shared.advance(to: meta.version)
+    }
+
+    /// Version R: the root of HEAD with a new free map. Under WRITER.
+    private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion) throws(StoreError) -> SharedState.RingEntry {
+        let version = head.version + 1
+        guard let log, let current = allocator else { throw StoreError(.internalError, "a checkpoint of a store that was never written") }
+        let oldMap = current.freeMap.extent(born: current.freeMapBorn)
+
+        // As large as the map is now, and a quarter more: another process may have to complete it with more limbo.
+        let measure = ByteBuffer()
+        current.space.encode(into: measure, version: version, collapseLimbo: false)
+        let run = try takeCheckpointPages(PageSize.pages(NodeHeader.size + measure.count + measure.count / 4 + 64))
+        freeMapPages = run.count + 1
+        // The run is not ours until the record is written; then `allocate` makes it so.
+        do throws(StoreError) {
+            let placed = run.range.map { ExtentWriter.PlacedPage(page: $0, liveUnits: PageSize.unitsPerPage) }
+            AllocationDelta(allocated: placed, freed: [oldMap]).encode(into: deltaBuffer, version: version)
+            var record = LogRecord(version: version)
+            record.flags = .checkpoint
+            record.root = head.root
+            record.filePages = current.space.pages
+            record.time = machine.wallClock()
+            record.nextRegion = region
+            record.freeMap = run
+            record.encode(into: recordBuffer, ops: nil, delta: deltaBuffer, at: head.log, seed: seed)
+            guard InjectedBug.active(.logOverrun) || checkpointFits(head.log) else {
+                throw StoreError(.internalError, "no log space was left for a checkpoint's record")
+            }
+            probe?.willWriteRecord(
+                self, version: version, chain: record.chain, previous: head.log.chain, continues: false, isSummary: false, isCheckpoint: true)
+            try log.write(record, recordBuffer)
+            shared.logBytes.add(UInt64(recordBuffer.count))
+            for page in placed { try current.space.allocate(page: page.page, units: page.liveUnits, version: version) }
+            try current.space.free(oldMap, version: version)
+            allocator = Allocator(space: current.space, version: version, position: record.end, freeMap: run, freeMapBorn: version)
+            let entry = SharedState.RingEntry(
+                version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true, freeMap: run, barrier: 0)
+            // The pin of R stands before anybody can see R.
+            if !InjectedBug.active(.intentLate) { shared.intent.store(version) }
+            moveHead(entry, from: version)
+            return entry
+        } catch {
+            current.space.giveBack(page: run.page, count: run.count)
+            if error.code == .corrupt { allocator = nil }
+            throw error
+        }
+    }
+
+    /// Whether the record just encoded for `position` ends before LOGSTART comes around.
+    private func checkpointFits(_ position: LogPosition) -> Bool {
+        let start = shared.logStart.load()
+        let first = LogStart.epoch(start) == LogStart.low(position.epoch) ? LogStart.lsn(start) : 0
+        let skip = position.bytesToEnd(position.lsn) < recordBuffer.count ? position.bytesToEnd(position.lsn) : 0
+        return position.lsn + UInt64(skip + recordBuffer.count) - first <= UInt64(position.region.bytes)
+    }
+
+    private func takeCheckpointPages(_ count: Int) throws(StoreError) -> PageRun {
+        func take() -> PageRun? { allocator!.space.takeRun(minimum: count, wanted: count).map { PageRun(page: $0.page, count: $0.count) } }
+        if let run = take() { return run }
+        try pins.reapDeadSlots()
+        let (published, held) = scanPins()
+        allocator!.space.advance(published: published, pins: held)
+        if let run = take() { return run }
+        try growFile(by: count + 8, wanted: count)
+        guard let run = take() else { throw StoreError(.outOfSpace, "no run of \(count) pages for the free map") }
+        return run
+    }
+
+    /// The free map at R as it will stand in the file, and its ref. Nil when it does not fit in R's pages. Under WRITER.
+    private func encodeFreeMap(at version: UInt64, in run: PageRun) -> (image: ByteBuffer, ref: Ref)? {
+        FreeMapNode.encode(allocator!.space, version: version, run: run, seed: seed)
+    }
+
+    // MARK: Log growth
+
+    /// A larger region for the ring, when checkpoints come because the ring is full and not because of
+    /// `checkpointBytes`. Zero-written and synced before any record names it. Without WRITER.
+    private func prepareNextRegion() throws(StoreError) -> LogRegion {
+        guard let log else { return LogRegion() }
+        let position = shared.ringEntry(shared.head.load()).log
+        let start = shared.logStart.load()
+        guard LogStart.epoch(start) == LogStart.low(position.epoch), position.region.bytes < options.logBytesLimit else { return LogRegion() }
+        let used = position.lsn - LogStart.lsn(start)
+        guard used * 4 >= UInt64(position.region.bytes), position.region.bytes / 4 < options.checkpointBytes else { return LogRegion() }
+        let region = LogRegion(offset: position.region.offset + position.region.bytes, bytes: min(position.region.bytes * 4, options.logBytesLimit))
+        do throws(StoreError) {
+            try LogFile.zero(log.file, from: region.offset, bytes: region.bytes)
+        } catch {
+            // A full disk is no reason to stop: the ring stays as it is.
+            if error.code == .outOfSpace { return LogRegion() }
+            throw error
+        }
+        do throws(StoreError) {
+            try log.file.sync()
+        } catch {
+            setPoison()
+            throw StoreError(.syncFailed, error.message)
+        }
+        return region
+    }
+
+    // MARK: Completing a dead checkpointer's work
+
+    /// Writes again what R's tree got after the durable meta: a failed sync may have left it clean in the cache
+    /// and not on the medium. Each extent is read with a full check first, for a rewrite would otherwise give
+    /// stale content a valid place.
+    private func rewritePages(of entry: SharedState.RingEntry, bornAfter version: UInt64) throws(StoreError) {
+        let fresh = try Mapping(file, bytes: max(entry.filePages * PageSize.page, PageSize.page))
+        let source = fresh.source(filePages: entry.filePages, seed: seed)
+        try StoreWalk.forEachExtent(root: entry.root, source: source) { (extent) throws(StoreError) in
+            if extent.born > version {
+                let offset = extent.unit * PageSize.unit
+                try file.write(fresh.map.base + offset, count: extent.units * PageSize.unit, at: offset)
+            }
+        }
+    }
+}

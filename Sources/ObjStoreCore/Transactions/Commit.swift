@@ -1,0 +1,137 @@
+/// The steps of a commit that belong to the store, not to a transaction: the writer lock with its
+/// preconditions, space, and the commit point.
+extension Database {
+    /// Takes WRITER and makes sure that one more version can be written: not poisoned, the ring of roots and
+    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD.
+    func lockForWriting(timeout: Int64) throws(StoreError) -> SharedState.RingEntry {
+        try checkOpen()
+        if options.isReadOnly { throw StoreError(.readOnly, "the store was opened read-only") }
+        let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
+        while true {
+            if shared.isPoisoned { throw poisonedError }
+            if shared.prepared.load() == 0 { try prepareForWriting() }
+            let left = deadline < 0 ? -1 : max(0, deadline - machine.monotonic())
+            guard try locks.writer.acquire(timeout: left) else {
+                throw timeout == 0
+                    ? StoreError(.busy, "another transaction is being written")
+                    : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
+            }
+            if isClosed { locks.writer.release(); throw StoreError(.closedHandle, "the store is closed") }
+            if shared.isPoisoned { locks.writer.release(); throw poisonedError }
+            if shared.prepared.load() == 0 { locks.writer.release(); continue }
+            let head = shared.head.load()
+            let entry = shared.ringEntry(head)
+            guard entry.version == head else {
+                locks.writer.release()
+                throw StoreError(.corrupt, "the ring of roots has no entry for HEAD \(head)")
+            }
+            // Back-pressure: one ring entry is the checkpoint's.
+            if head + 1 - shared.published.load() >= UInt64(shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
+                locks.writer.release()
+                try waitDurable(head)
+                continue
+            }
+            if !logHasRoomForCommit(entry.log) && !InjectedBug.active(.logOverrun) {
+                locks.writer.release()
+                try checkpoint()
+                continue
+            }
+            return entry
+        }
+    }
+
+    /// Bytes that every commit leaves to the next checkpoint's record.
+    static let checkpointReserve = 2 * LogRecord.sector
+
+    /// Whether a record that ends at `end` still leaves room for a checkpoint's record.
+    func logHasRoom(until end: LogPosition, in position: LogPosition) -> Bool {
+        let used = end.lsn - logStartIn(position)
+        return used + UInt64(2 * Database.checkpointReserve) <= UInt64(position.region.bytes)
+    }
+
+    private func logHasRoomForCommit(_ position: LogPosition) -> Bool {
+        // A summary record takes at most a quarter of the ring (beyond that its delta lies in pages), and may
+        // have to skip as much before the ring's end.
+        let needed = UInt64(position.region.bytes / 4 + 2 * LogRecord.sector)
+        return position.lsn - logStartIn(position) + 2 * needed + UInt64(2 * Database.checkpointReserve) <= UInt64(position.region.bytes)
+    }
+
+    /// LOGSTART, if it speaks of the current region; right after a change of region nothing of it is used.
+    private func logStartIn(_ position: LogPosition) -> UInt64 {
+        let start = shared.logStart.load()
+        return LogStart.epoch(start) == LogStart.low(position.epoch) ? LogStart.lsn(start) : 0
+    }
+
+    /// Free space as of HEAD, and which of it may be written now.
+    func prepareAllocator(for entry: SharedState.RingEntry) throws(StoreError) {
+        try bringAllocatorForward(to: entry)
+        let (published, pins) = scanPins()
+        allocator!.space.advance(published: published, pins: pins)
+    }
+
+    /// A run of pages, from free space or by growing the file. Leaves the pages of a checkpoint's free map.
+    func takePages(minimum: Int, wanted: Int) throws(StoreError) -> (page: Int, count: Int) {
+        let reserve = InjectedBug.active(.noPageReserve) ? 0 : freeMapPages
+        if let run = takeLeaving(reserve, minimum, wanted) { return run }
+        // Perhaps a dead reader's pin holds what is needed.
+        try pins.reapDeadSlots()
+        let (published, held) = scanPins()
+        allocator!.space.advance(published: published, pins: held)
+        if let run = takeLeaving(reserve, minimum, wanted) { return run }
+        try growFile(by: minimum + reserve + 8, wanted: wanted)
+        if let run = takeLeaving(reserve, minimum, wanted) { return run }
+        throw StoreError(.outOfSpace, "no run of \(minimum) free pages in a file of \(allocator!.space.pages) pages")
+    }
+
+    private func takeLeaving(_ reserve: Int, _ minimum: Int, _ wanted: Int) -> (page: Int, count: Int)? {
+        guard let run = allocator!.space.takeRun(minimum: minimum, wanted: wanted) else { return nil }
+        if reserve == 0 || allocator!.space.hasRun(reserve) { return run }
+        if run.count - reserve >= minimum {
+            allocator!.space.giveBack(page: run.page + run.count - reserve, count: reserve)
+            return (run.page, run.count - reserve)
+        }
+        allocator!.space.giveBack(page: run.page, count: run.count)
+        return nil
+    }
+
+    /// Real space, allocated now: a full disk shows here, not at a sync.
+    func growFile(by minimum: Int, wanted: Int) throws(StoreError) {
+        let pages = allocator!.space.pages
+        let more = max(minimum, min(wanted + minimum, 1 << 16), min(pages / 8, 1 << 14), options.growthPages)
+        do throws(StoreError) {
+            try file.reserve((pages + more) * PageSize.page)
+            allocator!.space.extend(to: pages + more, isReady: true)
+        } catch {
+            guard error.code == .outOfSpace, more > minimum else { throw error }
+            try file.reserve((pages + minimum) * PageSize.page)
+            allocator!.space.extend(to: pages + minimum, isReady: true)
+        }
+    }
+
+    /// The commit point among living processes: the ring entry, then HEAD. Under WRITER.
+    func moveHead(_ entry: SharedState.RingEntry, from firstVersion: UInt64) {
+        // Inside a group a dead writer may have left entries of its own.
+        var version = firstVersion
+        while version < entry.version {
+            shared.clearRingEntry(version)
+            version += 1
+        }
+        probe?.willMoveHead(
+            self, version: entry.version, root: entry.root, freeMap: allocator?.freeMap ?? PageRun(), isCheckpoint: entry.isCheckpoint, chain: entry.log.chain)
+        shared.setRingEntry(entry)
+        shared.head.store(entry.version)
+    }
+
+    /// A check of hash, tag or structure failed on what this process is to build on: nobody may write on.
+    func poisonIfDamaged(_ error: StoreError) {
+        if error.code == .corrupt { setPoison() }
+    }
+}
+
+/// LOGSTART in one word: the lsn in sectors, and the low bits of the epoch it belongs to.
+enum LogStart {
+    static func word(_ position: LogPosition) -> UInt64 { low(position.epoch) << 44 | position.lsn >> 9 }
+    static func low(_ epoch: UInt64) -> UInt64 { epoch & 0xf_ffff }
+    static func epoch(_ word: UInt64) -> UInt64 { word >> 44 }
+    static func lsn(_ word: UInt64) -> UInt64 { (word & ((1 << 44) - 1)) << 9 }
+}

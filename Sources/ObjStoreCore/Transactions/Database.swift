@@ -1,0 +1,209 @@
+/// One store, open in this process: its files, the state it shares with other processes, its locks.
+///
+/// There is one per file and process. How versions come to be is in `Commit`, `Durability`, `Checkpoint` and
+/// `Recovery`; the rules they follow are those of `docs/state-machine.md`.
+package final class Database: @unchecked Sendable {
+    let machine: Machine
+    package let options: StoreOptions
+    /// Resolved; empty for in-memory stores.
+    package let path: String
+    let file: StorageFile
+    let shared: SharedState
+    let locks: Locks
+    package let instance: UInt64
+    let pins: PinTable
+
+    /// Of the store, from its metas.
+    package let uuid: (UInt64, UInt64)
+    let incarnation: UInt64
+    let seed: UInt64
+    let created: Int64
+
+    /// The log, from the first write on. Set under CKPT.
+    var log: LogFile?
+    /// Private free space. Under WRITER.
+    var allocator: Allocator?
+    /// Memory that write transactions take turns with. Under WRITER.
+    let arena = Arena()
+    let ops = OpLog()
+    let recordBuffer = ByteBuffer(capacity: 4096)
+    let deltaBuffer = ByteBuffer(capacity: 4096)
+    /// Estimated pages of the next free map: kept free for the checkpoint. Under WRITER.
+    var freeMapPages = 1
+
+    private let fork = ForkGuard()
+    private let stateLock = Lock()
+    private var currentMapping: Mapping
+    private var cachedSchema: (ref: Ref, schema: Schema)?
+    private var closed = false
+
+    package nonisolated(unsafe) var probe: (any EngineProbe)?
+    var background: BackgroundWork?
+
+    /// The byte locks of the db file; nested in the order OPEN > CKPT > WRITER, and SYNC > WRITER.
+    struct Locks {
+        let open: ExclusiveLock
+        let writer: ExclusiveLock
+        let checkpoint: ExclusiveLock
+        let sync: ExclusiveLock
+        let live: ExclusiveLock
+
+        static let first: Int64 = 1 << 62
+        static let liveBase: Int64 = first + 16
+        static func liveByte(_ instance: UInt64) -> Int64 { liveBase + Int64(instance & ((1 << 61) - 1)) }
+        static let allLive: Range<Int64> = liveBase..<(liveBase + (1 << 61))
+
+        init(_ machine: Machine, _ file: StorageFile, instance: UInt64) {
+            open = machine.makeLock(file, byte: Locks.first)
+            writer = machine.makeLock(file, byte: Locks.first + 1)
+            checkpoint = machine.makeLock(file, byte: Locks.first + 2)
+            sync = machine.makeLock(file, byte: Locks.first + 3)
+            live = machine.makeLock(file, byte: Locks.liveByte(instance))
+        }
+    }
+
+    init(
+        machine: Machine, options: StoreOptions, path: String, file: StorageFile, shared: SharedState, locks: Locks,
+        instance: UInt64, meta: Meta, mapping: Mapping, log: LogFile?, probe: (any EngineProbe)?
+    ) {
+        self.machine = machine
+        self.options = options
+        self.path = path
+        self.file = file
+        self.shared = shared
+        self.locks = locks
+        self.instance = instance
+        self.log = log
+        self.probe = probe
+        uuid = meta.uuid
+        incarnation = meta.incarnation
+        seed = meta.hashSeed
+        created = meta.created
+        currentMapping = mapping
+        pins = PinTable(shared: shared, machine: machine, instance: instance) { (other) throws(StoreError) in
+            let byte = Locks.liveByte(other)
+            return try machine.isLocked(file, bytes: byte..<(byte + 1))
+        }
+    }
+
+    // MARK: Mapping and schema
+
+    /// A mapping that covers the file at that size.
+    func mapping(forPages pages: Int) throws(StoreError) -> Mapping {
+        let bytes = pages * PageSize.page
+        let now = stateLock.withLock { currentMapping }
+        if bytes <= now.map.bytes { return now }
+        let larger = try Mapping(file, bytes: Mapping.bytes(forFile: bytes))
+        return stateLock.withLock {
+            if currentMapping.map.bytes < larger.map.bytes { currentMapping = larger }
+            return currentMapping
+        }
+    }
+
+    /// The schema of the version with that root; decoded once per schema.
+    func schema(at root: Ref, _ source: PageSource) throws(StoreError) -> Schema {
+        let ref = RootNode.schema(try source.node(root, .root))
+        if let cached = stateLock.withLock({ cachedSchema }), cached.ref == ref { return cached.schema }
+        let node = try source.node(ref, .schema)
+        var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
+        let schema = try SchemaCodec.read(&reader)
+        if !ref.isDirty { stateLock.withLock { cachedSchema = (ref, schema) } }
+        return schema
+    }
+
+    // MARK: Reading
+
+    /// Pins the newest visible version.
+    package func snapshot() throws(StoreError) -> Snapshot {
+        try checkOpen()
+        return try Snapshot(self)
+    }
+
+    package var publishedVersion: UInt64 { shared.published.current }
+
+    func unpin(_ version: UInt64) {
+        if !closed && !fork.isChild { pins.unpin(version) }
+    }
+
+    func checkOpen() throws(StoreError) {
+        if fork.isChild { throw StoreError(.forked, "the store was opened by the parent process: open it again after fork") }
+        if closed { throw StoreError(.closedHandle, "the store is closed") }
+    }
+
+    // MARK: Metas
+
+    /// Both metas as the file has them now; nil where torn.
+    func readMetas() throws(StoreError) -> [Meta?] { try Database.readMetas(file) }
+
+    static func readMetas(_ file: StorageFile) throws(StoreError) -> [Meta?] {
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 64)
+        defer { buffer.deallocate() }
+        var metas: [Meta?] = []
+        for slot in 0..<2 {
+            try file.read(into: buffer, count: Meta.size, at: slot * PageSize.page)
+            metas.append(Meta.decode(buffer))
+        }
+        return metas
+    }
+
+    static func newestMeta(_ metas: [Meta?]) -> (slot: Int, meta: Meta)? {
+        var best: (slot: Int, meta: Meta)?
+        for (slot, meta) in metas.enumerated() {
+            if let meta, best == nil || meta.generation > best!.meta.generation { best = (slot, meta) }
+        }
+        return best
+    }
+
+    func writeMeta(_ meta: Meta, slot: Int) throws(StoreError) {
+        try Database.writeMeta(meta, slot: slot, to: file)
+        shared.dbBytes.add(UInt64(Meta.size))
+    }
+
+    static func writeMeta(_ meta: Meta, slot: Int, to file: StorageFile) throws(StoreError) {
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 64)
+        defer { buffer.deallocate() }
+        meta.encode(to: buffer)
+        try file.write(UnsafeRawPointer(buffer), count: Meta.size, at: slot * PageSize.page)
+    }
+
+    // MARK: Syncs and poison
+
+    /// Syncs the db file; a failure poisons before any lock is released.
+    func syncDB() throws(StoreError) {
+        do throws(StoreError) {
+            try file.sync()
+            shared.syncs.add(1)
+        } catch {
+            setPoison()
+            throw StoreError(.syncFailed, error.message)
+        }
+    }
+
+    func setPoison() {
+        probe?.didPoison(self)
+        shared.poison()
+        announce()
+    }
+
+    /// Wakes everybody who waits for DURABLE, poison or the sync lock, and the observers.
+    func announce() {
+        shared.event.add(1)
+        machine.wake(shared.event)
+    }
+
+    var poisonedError: StoreError {
+        StoreError(.poisoned, "a sync failed in some process: the store is read-only until every process has closed it")
+    }
+
+    // MARK: Closing
+
+    var isClosed: Bool { closed }
+
+    /// Marks the store closed. The caller holds OPEN.
+    func markClosed() { closed = true }
+
+    deinit {
+        // Whoever forgot to close: locks and slots go with the file descriptors, as if the process had died.
+        if !closed && !fork.isChild { try? close() }
+    }
+}

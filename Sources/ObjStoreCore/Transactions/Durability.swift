@@ -1,0 +1,129 @@
+/// When a commit is acknowledged: group commit by whoever gets the sync lock.
+extension Database {
+    /// After HEAD: waits, or lets the version be seen, as the durability says.
+    func finishCommit(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {
+        defer { background?.didCommit(self) }
+        if durability == .full { return try waitForCommit(version) }
+        // Visible at once, unless a summary that a power cut would take away stands before it.
+        if behindBarrier(version) == version || InjectedBug.active(.relaxedPastBarrier) {
+            if shared.isPoisoned { throw unknownOutcome(version) }
+            shared.raisePublished(to: version)
+            announce()
+            if case .relaxed(let milliseconds) = durability { background?.syncWithin(milliseconds: milliseconds) }
+            return
+        }
+        try waitForCommit(version)
+    }
+
+    /// HEAD has moved: whatever goes wrong now, the version may survive.
+    private func waitForCommit(_ version: UInt64) throws(StoreError) {
+        do throws(StoreError) { try waitDurable(version) } catch {
+            throw error.code == .outcomeUnknown ? error : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)")
+        }
+    }
+
+    private func unknownOutcome(_ version: UInt64) -> StoreError {
+        StoreError(.outcomeUnknown, "a sync failed: version \(version) is whole or absent, and the store is read-only until every process has closed it")
+    }
+
+    /// Returns when the version is on the medium. One waiter syncs the log for everybody; who it is decides the
+    /// sync lock, which the kernel takes from a dead one.
+    package func waitDurable(_ version: UInt64) throws(StoreError) {
+        while true {
+            let event = shared.event.load()
+            let durable = shared.durable.load()
+            if durable & ~SharedState.poisonBit >= version { return }
+            if durable & SharedState.poisonBit != 0 { throw unknownOutcome(version) }
+            if try locks.sync.acquire(timeout: 0) {
+                try lead(for: version)
+            } else {
+                // The leader announces; a dead one does not, so look again now and then.
+                machine.wait(shared.event, while: event, timeout: 20_000_000)
+            }
+        }
+    }
+
+    /// Syncs the log and publishes what it covers. The caller holds SYNC, which is released here.
+    private func lead(for version: UInt64) throws(StoreError) {
+        var reached: UInt64 = 0
+        do throws(StoreError) {
+            if shared.durable.load() & ~SharedState.poisonBit >= version {
+                locks.sync.release()
+                return
+            }
+            if shared.syncing.load() != 0 && !InjectedBug.active(.leaderDeathTrusted) {
+                // The last leader died between start and result: its sync may have failed, and a new one would
+                // find nothing to write. Write the same bytes again first.
+                try rewriteLog()
+            }
+            shared.syncing.store(1)
+            // HEAD before the sync: what comes later is not covered.
+            var head = shared.head.load()
+            if let log {
+                try log.file.sync()
+                shared.syncs.add(1)
+            }
+            if InjectedBug.active(.headAfterSync) { head = shared.head.load() }
+            reached = behindBarrier(head)
+            shared.advance(to: reached)
+            shared.syncing.store(0)
+        } catch {
+            if InjectedBug.active(.noPoison) && error.code == .syncFailed {
+                shared.syncing.store(0)
+                locks.sync.release()
+                return
+            }
+            // Only a failed sync poisons, and before its lock is released. What rewriteLog could not read or
+            // write leaves SYNCING set for the next leader, unless data was lost.
+            if error.code == .syncFailed || error.code == .corrupt { setPoison() }
+            locks.sync.release()
+            announce()
+            throw error.code == .syncFailed ? unknownOutcome(version) : error
+        }
+        locks.sync.release()
+        announce()
+        if reached < version && !shared.isPoisoned { try checkpoint(atLeast: version) }
+    }
+
+    /// How far (PUBLISHED, head] may be acknowledged from the log alone: up to before the first barrier that no
+    /// durable meta has passed.
+    func behindBarrier(_ head: UInt64) -> UInt64 {
+        // An outstanding barrier is beyond PUBLISHED, so its entry is still in the ring.
+        var limit = head
+        var version = shared.published.load() + 1
+        let passed = shared.metaVersion.load()
+        while version <= head {
+            let entry = shared.ringEntry(version)
+            if entry.version == version, entry.barrier > passed { limit = min(limit, entry.barrier - 1) }
+            version += 1
+        }
+        return limit
+    }
+
+    /// Writes the log from the newest meta to HEAD again, byte for byte, so that the next sync really covers it.
+    private func rewriteLog() throws(StoreError) {
+        try locks.writer.acquire()
+        defer { locks.writer.release() }
+        guard let log, let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        let head = shared.ringEntry(shared.head.load())
+        let scanner = log.scanner()
+        var position = meta.log, version = meta.version
+        while version < head.version {
+            guard let record = try scanner.next(position, version: version + 1) else {
+                throw StoreError(.corrupt, "the log between the meta of version \(meta.version) and HEAD \(head.version) is not readable")
+            }
+            try log.rewrite(record, scanner)
+            position = record.end
+            version = record.version
+        }
+        guard position.chain == head.log.chain || meta.version > head.version else {
+            throw StoreError(.corrupt, "the log does not lead to HEAD \(head.version)")
+        }
+    }
+
+    /// Makes everything that is visible now durable (`flush` of relaxed commits).
+    package func flush() throws(StoreError) {
+        try checkOpen()
+        try waitDurable(shared.published.load())
+    }
+}

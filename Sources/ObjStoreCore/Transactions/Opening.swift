@@ -1,0 +1,285 @@
+/// Creating, opening, joining and closing a store.
+///
+/// Everything happens under the OPEN lock: who finds nobody alive recovers and makes the shared state anew,
+/// who finds somebody joins it.
+extension Database {
+    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it.
+    package static func open(_ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)? = nil) throws(StoreError) -> Database {
+        if options.isInMemory { return try openInMemory(path, options: options, machine: machine, probe: probe) }
+        let resolved = try machine.resolve(path)
+        if !machine.exists(resolved) {
+            guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
+            try createFile(resolved, machine: machine)
+        }
+        let file = try machine.open(resolved, options.isReadOnly ? .readOnly : .existing)
+        do throws(StoreError) {
+            return try open(file, path: resolved, options: options, machine: machine, probe: probe)
+        } catch {
+            file.close()
+            throw error
+        }
+    }
+
+    private static func open(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database {
+        guard try machine.fileSystem(of: file) == .coherent else {
+            throw StoreError(.incompatibleFileSystem, "\(path) lies on a file system where several processes cannot share a mapped file")
+        }
+        let instance = max(1, machine.random64() >> 3)
+        let locks = Locks(machine, file, instance: instance)
+        guard try locks.open.acquire(timeout: options.openTimeout) else {
+            throw StoreError(.timeout, "another process was opening or closing \(path) for too long")
+        }
+        defer { locks.open.release() }
+        let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared))
+        let shared = SharedState(memory, limits: options.shared)
+        let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive))
+        let database = isFirst
+            ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+            : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+        guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
+        locks.writer.attach(releases: shared.writerReleases, waiters: shared.writerWaiters)
+        if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
+        return database
+    }
+
+    // MARK: The session page
+
+    /// Page 2: which lock file and which life of it belong to who has the store open now.
+    ///
+    /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation · 56 u32 layout version`
+    private enum Session {
+        static let magic: UInt64 = 0x0173_7365_736a_626f
+        static let offset = 2 * PageSize.page
+        static let size = 64
+
+        static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity) throws(StoreError) {
+            let words: [UInt64] = [
+                magic, lockFile.device, lockFile.inode, identity.nonce, identity.boot.0, identity.boot.1, identity.incarnation,
+                UInt64(SharedState.layoutVersion),
+            ]
+            let buffer = ByteBuffer(capacity: size)
+            for word in words { buffer.append(word) }
+            try file.write(UnsafeRawPointer(buffer.base), count: size, at: offset)
+        }
+
+        static func read(_ file: StorageFile) throws(StoreError) -> (lockFile: FileIdentity, identity: SharedState.Identity, layout: UInt64)? {
+            let words = UnsafeMutablePointer<UInt64>.allocate(capacity: size / 8)
+            defer { words.deallocate() }
+            try file.read(into: UnsafeMutableRawPointer(words), count: size, at: offset)
+            guard words[0] == magic else { return nil }
+            return (
+                FileIdentity(device: words[1], inode: words[2]),
+                SharedState.Identity(nonce: words[3], boot: (words[4], words[5]), incarnation: words[6]), words[7])
+        }
+    }
+
+    // MARK: First and joining
+
+    private static func openFirst(
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
+        probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
+        let (slot, meta) = try chooseMeta(file, path: path)
+        let boot = try machine.bootID()
+        if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
+            // The mistake: what the memory says is believed.
+            let log = try openLog(path, meta: meta, machine: machine)
+            return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+        }
+        let identity = SharedState.Identity(nonce: machine.random64(), boot: boot, incarnation: meta.incarnation)
+        if meta.isClean {
+            let database = try make(file, path, options, machine, shared, locks, instance, meta, nil, probe)
+            try probe?.didRecover(database, chain: meta.log.chain, newChain: meta.log.chain, version: meta.version)
+            database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
+            if !options.isReadOnly { try Session.write(file, lockFile: shared.identity, identity) }
+            return database
+        }
+        if options.isReadOnly {
+            throw StoreError(.readOnly, "\(path) was not closed cleanly: open it for writing once, so that it can be recovered")
+        }
+        guard let log = try openLog(path, meta: meta, machine: machine) else {
+            throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
+        }
+        let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+        try database.recover(meta, slot: slot, identity: identity)
+        try Session.write(file, lockFile: shared.identity, identity)
+        return database
+    }
+
+    private static func join(
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
+        probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
+        guard let session = try Session.read(file), let identity = shared.storedIdentity, session.identity == identity,
+            session.lockFile == shared.identity, session.layout == UInt64(SharedState.layoutVersion)
+        else {
+            throw StoreError(
+                .versionMismatch,
+                "\(path) is open in another process with which this one cannot share it: its lock file was replaced, or the library differs")
+        }
+        let (_, meta) = try chooseMeta(file, path: path)
+        let log = shared.prepared.load() == 0 ? nil : try openLog(path, meta: meta, machine: machine)
+        return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+    }
+
+    private static func chooseMeta(_ file: StorageFile, path: String) throws(StoreError) -> (slot: Int, meta: Meta) {
+        if let newest = newestMeta(try readMetas(file)) { return newest }
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 64)
+        defer { buffer.deallocate() }
+        try file.read(into: buffer, count: Meta.size, at: 0)
+        switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer) }) {
+        case .failure(.newerFormat(let version)):
+            throw StoreError(.versionMismatch, "\(path) has format \(version); this library knows format \(Meta.formatVersion)")
+        case .failure(.otherPageSize(let size)):
+            throw StoreError(.versionMismatch, "\(path) has pages of \(size) bytes; this library knows \(PageSize.page)")
+        case .failure(.torn):
+            throw StoreError(.corrupt, "both metas of \(path) are damaged")
+        case .failure(.notAStore), .success:
+            throw StoreError(.notAStore, "\(path) is not an objstore file")
+        }
+    }
+
+    private static func openLog(_ path: String, meta: Meta, machine: Machine) throws(StoreError) -> LogFile? {
+        guard machine.exists(path + "-log") else { return nil }
+        let file = try machine.open(path + "-log", .existing)
+        guard try LogFile.matches(file, uuid: meta.uuid, incarnation: meta.incarnation) else {
+            file.close()
+            return nil
+        }
+        return LogFile(file: file, seed: meta.hashSeed)
+    }
+
+    private static func make(
+        _ file: StorageFile, _ path: String, _ options: StoreOptions, _ machine: Machine, _ shared: SharedState, _ locks: Locks,
+        _ instance: UInt64, _ meta: Meta, _ log: LogFile?, _ probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
+        let mapping = try Mapping(file, bytes: Mapping.bytes(forFile: max(try file.size(), meta.filePages * PageSize.page)))
+        return Database(
+            machine: machine, options: options, path: path, file: file, shared: shared, locks: locks, instance: instance, meta: meta,
+            mapping: mapping, log: log, probe: probe)
+    }
+
+    // MARK: Creating
+
+    /// Writes a new, empty, clean store under a temporary name and renames it; what another process created
+    /// meanwhile wins.
+    private static func createFile(_ path: String, machine: Machine) throws(StoreError) {
+        let temporary = path + ".new-" + String(machine.random64(), radix: 36)
+        let file = try machine.open(temporary, .createNew)
+        do throws(StoreError) {
+            try format(file, machine: machine)
+            try file.sync()
+            file.close()
+        } catch {
+            file.close()
+            try? machine.remove(temporary)
+            throw error
+        }
+        do throws(StoreError) {
+            try machine.renameNew(temporary, to: path)
+        } catch {
+            try? machine.remove(temporary)
+            if error.code != .alreadyExists { throw error }
+        }
+        if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: path) }
+    }
+
+    /// Version 1 of every store: no classes.
+    /// ```
+    /// page 0, 1 metas (the same)   2 session   3 root and schema   4 free map   … free
+    /// ```
+    static func format(_ file: StorageFile, machine: Machine, pages: Int = 16) throws(StoreError) {
+        try file.reserve(pages * PageSize.page)
+        let seed = machine.random64()
+        let arena = Arena()
+        let space = FreeSpace(pages: pages)
+        space.releaseAll()
+        let writer = ExtentWriter(
+            version: 1, seed: seed, arena: arena, estimate: PageSize.page,
+            takeRun: { (minimum, wanted) throws(StoreError) in space.takeRun(minimum: minimum, wanted: wanted)! },
+            giveBack: { space.giveBack(page: $0, count: $1) })
+        let encoded = ByteBuffer()
+        SchemaCodec.append(Schema(classes: [], version: 0), to: encoded)
+        let (schema, schemaPointer) = try arena.allocate(bytes: NodeHeader.size + encoded.count, capacity: 0)
+        NodeHeader.initialize(schemaPointer, kind: .schema, bytes: NodeHeader.size + encoded.count)
+        (schemaPointer + NodeHeader.size).copyMemory(from: encoded.base, byteCount: encoded.count)
+        let (root, rootPointer) = try arena.allocate(bytes: RootNode.headerSize, capacity: 0)
+        (rootPointer).initializeMemory(as: UInt8.self, repeating: 0, count: RootNode.headerSize)
+        NodeHeader.initialize(rootPointer, kind: .root, bytes: RootNode.headerSize, word: 1)
+        RootNode.setSchema(rootPointer, try writer.node(schema))
+        let rootRef = try writer.node(root)
+        try writer.finish(file)
+        for page in writer.placed { try space.allocate(page: page.page, units: page.liveUnits, version: 1) }
+        let mapRun = space.takeRun(minimum: 1, wanted: 1)!
+        try space.allocate(page: mapRun.page, units: PageSize.unitsPerPage, version: 1)
+        let (image, mapRef) = FreeMapNode.encode(space, version: 1, run: PageRun(page: mapRun.page, count: 1), seed: seed)!
+        try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
+        let meta = Meta(
+            uuid: (machine.random64(), machine.random64()), incarnation: machine.random64(), generation: 1, version: 1, root: rootRef,
+            freeMap: mapRef, filePages: pages, log: LogPosition(lsn: 0, epoch: 1, chain: machine.random64(), region: LogRegion()),
+            hashSeed: seed, created: machine.wallClock(), isClean: true)
+        try writeMeta(meta, slot: 0, to: file)
+        try writeMeta(meta, slot: 1, to: file)
+    }
+
+    private static func openInMemory(_ name: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database {
+        let file = try machine.openAnonymous("objstore " + name)
+        try format(file, machine: machine)
+        let bytes = SharedState.bytes(options.shared)
+        let memory = OwnedMemory(bytes: bytes)
+        let shared = SharedState(memory, limits: options.shared)
+        let instance = max(1, machine.random64() >> 3)
+        let locks = Locks(machine, file, instance: instance)
+        let (slot, meta) = try chooseMeta(file, path: name)
+        let database = try make(file, "", options, machine, shared, locks, instance, meta, nil, probe)
+        let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)
+        database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
+        guard try locks.live.acquire(timeout: 0) else { throw StoreError(.internalError, "a new in-memory store is locked") }
+        if options.hasBackgroundThread { database.background = try BackgroundWork(database) }
+        return database
+    }
+
+    // MARK: Closing
+
+    /// Ends this process's use of the store. The last one makes a checkpoint and marks the file clean: the db
+    /// file alone is then a whole copy. Snapshots and transactions must be gone. A second call does nothing.
+    package func close() throws(StoreError) {
+        if isClosed { return }
+        background?.stop()
+        background = nil
+        if options.isInMemory {
+            markClosed()
+            file.close()
+            return
+        }
+        guard try locks.open.acquire(timeout: -1) else { return }
+        defer {
+            locks.open.release()
+            file.close()
+            log?.file.close()
+        }
+        var failure: StoreError?
+        do throws(StoreError) {
+            pins.releaseAll()
+            locks.live.release()
+            let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
+            if isLast && !shared.isPoisoned && shared.prepared.load() != 0 && !options.isReadOnly {
+                try checkpoint(clean: true)
+            }
+        } catch {
+            failure = error
+        }
+        markClosed()
+        if let failure { throw failure }
+    }
+}
+
+/// Memory that only this process has, in the place of a shared one.
+final class OwnedMemory: SharedMemory, @unchecked Sendable {
+    init(bytes: Int) {
+        let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
+        base.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
+        super.init(base: base, bytes: bytes, identity: FileIdentity(device: 0, inode: 0))
+    }
+    deinit { base.deallocate() }
+}

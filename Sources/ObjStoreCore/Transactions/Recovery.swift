@@ -1,0 +1,229 @@
+/// Making a store usable when nobody has it open: after a power cut, after the last process was killed, and
+/// the small part of it that a cleanly closed store needs before its first write.
+extension Database {
+    /// Alone, under OPEN. Trusts nothing that it did not write and sync itself, except what a valid meta
+    /// vouches for. Any error: the open fails, nothing was lost, the next open begins again.
+    func recover(_ meta: Meta, slot: Int, identity: SharedState.Identity) throws(StoreError) {
+        guard let log else { throw StoreError(.internalError, "recovery without a log") }
+        // Whatever the memory says is of an earlier life.
+        shared.initialize(identity)
+        // Old write-back errors are reported now, not to the first commit.
+        try syncQuietly(log.file)
+        if !InjectedBug.active(.recoveryTrustsMeta) {
+            // The meta may stand in the page cache only, and clean there.
+            try Database.writeMeta(meta, slot: slot, to: file)
+        }
+        try file.sync()
+
+        let state = try loadAllocator(meta)
+        state.space.releaseAll()
+        let scan = try scanForReplay(meta)
+        try probe?.didRecover(self, chain: scan.chain, newChain: epochChain(scan.chain, meta.log.epoch), version: scan.version)
+        if InjectedBug.active(.recoveryReuses) { state.space.forgetLivePages() }
+        allocator = state
+
+        // Replay in one batch into fresh pages. The version goes on even when there was nothing to replay: the
+        // new epoch's chain begins with it.
+        let version = scan.version + 1
+        var entry = SharedState.RingEntry(version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log)
+        if scan.count > 0 { entry.root = try replay(meta, entry, count: scan.count, version: version) }
+        let space = allocator!.space
+
+        let region = try freshRegion(meta.log.region)
+        let oldMap = state.freeMap.extent(born: state.freeMapBorn)
+        let measure = ByteBuffer()
+        space.encode(into: measure, version: version, collapseLimbo: false)
+        let pages = PageSize.pages(NodeHeader.size + measure.count + measure.count / 4 + 64)
+        let run = try takePages(minimum: pages, wanted: pages)
+        for page in run.page..<(run.page + run.count) { try space.allocate(page: page, units: PageSize.unitsPerPage, version: version) }
+        try space.free(oldMap, version: version)
+        let mapRun = PageRun(page: run.page, count: run.count)
+        guard let (image, mapRef) = FreeMapNode.encode(space, version: version, run: mapRun, seed: seed) else {
+            throw StoreError(.internalError, "the free map does not fit in the pages that were taken for it")
+        }
+        try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
+        try file.sync()
+        let position = InjectedBug.active(.noEpoch)
+            ? scan.end : LogPosition(lsn: 0, epoch: meta.log.epoch + 1, chain: epochChain(scan.chain, meta.log.epoch), region: region)
+        let new = Meta(
+            uuid: uuid, incarnation: incarnation, generation: meta.generation + 1, version: version, root: entry.root, freeMap: mapRef,
+            filePages: space.pages, log: position, hashSeed: seed, created: created, isClean: false)
+        let other = InjectedBug.active(.recoverySameSlot) ? slot : slot ^ 1
+        try Database.writeMeta(new, slot: other, to: file)
+        try file.sync()
+        allocator = Allocator(space: space, version: version, position: position, freeMap: mapRun, freeMapBorn: version)
+        startSharedState(new, slot: other, otherPin: meta.version, identity: identity, isPrepared: true)
+    }
+
+    /// A chain for a new epoch: records of the old one can never continue it.
+    private func epochChain(_ chain: UInt64, _ epoch: UInt64) -> UInt64 { PageHash.mix(chain, epoch + 1) }
+
+    /// A log that cannot be synced now will say so at the first commit.
+    private func syncQuietly(_ file: StorageFile) throws(StoreError) {
+        do { try file.sync() } catch { if error.code != .syncFailed { throw error } }
+    }
+
+    /// How many records after the meta count: up to the first summary, without an unterminated group.
+    private func scanForReplay(_ meta: Meta) throws(StoreError) -> (count: Int, version: UInt64, chain: UInt64, end: LogPosition) {
+        var all: [(version: UInt64, end: LogPosition, flags: LogRecord.Flags)] = []
+        let scanner = log!.scanner()
+        var position = meta.log, version = meta.version
+        while let record = try scanner.next(position, version: version + 1) {
+            if record.flags.contains(.summary) && !InjectedBug.active(.barrierReplayed) { break }
+            all.append((record.version, record.end, record.flags))
+            position = record.end
+            version = record.version
+        }
+        while let last = all.last, last.flags.contains(.continues) { all.removeLast() }
+        guard let last = all.last else { return (0, meta.version, meta.log.chain, meta.log) }
+        return (all.count, last.version, last.end.chain, last.end)
+    }
+
+    /// Applies the records after the meta to its tree; returns the new root.
+    private func replay(_ meta: Meta, _ entry: SharedState.RingEntry, count: Int, version: UInt64) throws(StoreError) -> Ref {
+        let batch = try WriteTransaction(self, entry, holdsWriter: false)
+        let scanner = log!.scanner()
+        var position = meta.log
+        for index in 0..<count {
+            guard let record = try scanner.next(position, version: meta.version + UInt64(index) + 1) else {
+                throw StoreError(.corrupt, "the log changed while it was read")
+            }
+            var reader = ByteReader(scanner.ops.base, count: record.flags.contains(.summary) ? 0 : scanner.ops.count)
+            while !reader.isAtEnd { try batch.replay(try Op.read(&reader, schema: batch.schema)) }
+            position = record.end
+        }
+        return try batch.writeForRecovery(version)
+    }
+
+    /// Where the ring goes on after a recovery or a clean open: at the beginning of the file, as large as it was.
+    private func freshRegion(_ old: LogRegion) throws(StoreError) -> LogRegion {
+        let region = LogRegion(offset: LogFile.headerSize, bytes: max(old.bytes, options.logBytes))
+        let end = region.offset + region.bytes
+        let size = try log!.file.size()
+        if size < end {
+            try LogFile.zero(log!.file, from: max(size, LogFile.headerSize) & ~4095, bytes: end - max(size, LogFile.headerSize) & ~4095)
+            try log!.file.sync()
+        }
+        return region
+    }
+
+    /// The shared state is made anew; only then may others join.
+    func startSharedState(_ meta: Meta, slot: Int, otherPin: UInt64, identity: SharedState.Identity, isPrepared: Bool) {
+        shared.initialize(identity)
+        shared.setRingEntry(SharedState.RingEntry(
+            version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log, isCheckpoint: false))
+        shared.metaPins[slot].store(meta.version)
+        shared.metaPins[slot ^ 1].store(otherPin)
+        shared.durableSlot.store(UInt64(slot))
+        shared.generation.store(meta.generation)
+        shared.metaVersion.store(meta.version)
+        shared.logStart.store(LogStart.word(meta.log))
+        shared.prepared.store(isPrepared ? 1 : 0)
+        shared.head.store(meta.version)
+        shared.published.store(meta.version)
+        shared.durable.store(meta.version)
+        probe?.didStart(self, version: meta.version, chain: meta.log.chain, root: meta.root)
+    }
+
+    // MARK: The first write after a clean open
+
+    /// A CLEAN meta must not be believed once there is a log: makes the log and a durable meta without CLEAN.
+    func prepareForWriting() throws(StoreError) {
+        try locks.checkpoint.acquire()
+        defer { locks.checkpoint.release() }
+        if shared.isPoisoned { throw poisonedError }
+        if shared.prepared.load() != 0 { return try openLogOfOthers() }
+        try locks.writer.acquire()
+        defer { locks.writer.release() }
+        guard let (slot, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        if InjectedBug.active(.cleanKept) && meta.version > 1 {
+            try makeLog(meta)
+            try openNewLog(meta)
+            shared.prepared.store(1)
+            return
+        }
+        // As in recovery: the meta that this session stands on becomes certain before anything is written.
+        if meta.isClean {
+            do throws(StoreError) {
+                try makeLog(meta)
+                try Database.writeMeta(meta, slot: slot, to: file)
+            } catch {
+                if error.code == .syncFailed { setPoison() }
+                throw error
+            }
+            try syncDB()
+        }
+        try openNewLog(meta)
+        var new = meta
+        if meta.isClean {
+            new.isClean = false
+            new.generation += 1
+            // A log of an earlier life may have been left beside a copy: its records must not continue ours.
+            new.log = LogPosition(
+                lsn: 0, epoch: meta.log.epoch + 1, chain: PageHash.mix(meta.log.chain, machine.random64()),
+                region: LogRegion(offset: LogFile.headerSize, bytes: max(meta.log.region.bytes, options.logBytes)))
+            try writeMeta(new, slot: slot ^ 1)
+            try syncDB()
+        }
+        var entry = shared.ringEntry(shared.head.load())
+        entry.log = new.log
+        shared.setRingEntry(entry)
+        metaIsDurable(new, slot: meta.isClean ? slot ^ 1 : slot)
+        shared.logStart.store(LogStart.word(new.log))
+        probe?.willMoveHead(self, version: entry.version, root: entry.root, freeMap: PageRun(), isCheckpoint: false, chain: new.log.chain)
+        shared.prepared.store(1)
+    }
+
+    /// Another process prepared the store after this one had opened it.
+    func openLogOfOthers() throws(StoreError) {
+        if log != nil { return }
+        guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        try openNewLog(meta)
+    }
+
+    private func openNewLog(_ meta: Meta) throws(StoreError) {
+        if log != nil { return }
+        if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
+        let file = try machine.open(path + "-log", .existing)
+        guard try LogFile.matches(file, uuid: uuid, incarnation: incarnation) else {
+            file.close()
+            throw StoreError(.needsLog, "the log \(path)-log was replaced while the store was open")
+        }
+        log = LogFile(file: file, seed: seed)
+    }
+
+    /// A zero-written log of this incarnation, under a temporary name and renamed; the folder synced before any
+    /// meta relies on it. An existing log of this incarnation is kept when it is large enough.
+    private func makeLog(_ meta: Meta) throws(StoreError) {
+        if log != nil { return }
+        let bytes = max(meta.log.region.bytes, options.logBytes)
+        let header = ByteBuffer(capacity: LogFile.headerSize)
+        LogFile.encodeHeader(uuid: uuid, incarnation: incarnation, into: header)
+        if options.isInMemory {
+            let file = try machine.openAnonymous("objstore log")
+            try file.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
+            try LogFile.zero(file, from: LogFile.headerSize, bytes: bytes)
+            log = LogFile(file: file, seed: seed)
+            return
+        }
+        let name = path + "-log"
+        if machine.exists(name) {
+            let file = try machine.open(name, .existing)
+            defer { file.close() }
+            if try LogFile.matches(file, uuid: uuid, incarnation: incarnation), try file.size() >= LogFile.headerSize + bytes { return }
+        }
+        let temporary = name + ".new-" + String(machine.random64(), radix: 36)
+        let file = try machine.open(temporary, .createNew)
+        do throws(StoreError) {
+            defer { file.close() }
+            try file.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
+            try LogFile.zero(file, from: LogFile.headerSize, bytes: bytes)
+            try file.sync()
+            try machine.rename(temporary, to: name)
+        } catch {
+            try? machine.remove(temporary)
+            throw error
+        }
+        if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
+    }
+}

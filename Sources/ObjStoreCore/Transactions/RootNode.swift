@@ -1,0 +1,94 @@
+/// The node that a version is known by: where its schema and its classes are.
+///
+/// ```
+///  0 header: count = classes, word = version
+/// 32 ref of the schema
+/// 40 reserved (24 bytes)
+/// 64 refs of the class nodes, one per class in the order of class ids
+/// ```
+enum RootNode {
+    static let headerSize = 64
+
+    static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
+        bytes == headerSize + 8 * NodeHeader.count(node)
+    }
+
+    @inline(__always) static func schema(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
+    @inline(__always) static func classNode(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+        Ref(raw: node.load(fromByteOffset: headerSize + 8 * index, as: UInt64.self))
+    }
+    static func setSchema(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }
+    static func setClassNode(_ node: UnsafeMutableRawPointer, _ index: Int, _ ref: Ref) {
+        node.storeBytes(of: ref.raw, toByteOffset: headerSize + 8 * index, as: UInt64.self)
+    }
+}
+
+/// One class in one version: the roots of its trees, how many objects it has and the next object key.
+///
+/// ```
+///  0 header: count = indexes, word = class id
+/// 32 ref of the cluster tree (null: no objects)
+/// 40 number of objects
+/// 48 next object key; keys only grow
+/// 56 reserved (8 bytes)
+/// 64 one entry of 32 bytes per index: { u32 column id, u8 flags (1 = unique), u8 value kind, u16 0, u64 ref, u64 0, u64 0 }
+/// ```
+enum ClassNode {
+    static let headerSize = 64
+    static let entrySize = 32
+
+    static func bytes(indexes: Int) -> Int { headerSize + entrySize * indexes }
+
+    static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
+        bytes == ClassNode.bytes(indexes: NodeHeader.count(node)) && objectCount(node) >= 0 && nextKey(node) >= 0
+    }
+
+    @inline(__always) static func cluster(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
+    @inline(__always) static func objectCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 40, as: Int64.self)) }
+    @inline(__always) static func nextKey(_ node: UnsafeRawPointer) -> Int64 { node.load(fromByteOffset: 48, as: Int64.self) }
+    @inline(__always) static func indexColumn(_ node: UnsafeRawPointer, _ index: Int) -> UInt32 {
+        node.load(fromByteOffset: headerSize + entrySize * index, as: UInt32.self)
+    }
+    @inline(__always) static func indexRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+        Ref(raw: node.load(fromByteOffset: headerSize + entrySize * index + 8, as: UInt64.self))
+    }
+
+    static func setCluster(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }
+    static func setObjectCount(_ node: UnsafeMutableRawPointer, _ count: Int) { node.storeBytes(of: Int64(count), toByteOffset: 40, as: Int64.self) }
+    static func setNextKey(_ node: UnsafeMutableRawPointer, _ key: Int64) { node.storeBytes(of: key, toByteOffset: 48, as: Int64.self) }
+    static func setIndex(_ node: UnsafeMutableRawPointer, _ index: Int, column: UInt32, unique: Bool, kind: ValueKind, root: Ref) {
+        let entry = node + headerSize + entrySize * index
+        entry.initializeMemory(as: UInt8.self, repeating: 0, count: entrySize)
+        entry.storeBytes(of: column, as: UInt32.self)
+        entry.storeBytes(of: unique ? 1 : 0, toByteOffset: 4, as: UInt8.self)
+        entry.storeBytes(of: kind.rawValue, toByteOffset: 5, as: UInt8.self)
+        entry.storeBytes(of: root.raw, toByteOffset: 8, as: UInt64.self)
+    }
+}
+
+/// The stored schema: an encoded byte string behind the header (`SchemaCodec`).
+enum SchemaNode {
+    static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool { bytes > NodeHeader.size }
+}
+
+/// The stored free map of a meta: `count` = pages that were allocated for it, `word` = pages of the file, then
+/// runs as `FreeSpace.encode` writes them.
+enum FreeMapNode {
+    static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool { bytes >= NodeHeader.size }
+
+    /// The bytes to write into `run` (whole pages) and the ref to store in a meta; nil when they do not fit.
+    static func encode(_ space: FreeSpace, version: UInt64, run: PageRun, seed: UInt64) -> (image: ByteBuffer, ref: Ref)? {
+        let buffer = ByteBuffer(capacity: 4096)
+        for _ in 0..<(NodeHeader.size / 8) { buffer.append(UInt64(0)) }
+        space.encode(into: buffer, version: version, collapseLimbo: InjectedBug.active(.noLimbo))
+        let bytes = buffer.count
+        guard bytes <= run.count * PageSize.page else { return nil }
+        NodeHeader.initialize(buffer.base, kind: .freeMap, bytes: bytes, word: UInt64(space.pages))
+        NodeHeader.setCount(buffer.base, run.count)
+        buffer.store(version, at: 8)
+        buffer.pad(to: PageSize.page)
+        let hash = NodeHeader.computeHash(UnsafeRawPointer(buffer.base), bytes: bytes, seed: seed)
+        buffer.store(hash, at: 24)
+        return (buffer, Ref(offset: run.page * PageSize.page, hash: hash))
+    }
+}

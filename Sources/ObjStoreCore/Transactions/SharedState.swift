@@ -1,0 +1,238 @@
+internal import CSystem
+
+/// The words, the ring of roots and the table of pins that all processes on one file share (`db-lock`).
+///
+/// Its content is disposable: the first opener makes it anew, and nobody trusts it after a reboot. Who may
+/// write which word, when, under which lock and in which order stands in `docs/state-machine.md`; this type
+/// only says where the words lie.
+///
+/// ```
+///     0  identity: magic, layout version, sizes, nonce, boot id, incarnation
+///    64  HEAD · 128 PUBLISHED · 192 DURABLE (bit 63: poison) · 256 EVENT · 320 intent · 384 SYNCING
+///   448  METAVER · 512 LOGSTART · 576 metapin[0] metapin[1] durslot generation
+///   640  PREPARED · 704 slot high water · 768 writer lock futex words · 832 statistics
+///  4096  ring of roots: N entries of 128 bytes
+///     …  pin slots: M entries of 32 bytes { instance, version, since, 0 }
+///     …  next object key per class
+/// ```
+package final class SharedState: @unchecked Sendable {
+    /// Sizes of the tables; the simulated machine uses small ones, so that they fill up.
+    package struct Limits: Sendable, Equatable {
+        package var ringEntries = 1024
+        package var slots = 4096
+        package var classes = 4096
+        package init() {}
+        package init(ringEntries: Int, slots: Int, classes: Int) {
+            self.ringEntries = ringEntries; self.slots = slots; self.classes = classes
+        }
+    }
+
+    static let magic: UInt64 = 0x6b63_6f6c_6a62_6f01  // "\u{1}objlock"
+    static let layoutVersion: UInt32 = 1
+    static let poisonBit: UInt64 = 1 << 63
+
+    package let limits: Limits
+    private let memory: SharedMemory
+    private let base: UnsafeMutableRawPointer
+    var identity: FileIdentity { memory.identity }
+
+    let head, published, durable, event, intent, syncing, metaVersion, logStart: SharedWord
+    let metaPins: [SharedWord]
+    let durableSlot, generation, prepared, slotHighWater, writerReleases, writerWaiters: SharedWord
+    let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
+
+    static func bytes(_ limits: Limits) -> Int {
+        4096 + limits.ringEntries * 128 + limits.slots * 32 + limits.classes * 8
+    }
+
+    init(_ memory: SharedMemory, limits: Limits) {
+        self.memory = memory
+        self.limits = limits
+        let base = memory.base
+        self.base = base
+        func word(_ offset: Int) -> SharedWord { SharedWord(base + offset) }
+        head = word(64)
+        published = word(128)
+        durable = word(192)
+        event = word(256)
+        intent = word(320)
+        syncing = word(384)
+        metaVersion = word(448)
+        logStart = word(512)
+        metaPins = [word(576), word(584)]
+        durableSlot = word(592)
+        generation = word(600)
+        prepared = word(640)
+        slotHighWater = word(704)
+        writerReleases = word(768)
+        writerWaiters = word(776)
+        logBytes = word(832)
+        dbBytes = word(840)
+        syncs = word(848)
+        commits = word(856)
+        checkpoints = word(864)
+    }
+
+    // MARK: Identity
+
+    struct Identity: Equatable {
+        var nonce: UInt64
+        var boot: (UInt64, UInt64)
+        var incarnation: UInt64
+        static func == (a: Identity, b: Identity) -> Bool {
+            a.nonce == b.nonce && a.boot == b.boot && a.incarnation == b.incarnation
+        }
+    }
+
+    /// Wipes everything; only under OPEN with nobody alive.
+    func initialize(_ identity: Identity) {
+        base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits))
+        base.storeBytes(of: SharedState.layoutVersion, toByteOffset: 8, as: UInt32.self)
+        base.storeBytes(of: UInt32(limits.ringEntries), toByteOffset: 12, as: UInt32.self)
+        base.storeBytes(of: UInt32(limits.slots), toByteOffset: 16, as: UInt32.self)
+        base.storeBytes(of: UInt32(limits.classes), toByteOffset: 20, as: UInt32.self)
+        base.storeBytes(of: identity.nonce, toByteOffset: 24, as: UInt64.self)
+        base.storeBytes(of: identity.boot.0, toByteOffset: 32, as: UInt64.self)
+        base.storeBytes(of: identity.boot.1, toByteOffset: 40, as: UInt64.self)
+        base.storeBytes(of: identity.incarnation, toByteOffset: 48, as: UInt64.self)
+        base.storeBytes(of: SharedState.magic, as: UInt64.self)
+    }
+
+    /// Nil where the memory was never initialized, or with other sizes.
+    var storedIdentity: Identity? {
+        guard base.load(as: UInt64.self) == SharedState.magic,
+            base.load(fromByteOffset: 8, as: UInt32.self) == SharedState.layoutVersion,
+            base.load(fromByteOffset: 12, as: UInt32.self) == UInt32(limits.ringEntries),
+            base.load(fromByteOffset: 16, as: UInt32.self) == UInt32(limits.slots),
+            base.load(fromByteOffset: 20, as: UInt32.self) == UInt32(limits.classes)
+        else { return nil }
+        return Identity(
+            nonce: base.load(fromByteOffset: 24, as: UInt64.self),
+            boot: (base.load(fromByteOffset: 32, as: UInt64.self), base.load(fromByteOffset: 40, as: UInt64.self)),
+            incarnation: base.load(fromByteOffset: 48, as: UInt64.self))
+    }
+
+    // MARK: Ring of roots
+
+    /// Everything that a reader or the next writer must know of a version.
+    struct RingEntry: Equatable {
+        var version: UInt64 = 0
+        var root: Ref = .null
+        /// Pages of the file.
+        var filePages = 0
+        /// Where the next log record may begin, and what it must name as its predecessor.
+        var log = LogPosition()
+        /// Made by a checkpoint, and the pages that it allocated for the free map.
+        var isCheckpoint = false
+        var freeMap = PageRun()
+        /// First version of the group with a summary that this entry ends, or 0: nothing from there on is
+        /// acknowledged from the log alone.
+        var barrier: UInt64 = 0
+    }
+
+    private func entry(_ version: UInt64) -> UnsafeMutableRawPointer {
+        base + 4096 + Int(version % UInt64(limits.ringEntries)) * 128
+    }
+
+    /// The entry where `version` stands or would stand. Stable while PUBLISHED <= version <= HEAD.
+    func ringEntry(_ version: UInt64) -> RingEntry {
+        cs_yield()
+        cs_fence()
+        let p = entry(version)
+        func word(_ offset: Int) -> UInt64 { cs_load64_relaxed(p + offset) }
+        return RingEntry(
+            version: word(0), root: Ref(raw: word(8)), filePages: Int(truncatingIfNeeded: word(16)),
+            log: LogPosition(
+                lsn: word(24), epoch: word(32), chain: word(40),
+                region: LogRegion(offset: Int(truncatingIfNeeded: word(48)), bytes: Int(truncatingIfNeeded: word(56)))),
+            isCheckpoint: word(64) != 0, freeMap: PageRun(word: word(72)), barrier: word(80))
+    }
+
+    func setRingEntry(_ e: RingEntry) {
+        cs_yield()
+        let p = entry(e.version)
+        func set(_ offset: Int, _ value: UInt64) { cs_store64_relaxed(p + offset, value) }
+        set(8, e.root.raw)
+        set(16, UInt64(e.filePages))
+        set(24, e.log.lsn)
+        set(32, e.log.epoch)
+        set(40, e.log.chain)
+        set(48, UInt64(e.log.region.offset))
+        set(56, UInt64(e.log.region.bytes))
+        set(64, e.isCheckpoint ? 1 : 0)
+        set(72, e.freeMap.word)
+        set(80, e.barrier)
+        cs_store64_release(p, e.version)
+        cs_fence()
+    }
+
+    /// Clears the entry of a version that stands inside a group: a dead writer may have left one there.
+    func clearRingEntry(_ version: UInt64) {
+        cs_yield()
+        cs_store64_release(entry(version), 0)
+    }
+
+    // MARK: Pins
+
+    struct Slot {
+        let address: UnsafeMutableRawPointer
+        var instance: SharedWord { SharedWord(address) }
+        /// 0: owned but holding nothing.
+        var version: SharedWord { SharedWord(address + 8) }
+        /// Wall clock, nanoseconds.
+        var since: SharedWord { SharedWord(address + 16) }
+    }
+
+    func slot(_ index: Int) -> Slot {
+        Slot(address: base + 4096 + limits.ringEntries * 128 + index * 32)
+    }
+
+    // MARK: Object keys
+
+    /// The next object key of a class: handed out under WRITER, never taken back while anybody lives.
+    func nextKey(_ classIndex: Int) -> UnsafeMutablePointer<Int64> {
+        (base + 4096 + limits.ringEntries * 128 + limits.slots * 32 + classIndex * 8).assumingMemoryBound(to: Int64.self)
+    }
+
+    // MARK: Composite steps
+
+    var isPoisoned: Bool { durable.load() & SharedState.poisonBit != 0 }
+
+    /// Compare-exchange maximum, refused once poisoned (PUBLISHED then DURABLE: who is acknowledged sees its commit).
+    func advance(to version: UInt64) {
+        if InjectedBug.active(.publishPlain) {
+            if !isPoisoned { published.store(version); durable.store(version) }
+            return
+        }
+        if InjectedBug.active(.durableFirst) {
+            raiseDurable(to: version)
+            raisePublished(to: version)
+            return
+        }
+        raisePublished(to: version)
+        raiseDurable(to: version)
+    }
+
+    func raisePublished(to version: UInt64) {
+        while true {
+            if isPoisoned && !InjectedBug.active(.noPoison) { return }
+            let now = published.load()
+            if now >= version || published.compareExchange(now, version) { return }
+        }
+    }
+
+    func raiseDurable(to version: UInt64) {
+        while true {
+            let now = durable.load()
+            if now & SharedState.poisonBit != 0 || now >= version || durable.compareExchange(now, version) { return }
+        }
+    }
+
+    /// From now on nobody acknowledges anything.
+    func poison() {
+        while true {
+            let now = durable.load()
+            if now & SharedState.poisonBit != 0 || durable.compareExchange(now, now | SharedState.poisonBit) { return }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// One version of the store, pinned: its pages stay as they are until the last reference goes.
+package final class Snapshot: @unchecked Sendable {
+    package let version: UInt64
+    let source: PageSource
+    let root: Ref
+    package let schema: Schema
+    /// Keeps the mapping that `source` points into.
+    private let mapping: Mapping
+    private let database: Database
+
+    init(_ database: Database) throws(StoreError) {
+        let entry = try database.pins.pin()
+        do throws(StoreError) {
+            self.database = database
+            mapping = try database.mapping(forPages: entry.filePages)
+            source = mapping.source(filePages: entry.filePages, seed: database.seed)
+            version = entry.version
+            root = entry.root
+            schema = try database.schema(at: entry.root, source)
+        } catch {
+            database.pins.unpin(entry.version)
+            throw error
+        }
+    }
+
+    deinit { database.unpin(version) }
+
+    /// The node of a class; null ref where the class has none yet.
+    func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer {
+        let node = try source.node(root, .root)
+        guard index < NodeHeader.count(node) else { throw StoreError(.noSuchClass, "class \(index) does not exist in version \(version)") }
+        return try source.node(RootNode.classNode(node, index), .classRoot)
+    }
+}

@@ -1,0 +1,36 @@
+/// How a store is opened: what the configuration of the interfaces comes down to.
+package struct StoreOptions: Sendable {
+    /// When a commit returns.
+    package enum Durability: Equatable, Sendable {
+        /// When it is on the medium.
+        case full
+        /// When it is visible; on the medium at most so many milliseconds later.
+        case relaxed(milliseconds: Int)
+        /// When it is visible; on the medium with the next checkpoint.
+        case none
+    }
+
+    package var durability: Durability = .full
+    /// Kept in memory: no files, no syncs, this process only.
+    package var isInMemory = false
+    package var isReadOnly = false
+    /// Whether a missing file is created.
+    package var creates = true
+
+    /// First size of the log ring in bytes, and how far it may grow.
+    package var logBytes = 1 << 20
+    package var logBytesLimit = 64 << 20
+    /// A checkpoint is made in the background when the log behind the last one has so many bytes.
+    package var checkpointBytes = 32 << 20
+    package var shared = SharedState.Limits()
+    /// A background thread makes checkpoints and syncs relaxed commits. The simulated machine does both itself.
+    package var hasBackgroundThread = true
+    /// Nanoseconds to wait for other processes at open; negative: for ever.
+    package var openTimeout: Int64 = 30_000_000_000
+    /// The largest string or binary, in bytes.
+    package var valueLimit = 64 << 20
+    /// The file grows by at least so many pages at a time.
+    package var growthPages = 256
+
+    package init() {}
+}

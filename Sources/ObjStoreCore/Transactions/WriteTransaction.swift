@@ -1,0 +1,347 @@
+/// The one place where a store changes: holds the writer lock, sees its own changes, becomes a version at commit.
+///
+/// It starts from HEAD (which readers may not see yet) and works on copies in the arena. Several may be
+/// committed as one group: each but the last with `seal`, the last with `commit`; the group survives as a
+/// whole or not at all.
+package final class WriteTransaction {
+    package let database: Database
+    /// What this transaction started from: HEAD, or the sealed member of the group before it.
+    private(set) var base: SharedState.RingEntry
+    let space: WriteSpace
+    package private(set) var schema: Schema
+    private var schemaRef: Ref
+    /// Class states by class index; opened at first use.
+    private var states: [ClassState?]
+    let mapping: Mapping
+    let ops: OpLog
+    /// A failure left the private state half changed: only cancel is possible.
+    package var isBroken: Bool { states.contains { $0?.isBroken == true } }
+    package private(set) var isActive = true
+    /// False in recovery, which is alone and holds OPEN instead.
+    private let holdsWriter: Bool
+
+    // The group so far.
+    private var group = Group()
+    struct Group {
+        var members = 0
+        /// Whether any member, so the whole group, cannot be replayed.
+        var hasSummary = false
+        var allocated: [(placed: [ExtentWriter.PlacedPage], freed: [FreedExtent], version: UInt64)] = []
+        var takenRuns: [(page: Int, count: Int)] = []
+        var firstVersion: UInt64 = 0
+    }
+
+    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever).
+    package static func begin(_ database: Database, timeout: Int64 = -1) throws(StoreError) -> WriteTransaction {
+        let entry = try database.lockForWriting(timeout: timeout)
+        do throws(StoreError) {
+            return try WriteTransaction(database, entry)
+        } catch {
+            database.poisonIfDamaged(error)
+            database.locks.writer.release()
+            throw error
+        }
+    }
+
+    init(_ database: Database, _ entry: SharedState.RingEntry, holdsWriter: Bool = true) throws(StoreError) {
+        self.database = database
+        self.holdsWriter = holdsWriter
+        base = entry
+        database.arena.reset()
+        database.ops.removeAll()
+        ops = database.ops
+        ops.limit = entry.log.region.bytes / 8
+        mapping = try database.mapping(forPages: entry.filePages)
+        let source = mapping.source(filePages: entry.filePages, seed: database.seed, arena: database.arena)
+        space = WriteSpace(arena: database.arena, source: source)
+        let node = try source.node(entry.root, .root)
+        schemaRef = RootNode.schema(node)
+        schema = try database.schema(at: entry.root, source)
+        states = Array(repeating: nil, count: schema.classes.count)
+    }
+
+    /// The version this transaction starts from.
+    package var baseVersion: UInt64 { base.version }
+    package var hasChanges: Bool { !ops.isEmpty }
+
+    // MARK: Classes
+
+    /// The writable state of a class.
+    package func state(_ index: Int) throws(StoreError) -> ClassState {
+        if let state = states[index] { return state }
+        let root = try space.source.node(base.root, .root)
+        let ref = index < NodeHeader.count(root) ? RootNode.classNode(root, index) : .null
+        let state = try ClassState(schema.classes[index], space: space, node: ref, nextKey: database.shared.nextKey(index), ops: ops)
+        states[index] = state
+        return state
+    }
+
+    /// Adds or changes classes. Trees of unchanged classes stay as they are.
+    package func setSchema(_ new: Schema) throws(StoreError) {
+        guard new.classes.count <= database.shared.limits.classes else {
+            throw StoreError(.invalidSchema, "a store can have \(database.shared.limits.classes) classes, not \(new.classes.count)")
+        }
+        precondition(states.allSatisfy { $0 == nil }, "the schema changes before anything else in its transaction")
+        let buffer = ByteBuffer()
+        SchemaCodec.append(new, to: buffer)
+        let bytes = NodeHeader.size + buffer.count
+        let (ref, pointer) = try space.newNode(.schema, bytes: bytes, capacity: bytes)
+        (pointer + NodeHeader.size).copyMemory(from: buffer.base, byteCount: buffer.count)
+        try space.discardNode(schemaRef, .schema)
+        schemaRef = ref
+        schema = new
+        states = Array(repeating: nil, count: new.classes.count)
+        ops.schema(new)
+    }
+
+    /// Logs only a summary, as if the changes had been many: for tests of barriers.
+    package func forceSummary() { ops.becomeSummary() }
+
+    // MARK: Ending
+
+    /// Forgets everything and releases the lock. Keys that were given out are not given out again.
+    package func cancel() {
+        guard isActive else { return }
+        isActive = false
+        giveBackPages()
+        database.arena.reset()
+        if holdsWriter { database.locks.writer.release() }
+    }
+
+    /// Undoes the takes of an attempt that came to nothing: the next one may use the pages.
+    private func giveBackPages() {
+        for run in group.takenRuns { database.allocator?.space.giveBack(page: run.page, count: run.count) }
+        group = Group()
+    }
+
+    /// Makes the changes a version and waits as the store's durability (or `durability`) says.
+    ///
+    /// Returns the version, which is the old one when nothing changed. Throws `.outOfSpace` or `.io` when
+    /// nothing happened, `.outcomeUnknown` when the version may or may not survive.
+    @discardableResult
+    package func commit(_ durability: StoreOptions.Durability? = nil) throws(StoreError) -> UInt64 {
+        try checkUsable()
+        if !hasChanges && group.members == 0 {
+            let version = base.version
+            cancel()
+            return version
+        }
+        let version = try write(isLast: true)
+        try database.finishCommit(version, durability ?? database.options.durability)
+        return version
+    }
+
+    /// Ends one member of a group and begins the next, without letting go of the lock.
+    package func seal() throws(StoreError) -> WriteTransaction {
+        try checkUsable()
+        if !hasChanges { return self }
+        _ = try write(isLast: false)
+        do throws(StoreError) {
+            let next = try WriteTransaction(database, base)
+            next.group = group
+            return next
+        } catch {
+            isActive = false
+            giveBackPages()
+            database.locks.writer.release()
+            throw error
+        }
+    }
+
+    private func checkUsable() throws(StoreError) {
+        guard isActive else { throw StoreError(.closedHandle, "the transaction has ended") }
+        guard !isBroken else { throw StoreError(.corrupt, "a failed operation left the transaction unusable: it can only be cancelled") }
+    }
+
+    deinit { cancel() }
+
+    // MARK: Writing
+
+    /// Pages, then the record, then (for the last of a group) the ring entry and HEAD.
+    private func write(isLast: Bool) throws(StoreError) -> UInt64 {
+        let database = database
+        let version = base.version + 1
+        if group.members == 0 { group.firstVersion = version }
+        var recordBegun = false
+        do throws(StoreError) {
+            if group.members == 0 { try database.prepareAllocator(for: base) }
+            let extents = try flush(version)
+            var record = LogRecord(version: version)
+            if !isLast && !InjectedBug.active(.groupNoFlag) { record.flags.insert(.continues) }
+            record.filePages = database.allocator!.space.pages
+            record.root = extents.root
+            record.time = database.machine.wallClock()
+
+            // What the version allocated and freed, for the allocators of others.
+            let delta = AllocationDelta(allocated: extents.writer.placed, freed: space.freed)
+            delta.encode(into: database.deltaBuffer, version: version)
+            var summary: ByteBuffer?
+            let limit = base.log.region.bytes / 8
+            if ops.isSummary || ops.bytes.count > min(limit, max(4096, extents.writer.bytesPlaced)) {
+                record.flags.insert(.summary)
+                let buffer = ByteBuffer()
+                ops.encodeSummary(into: buffer)
+                summary = buffer
+                group.hasSummary = true
+            }
+            let payload = summary ?? ops.bytes
+            var freed = space.freed
+            var placed = extents.writer.placed
+            if database.deltaBuffer.count + (summary?.count ?? 0) > limit {
+                try storeLargeDelta(&record, version: version, placed: &placed, freed: &freed)
+            }
+            record.encode(into: database.recordBuffer, ops: payload, delta: database.deltaBuffer, at: base.log, seed: database.seed)
+            try checkLogSpace(record)
+
+            try extents.writer.finish(database.file)
+            database.shared.dbBytes.add(UInt64(extents.writer.bytesPlaced))
+            database.probe?.willWriteRecord(
+                database, version: version, chain: record.chain, previous: base.log.chain, continues: !isLast,
+                isSummary: record.flags.contains(.summary), isCheckpoint: false)
+            var entry = SharedState.RingEntry(
+                version: version, root: record.root, filePages: record.filePages, log: record.end, isCheckpoint: false, barrier: 0)
+            if group.hasSummary && !InjectedBug.active(.barrierIgnored) {
+                entry.barrier = InjectedBug.active(.barrierInGroup) ? version : group.firstVersion
+            }
+            if InjectedBug.active(.headBeforeLog) { database.moveHead(entry, from: group.firstVersion) }
+            recordBegun = true
+            try database.log!.write(record, database.recordBuffer)
+            database.shared.logBytes.add(UInt64(database.recordBuffer.count))
+            group.members += 1
+            group.allocated.append((placed, freed, version))
+            base = entry
+            if !isLast {
+                if InjectedBug.active(.groupHead) { database.moveHead(entry, from: group.firstVersion) }
+                return version
+            }
+            if database.shared.isPoisoned { throw database.poisonedError }
+            database.moveHead(entry, from: group.firstVersion)
+        } catch {
+            // Nothing shared changed; what was written lies beyond HEAD and will be overwritten.
+            isActive = false
+            giveBackPages()
+            database.arena.reset()
+            database.poisonIfDamaged(error)
+            database.locks.writer.release()
+            if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)") }
+            throw error
+        }
+        isActive = false
+        applyToAllocator()
+        database.shared.commits.add(UInt64(group.members))
+        database.arena.reset()
+        database.locks.writer.release()
+        return version
+    }
+
+    /// Places every dirty extent, bottom-up; returns the new root. Nothing is written yet.
+    private func flush(_ version: UInt64) throws(StoreError) -> (writer: ExtentWriter, root: Ref) {
+        let database = database
+        let writer = ExtentWriter(
+            version: version, seed: database.seed, arena: space.arena,
+            estimate: space.arena.capacityInUse + 2 * PageSize.page,
+            takeRun: { [unowned self] (minimum, wanted) throws(StoreError) in
+                let run = try database.takePages(minimum: minimum, wanted: wanted)
+                self.group.takenRuns.append(run)
+                self.mapping.forget(page: run.page, count: run.count)
+                return run
+            },
+            giveBack: { [unowned self] page, count in
+                database.allocator!.space.giveBack(page: page, count: count)
+                let last = self.group.takenRuns.count - 1
+                self.group.takenRuns[last].count -= count
+            })
+        let old = try space.source.node(base.root, .root)
+        let oldCount = NodeHeader.count(old)
+        let bytes = RootNode.headerSize + 8 * schema.classes.count
+        let (root, pointer) = try space.newNode(.root, bytes: bytes, capacity: bytes, word: version)
+        (pointer + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: bytes - NodeHeader.size)
+        NodeHeader.setCount(pointer, schema.classes.count)
+        for index in 0..<schema.classes.count {
+            var ref = index < oldCount ? RootNode.classNode(old, index) : .null
+            if ref.isNull || states[index]?.hasChanges == true {
+                ref = try state(index).flush(into: writer, replacing: ref)
+            }
+            RootNode.setClassNode(pointer, index, ref)
+        }
+        if schemaRef.isDirty { schemaRef = try writer.node(schemaRef) }
+        RootNode.setSchema(pointer, schemaRef)
+        try space.discardNode(base.root, .root)
+        return (writer, try writer.node(root))
+    }
+
+    /// Writes the changes into fresh pages as part of `version`, which recovery makes durable with a meta.
+    func writeForRecovery(_ version: UInt64) throws(StoreError) -> Ref {
+        let extents = try flush(version)
+        try extents.writer.finish(database.file)
+        for page in extents.writer.placed { try database.allocator!.space.allocate(page: page.page, units: page.liveUnits, version: version) }
+        for extent in space.freed { try database.allocator!.space.free(extent, version: version) }
+        group = Group()
+        cancel()
+        return extents.root
+    }
+
+    /// A delta that does not fit in the ring lies in pages of its own, which die with the version itself:
+    /// they can be reused once a meta at or past the version is durable (the version is a barrier).
+    private func storeLargeDelta(_ record: inout LogRecord, version: UInt64, placed: inout [ExtentWriter.PlacedPage], freed: inout [FreedExtent]) throws(StoreError) {
+        let database = database
+        // The delta names its own pages: room for that, before its length is known.
+        let pages = PageSize.pages(database.deltaBuffer.count + 256)
+        let run = try database.takePages(minimum: pages, wanted: pages)
+        group.takenRuns.append(run)
+        mapping.forget(page: run.page, count: run.count)
+        for page in run.page..<(run.page + run.count) { placed.append(ExtentWriter.PlacedPage(page: page, liveUnits: PageSize.unitsPerPage)) }
+        freed.append(FreedExtent(unit: run.page * PageSize.unitsPerPage, units: run.count * PageSize.unitsPerPage, born: version))
+        AllocationDelta(allocated: placed, freed: freed).encode(into: database.deltaBuffer, version: version)
+        let length = database.deltaBuffer.count
+        precondition(length <= pages * PageSize.page)
+        database.deltaBuffer.pad(to: PageSize.page)
+        let hash = PageHash.hash(UnsafeRawPointer(database.deltaBuffer.base), count: length, seed: PageHash.mix(database.seed, version))
+        try database.file.write(UnsafeRawPointer(database.deltaBuffer.base), count: database.deltaBuffer.count, at: run.page * PageSize.page)
+        record.deltaRef = Ref(offset: run.page * PageSize.page, hash: hash)
+        record.deltaLength = length
+        record.filePages = database.allocator!.space.pages
+        database.deltaBuffer.removeAll()
+        database.deltaBuffer.append(hash)
+        if !record.flags.contains(.summary) {
+            // Replay does not need the delta, but whoever follows the log needs it until a meta is durable.
+            record.flags.insert(.summary)
+            group.hasSummary = true
+        }
+    }
+
+    /// The lock was given with room for one small record and a checkpoint's; a larger one must fit too.
+    private func checkLogSpace(_ record: LogRecord) throws(StoreError) {
+        if InjectedBug.active(.logOverrun) { return }
+        guard database.logHasRoom(until: record.end, in: base.log) else {
+            throw StoreError(.outOfSpace, "the log ring of \(base.log.region.bytes) bytes has no room for a record of \(database.recordBuffer.count) bytes")
+        }
+    }
+
+    private func applyToAllocator() {
+        guard var allocator = database.allocator else { return }
+        database.allocator = nil
+        do throws(StoreError) {
+            for member in group.allocated {
+                for page in member.placed { try allocator.space.allocate(page: page.page, units: page.liveUnits, version: member.version) }
+                for extent in member.freed { try allocator.space.free(extent, version: member.version) }
+            }
+            allocator.version = base.version
+            allocator.position = base.log
+            database.allocator = allocator
+        } catch {
+            // Double use of a page: never continue on such a map. The next writer reads it from the log, and fails there.
+            assertionFailure("\(error)")
+        }
+        group = Group()
+    }
+}
+
+extension Mapping {
+    /// Pages that are about to be written again must be checked again.
+    func forget(page: Int, count: Int) {
+        let first = page * PageSize.unitsPerPage
+        let last = min((page + count) * PageSize.unitsPerPage, map.bytes / PageSize.unit)
+        if first < last { (checked + first).update(repeating: 0, count: last - first) }
+    }
+}

@@ -1,0 +1,444 @@
+/// Changes the objects of one class inside a write transaction.
+///
+/// Appending has two ways. A few rows go straight into the packed parts of the last leaf; bulk appends
+/// collect unpacked in a builder and are encoded when their leaf is full, or when somebody reads.
+///
+/// ```
+///            root
+///          /      \            dirty nodes: copied on first touch, refs with bit 63
+///    [inner]      [inner']     flush: children before parents, dirty ones only
+///    /  |  \      /     \
+///  leaf leaf leaf leaf  leaf'  ← builder: its rows replace leaf' when encoded
+/// ```
+/// Errors: `.invalidArgument` and every error of reading before the first change leave the tree as it was.
+/// After an error in the middle of a change (`.outOfMemory`, `.corrupt`) `isBroken` is set, every later call
+/// fails with that error, and the transaction can only be cancelled.
+package final class ClusterWriter {
+    let space: WriteSpace
+    package let columns: UnsafeBufferPointer<ColumnSpec>
+    let editor: LeafEditor
+    /// The tree without the rows in the builder.
+    var treeRoot: Ref
+    private var broken: StoreError?
+
+    /// Made for the first bulk append.
+    private var builder: LeafBuilder?
+    private var building = false
+    /// The builder's rows replace the tree's last leaf (else they are a new one).
+    private var replacesLast = false
+
+    /// The last leaf, once it was looked at: its first key, its greatest key.
+    private var lastKey: Int64 = -1
+    private var lastKnown = false
+    /// Rows added to the packed last leaf since it was last encoded.
+    private var packedAppends = 0
+    /// Where unpacking the leaf, appending and encoding it becomes cheaper than appending in place.
+    private static let packedAppendLimit = 128
+
+    package init(space: WriteSpace, root: Ref, columns: UnsafeBufferPointer<ColumnSpec>) {
+        self.space = space
+        self.columns = columns
+        treeRoot = root
+        editor = LeafEditor(space, columns)
+    }
+
+    /// Whether a change failed half-way: the transaction must be cancelled.
+    package var isBroken: Bool { broken != nil }
+
+    /// The current state, own changes included. Valid until the next change.
+    package func reader() throws(StoreError) -> ClusterReader {
+        try check()
+        if building { try change { () throws(StoreError) in try self.encodeBuilder() } }
+        return ClusterReader(source: space.source, root: treeRoot, columns: columns)
+    }
+
+    @inline(__always) private var tree: ClusterReader { ClusterReader(source: space.source, root: treeRoot, columns: columns) }
+
+    @inline(__always)
+    private func check() throws(StoreError) { if let broken { throw broken } }
+
+    /// Runs a change that must not fail half-way.
+    @inline(__always)
+    private func change<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        do { return try body() } catch {
+            broken = error
+            throw error
+        }
+    }
+
+    // MARK: Validation
+
+    @inline(__always)
+    private func validate(_ spec: ColumnSpec, _ value: Value) throws(StoreError) {
+        if _fastPath(value.kind == spec.kind) {
+            if value.count > 0, value.count > LongValue.maximumBytes || value.pointer == nil { throw ClusterWriter.invalid("a value is too long") }
+            return
+        }
+        if value.isNull, spec.nullable { return }
+        throw ClusterWriter.invalid(value.isNull ? "column \(spec.id) takes no null" : "column \(spec.id) takes \(spec.kind), not \(value.kind)")
+    }
+
+    @inline(never)
+    private static func invalid(_ what: String) -> StoreError { StoreError(.invalidArgument, what) }
+
+    private func findLastKey() throws(StoreError) {
+        if lastKnown { return }
+        lastKey = -1
+        switch try tree.rootNode() {
+        case .empty: break
+        case .leaf(let head): lastKey = LeafHead.keyBase(head) + Int64(LeafHead.rows(head)) - 1
+        case .inner(var node):
+            while ClusterInner.level(node) > 1 { node = try tree.innerChild(node, NodeHeader.count(node) - 1) }
+            let head = try tree.leafChild(node, NodeHeader.count(node) - 1)
+            lastKey = LeafHead.keyBase(head) + Int64(LeafHead.rows(head)) - 1
+        }
+        lastKnown = true
+    }
+
+    @inline(__always)
+    private func validate(key: Int64) throws(StoreError) {
+        try check()
+        if !lastKnown { try findLastKey() }
+        guard _fastPath(key > lastKey && key < LeafHead.maximumKey) else {
+            throw ClusterWriter.invalid("object keys must grow: \(key) after \(lastKey)")
+        }
+    }
+
+    // MARK: Appending
+
+    /// Adds an object. Its key must be greater than that of every object that is or was in the last leaf.
+    package func append(_ key: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
+        try validate(key: key)
+        let specs = columns.baseAddress
+        for column in 0..<columns.count { try validate(specs.unsafelyUnwrapped[column], values[column]) }
+        let slot = Int(key & LeafHead.slotMask)
+        if _fastPath(building) {
+            if _fastPath(LeafHead.keyBase(of: key) == builder.unsafelyUnwrapped.keyBase) {
+                try change { () throws(StoreError) in try self.builder.unsafelyUnwrapped.append(slot: slot, values, self.space) }
+                lastKey = key
+                return
+            }
+        }
+        try change { () throws(StoreError) in try self.appendSlowly(key, slot, values) }
+        lastKey = key
+    }
+
+    @inline(never)
+    private func appendSlowly(_ key: Int64, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) {
+        if !building, lastKey >= 0, packedAppends < ClusterWriter.packedAppendLimit,
+            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), let place = try writableLeaf(LeafHead.keyBase(of: key)),
+            try editor.append(place.ref, slot, values)
+        {
+            packedAppends += 1
+            addRows(1)
+            return
+        }
+        try openBuilder(for: key)
+        try builder!.append(slot: slot, values, space)
+    }
+
+    /// Adds `count` objects with consecutive keys from the vectors, one for each column.
+    package func appendColumns(firstKey: Int64, count: Int, _ vectors: UnsafePointer<ColumnVector>) throws(StoreError) {
+        if count <= 0 { return }
+        try validate(key: firstKey)
+        guard count <= Int(LeafHead.maximumKey - firstKey) else { throw ClusterWriter.invalid("object keys are exhausted") }
+        for column in 0..<columns.count { try validate(columns[column], vectors[column], count) }
+        try change { () throws(StoreError) in
+            var done = 0
+            while done < count {
+                let key = firstKey + Int64(done), slot = Int(key & LeafHead.slotMask)
+                let run = min(count - done, LeafHead.rowsPerLeaf - slot)
+                if !(self.building && LeafHead.keyBase(of: key) == self.builder!.keyBase) { try self.openBuilder(for: key) }
+                try self.builder!.append(slot: slot, vectors, first: done, count: run, self.space)
+                done += run
+                self.lastKey = key + Int64(run) - 1
+            }
+        }
+    }
+
+    private func validate(_ spec: ColumnSpec, _ vector: ColumnVector, _ count: Int) throws(StoreError) {
+        let anyNull = vector.allNull || vector.validity != nil && (0..<count).contains { vector.isNull($0) }
+        if anyNull, !spec.nullable { throw ClusterWriter.invalid("column \(spec.id) takes no null") }
+        if vector.allNull { return }
+        switch spec.kind {
+        case .string, .binary:
+            guard vector.layout == .text, let offsets = vector.offsets else { throw ClusterWriter.invalid("column \(spec.id) takes text") }
+            var last = offsets[0]
+            for row in 1...count {
+                let next = offsets[row]
+                guard next >= last, next - last <= Int64(LongValue.maximumBytes) else { throw ClusterWriter.invalid("offsets of column \(spec.id) must ascend") }
+                last = next
+            }
+            if last > offsets[0], vector.bytes == nil || offsets[0] < 0 { throw ClusterWriter.invalid("column \(spec.id) has no bytes") }
+        case .bool:
+            guard vector.layout == .bytes, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes one byte a value") }
+        default:
+            guard vector.layout == .words, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes 8 bytes a value") }
+        }
+    }
+
+    /// Prepares the builder for the leaf of `key`: the last one, unpacked, or a new one.
+    private func openBuilder(for key: Int64) throws(StoreError) {
+        if building { try encodeBuilder() }
+        if builder == nil { builder = LeafBuilder(columns) }
+        let keyBase = LeafHead.keyBase(of: key)
+        if lastKey >= 0, LeafHead.keyBase(of: lastKey) == keyBase, let head = try tree.leaf(keyBase) {
+            try builder!.load(head, columns, hints: editor.hints, space)
+            replacesLast = true
+        } else {
+            builder!.begin(keyBase: keyBase)
+            replacesLast = false
+        }
+        building = true
+    }
+
+    /// Puts the builder's rows into the tree.
+    private func encodeBuilder() throws(StoreError) {
+        let builder = builder!
+        building = false
+        packedAppends = 0
+        if builder.live == 0 { return }
+        let leaf = try editor.encode(builder)
+        if replacesLast {
+            guard let place = try writablePath(builder.keyBase) else { throw ClusterReader.damaged("a leaf is gone") }
+            let head = try space.source.node(place, .leafHead)
+            let added = builder.live - LeafHead.live(head)
+            try LeafExtents(space.source).discardKnown(place, columns, space)
+            setLeaf(leaf)
+            addRows(added)
+        } else {
+            try appendLeaf(leaf, keyBase: builder.keyBase, rows: builder.live)
+        }
+    }
+
+    // MARK: Changing and deleting
+
+    /// Gives an object another value in one column. False: there is no such object.
+    package func update(_ key: Int64, _ column: Int, _ value: Value) throws(StoreError) -> Bool {
+        try check()
+        try validate(columns[column], value)
+        if building { try change { () throws(StoreError) in try self.encodeBuilder() } }
+        guard try tree.find(key) != nil else { return false }
+        try change { () throws(StoreError) in
+            guard let place = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
+            try self.editor.set(place.ref, Int(key & LeafHead.slotMask), column, value)
+        }
+        return true
+    }
+
+    /// Deletes an object. False: there is no such object.
+    package func delete(_ key: Int64) throws(StoreError) -> Bool {
+        try check()
+        if building { try change { () throws(StoreError) in try self.encodeBuilder() } }
+        guard try tree.find(key) != nil else { return false }
+        if !lastKnown { try findLastKey() }
+        try change { () throws(StoreError) in
+            guard let place = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
+            let left = try self.editor.remove(place.ref, Int(key & LeafHead.slotMask))
+            self.addRows(-1)
+            if left == 0 {
+                try LeafExtents(self.space.source).discardLeaf(place.ref, self.space)
+                try self.unlinkLeaf()
+            }
+        }
+        return true
+    }
+
+    /// Gives up every extent of the tree, which is empty afterwards. Cost: all heads are read.
+    package func discardAll() throws(StoreError) {
+        try check()
+        try change { () throws(StoreError) in
+            if self.building { try self.encodeBuilder() }
+            if !self.lastKnown { try self.findLastKey() }
+            switch try self.tree.rootNode() {
+            case .empty: break
+            case .leaf: try LeafExtents(self.space.source).discardLeaf(self.treeRoot, self.space)
+            case .inner: try self.discardInner(self.treeRoot)
+            }
+            self.treeRoot = .null
+            self.forgetPath()
+        }
+    }
+
+    private func discardInner(_ ref: Ref) throws(StoreError) {
+        let node = try space.source.node(ref, .clusterInner)
+        for index in 0..<NodeHeader.count(node) {
+            let child = ClusterInner.ref(node, index)
+            if ClusterInner.level(node) == 1 {
+                try LeafExtents(space.source).discardLeaf(child, space)
+            } else {
+                _ = try tree.innerChild(node, index)
+                try discardInner(child)
+            }
+        }
+        try space.discardNode(ref, .clusterInner)
+    }
+
+    // MARK: The path to a leaf
+
+    /// The inner nodes from the root down to the leaf that was last made writable, and the child taken in each.
+    private var path: [(ref: Ref, child: Int)] = []
+    private var pathKeyBase: Int64 = -1
+
+    private func forgetPath() {
+        path.removeAll(keepingCapacity: true)
+        pathKeyBase = -1
+    }
+
+    /// The ref of a leaf whose whole path is dirty; the leaf itself need not be.
+    private func writablePath(_ keyBase: Int64) throws(StoreError) -> Ref? {
+        if pathKeyBase == keyBase { return pathLeaf }
+        forgetPath()
+        guard case .inner = try tree.rootNode() else {
+            guard let head = try tree.leaf(keyBase) else { return nil }
+            pathKeyBase = LeafHead.keyBase(head)
+            return treeRoot
+        }
+        var (ref, node) = try space.writableNode(treeRoot, .clusterInner)
+        treeRoot = ref
+        while ClusterInner.level(node) > 1 {
+            let child = ClusterInner.child(node, keyBase)
+            _ = try tree.innerChild(node, child)
+            path.append((ref, child))
+            let (childRef, childNode) = try space.writableNode(ClusterInner.ref(node, child), .clusterInner)
+            ClusterInner.setRef(node, child, childRef)
+            (ref, node) = (childRef, childNode)
+        }
+        guard let child = ClusterInner.leaf(node, keyBase) else { forgetPath(); return nil }
+        path.append((ref, child))
+        pathKeyBase = keyBase
+        return ClusterInner.ref(node, child)
+    }
+
+    private var pathLeaf: Ref {
+        guard let last = path.last else { return treeRoot }
+        return ClusterInner.ref(space.arena.table.pointer(last.ref), last.child)
+    }
+
+    /// Stores the leaf at the end of the path.
+    private func setLeaf(_ leaf: Ref) {
+        if let last = path.last { ClusterInner.setRef(space.arena.table.pointer(last.ref), last.child, leaf) } else { treeRoot = leaf }
+    }
+
+    /// Adds to the row counts along the path.
+    private func addRows(_ delta: Int) {
+        for step in path { ClusterInner.addRows(space.arena.table.pointer(step.ref), step.child, delta) }
+    }
+
+    /// A leaf whose head and path are dirty and which has no columns that the class dropped.
+    @inline(__always)
+    private func writableLeaf(_ keyBase: Int64) throws(StoreError) -> (ref: Ref, isNew: Bool)? {
+        guard let old = try writablePath(keyBase) else { return nil }
+        if old.isDirty { return (old, false) }
+        let (ref, _) = try space.writableNode(old, .leafHead, slack: 64)
+        setLeaf(ref)
+        try editor.dropUnknownColumns(ref)
+        return (ref, true)
+    }
+
+    // MARK: The shape of the tree
+
+    /// Adds a leaf at the right edge.
+    private func appendLeaf(_ leaf: Ref, keyBase: Int64, rows: Int) throws(StoreError) {
+        forgetPath()
+        switch try tree.rootNode() {
+        case .empty:
+            treeRoot = leaf
+            return
+        case .leaf(let head):
+            let (ref, node) = try newInner(level: 1)
+            ClusterInner.set(node, 0, key: LeafHead.keyBase(head), ref: treeRoot, rows: LeafHead.live(head))
+            ClusterInner.set(node, 1, key: keyBase, ref: leaf, rows: rows)
+            NodeHeader.setCount(node, 2)
+            treeRoot = ref
+            return
+        case .inner:
+            break
+        }
+        // The right edge, dirty from the root down.
+        var edge: [Ref] = []
+        var (ref, node) = try space.writableNode(treeRoot, .clusterInner)
+        treeRoot = ref
+        edge.append(ref)
+        while ClusterInner.level(node) > 1 {
+            let last = NodeHeader.count(node) - 1
+            _ = try tree.innerChild(node, last)
+            let (childRef, childNode) = try space.writableNode(ClusterInner.ref(node, last), .clusterInner)
+            ClusterInner.setRef(node, last, childRef)
+            (ref, node) = (childRef, childNode)
+            edge.append(ref)
+        }
+        // Into the lowest node of the edge that has room; below it new nodes with one child each.
+        var level = 1, child = leaf
+        while let ref = edge.popLast() {
+            let node = space.arena.table.pointer(ref)
+            let count = NodeHeader.count(node)
+            if count < ClusterInner.capacity {
+                ClusterInner.set(node, count, key: keyBase, ref: child, rows: rows)
+                NodeHeader.setCount(node, count + 1)
+                for above in edge {
+                    let parent = space.arena.table.pointer(above)
+                    ClusterInner.addRows(parent, NodeHeader.count(parent) - 1, rows)
+                }
+                return
+            }
+            let (new, fresh) = try newInner(level: level)
+            ClusterInner.set(fresh, 0, key: keyBase, ref: child, rows: rows)
+            NodeHeader.setCount(fresh, 1)
+            child = new
+            level += 1
+        }
+        let oldRoot = space.arena.table.pointer(treeRoot)
+        let (top, fresh) = try newInner(level: level)
+        ClusterInner.set(fresh, 0, key: ClusterInner.keys(oldRoot)[0], ref: treeRoot, rows: ClusterInner.totalRows(oldRoot))
+        ClusterInner.set(fresh, 1, key: keyBase, ref: child, rows: rows)
+        NodeHeader.setCount(fresh, 2)
+        treeRoot = top
+    }
+
+    private func newInner(level: Int) throws(StoreError) -> (ref: Ref, node: UnsafeMutableRawPointer) {
+        let (ref, node) = try space.newNode(.clusterInner, bytes: ClusterInner.bytes, capacity: ClusterInner.bytes, word: UInt64(level))
+        (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: ClusterInner.bytes - NodeHeader.size)
+        return (ref, node)
+    }
+
+    /// Takes the (empty, given up) leaf at the end of the path out of the tree.
+    private func unlinkLeaf() throws(StoreError) {
+        while let step = path.popLast() {
+            let node = space.arena.table.pointer(step.ref)
+            ClusterInner.remove(node, step.child)
+            if NodeHeader.count(node) > 0 {
+                try lowerRoot()
+                forgetPath()
+                return
+            }
+            space.arena.discard(step.ref)
+        }
+        treeRoot = .null
+        forgetPath()
+    }
+
+    /// A root with a single child is none.
+    private func lowerRoot() throws(StoreError) {
+        while case .inner(let node) = try tree.rootNode(), NodeHeader.count(node) == 1 {
+            let old = treeRoot
+            if ClusterInner.level(node) > 1 { _ = try tree.innerChild(node, 0) }
+            treeRoot = ClusterInner.ref(node, 0)
+            try space.discardNode(old, .clusterInner)
+        }
+    }
+
+    // MARK: Commit
+
+    /// Places everything dirty in the file, children before parents, and returns the new root.
+    package func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
+        try check()
+        return try change { () throws(StoreError) in
+            if self.building { try self.encodeBuilder() }
+            self.forgetPath()
+            self.packedAppends = 0
+            self.treeRoot = try ClusterFlush(space: self.space, writer: writer).flush(self.treeRoot, self.tree)
+            return self.treeRoot
+        }
+    }
+}

@@ -1,0 +1,178 @@
+/// What a walk through an index found.
+package struct IndexShape: Sendable {
+    package var entries = 0
+    package var leaves = 0
+    package var inner = 0
+    /// Levels above the leaves; 0 of an empty index.
+    package var levels = 0
+    /// Used bytes of all nodes.
+    package var bytes = 0
+    /// Bytes in units of 512, as the file has them.
+    package var placedBytes = 0
+}
+
+package enum IndexTree {
+    /// Visits every extent of an index; stops at the first damaged page by throwing `.corrupt`.
+    package static func forEachExtent(_ root: Ref, _ source: PageSource, _ visit: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {
+        if root.isNull { return }
+        try walk(root, .indexInner, IndexInner.deepest + 1, source, visit)
+    }
+
+    private static func walk(
+        _ ref: Ref, _ kind: NodeKind, _ above: Int, _ source: PageSource, _ visit: (VisitedExtent) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let node = try source.node(ref, kind)
+        try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+        guard kind == .indexInner else { return }
+        guard IndexInner.level(node) < above else { throw StoreError(.corrupt, "damaged index: a node of another level") }
+        for child in 0..<NodeHeader.count(node) {
+            try walk(IndexInner.ref(node, child), IndexInner.childKind(node), IndexInner.level(node), source, visit)
+        }
+    }
+
+    /// Checks levels, order of all entries, separators, counts and encodings; throws `.corrupt` naming what
+    /// is wrong. `longValues` as for `IndexReader`. `visit` gets every entry's key and value in order (texts
+    /// longer than 64 bytes cut); the pages were checked on first touch.
+    @discardableResult
+    package static func checkInvariants(
+        _ root: Ref, _ source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues? = nil,
+        limits: IndexLimits = .standard, visit: (Value, Int64) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
+    ) throws(StoreError) -> IndexShape {
+        let checker = IndexChecker(source: source, kind: kind, unique: unique, longValues: longValues, limits: limits)
+        defer { checker.release() }
+        if root.isNull { return checker.shape }
+        let node = try source.node(root, .indexInner)
+        checker.shape.levels = IndexInner.level(node)
+        if NodeHeader.count(node) == 1, IndexInner.level(node) > 1 { throw checker.wrong("the root has one child") }
+        _ = try checker.check(root, IndexInner.level(node), visit)
+        return checker.shape
+    }
+}
+
+/// One walk of `checkInvariants`.
+private final class IndexChecker {
+    let source: PageSource
+    let kind: ValueKind
+    let unique: Bool
+    let order: IndexOrder
+    let limits: IndexLimits
+    let longValues: IndexLongValues?
+    var shape = IndexShape()
+    private var memory = IndexBump()
+    private var entries = IndexEntryBuffer()
+    private var last: IndexEntry?
+    /// The separator that the next entry must not be less than.
+    private var bound: IndexEntry?
+
+    init(source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues?, limits: IndexLimits) {
+        self.source = source
+        self.kind = kind
+        self.unique = unique
+        self.longValues = longValues
+        self.limits = limits
+        order = IndexOrder(kind: kind, longValues: longValues)
+    }
+
+    func release() {
+        memory.release()
+        entries.release()
+    }
+
+    func wrong(_ what: String) -> StoreError { StoreError(.corrupt, "damaged index: \(what)") }
+
+    func check(_ ref: Ref, _ level: Int, _ visit: (Value, Int64) throws(StoreError) -> Void) throws(StoreError) -> Int {
+        let node = try source.node(ref, level == 0 ? .indexLeaf : .indexInner)
+        shape.bytes += NodeHeader.bytes(node)
+        shape.placedBytes += PageSize.roundedToUnit(NodeHeader.bytes(node))
+        if level == 0 { return try checkLeaf(node, visit) }
+        shape.inner += 1
+        guard IndexInner.level(node) == level else { throw wrong("a node of level \(IndexInner.level(node)) stands at \(level)") }
+        guard (IndexInner.encoding(node) == IndexInner.text) == order.isText else { throw wrong("an inner node of another kind") }
+        let nulls = IndexInner.nullSeparators(node)
+        var total = 0
+        for child in 0..<NodeHeader.count(node) {
+            if child > 0 {
+                let separator = try self.separator(node, child, isNull: child < nulls)
+                // Greater than all before, not greater than what follows.
+                if let last, try order.compare(last, separator) >= 0 { throw wrong("a separator is not greater than what is before it") }
+                bound = separator
+            }
+            let count = try check(IndexInner.ref(node, child), level - 1, visit)
+            guard UInt64(count) == IndexInner.counts(node).offset(child) else {
+                throw wrong("\(count) entries where \(IndexInner.counts(node).offset(child)) are said to be")
+            }
+            total += count
+        }
+        return total
+    }
+
+    private func separator(_ node: UnsafeRawPointer, _ index: Int, isNull: Bool) throws(StoreError) -> IndexEntry {
+        if order.isText {
+            let view = IndexInner.view(node)
+            let key = IndexInner.separatorKey(view, index)
+            return isNull ? IndexEntry(bits: 0, key: key, flags: 0) : try IndexBuilder.text(view, index, key: key, in: &memory)
+        }
+        let key = Int64(bitPattern: IndexInner.keys(node)[index])
+        if isNull { return IndexEntry(bits: 0, key: key, flags: 0) }
+        return IndexEntry(
+            bits: IndexInner.values(node)[index], low: UInt32(truncatingIfNeeded: IndexInner.lows(node)[index]), key: key,
+            flags: IndexEntry.present)
+    }
+
+    private func checkLeaf(_ leaf: UnsafeRawPointer, _ visit: (Value, Int64) throws(StoreError) -> Void) throws(StoreError) -> Int {
+        shape.leaves += 1
+        guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == order.isText else { throw wrong("a leaf of another kind") }
+        entries.count = 0
+        try IndexBuilder.decode(leaf, into: &entries, &memory)
+        var count = 0
+        for index in 0..<entries.count {
+            let run = entries[index]
+            let isRun = run.isNull || !order.isText
+            let isStored = isRun && IndexLeaf.encoding(leaf) == IndexLeaf.runs
+            if isStored, index > 0, run.run == 1, run.step != 0 { throw wrong("a run of one that ascends") }
+            if let bound, try order.compare(bound, run) > 0 { throw wrong("an entry is less than the separator before it") }
+            bound = nil
+            let entriesOfRun = isRun ? run.run : 1
+            for offset in 0..<entriesOfRun {
+                let entry = isRun ? single(run.advanced(offset)) : run
+                if let last {
+                    guard try order.compare(last, entry) < 0 else { throw wrong("entries are out of order at object \(entry.key)") }
+                    if unique, try order.compareValues(last, entry) == 0 { throw wrong("one value twice, of object \(entry.key)") }
+                }
+                if entry.isLong {
+                    let whole = try order.whole(key: entry.key, hash: entry.bits, length: entry.low)
+                    guard IndexBits.hash(whole.baseAddress!, whole.count, seed: source.seed) == entry.bits else {
+                        throw wrong("object \(entry.key) has another value than the index")
+                    }
+                }
+                try visit(entry.value(kind), entry.key)
+                last = entry
+            }
+            count += entriesOfRun
+        }
+        // What `last` points to must outlive the leaf.
+        if let entry = last, order.isText, !entry.isNull {
+            var copy = entry
+            let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(1, entry.head), alignment: 1)
+            defer { bytes.deallocate() }
+            bytes.copyMemory(from: entry.address, byteCount: entry.head)
+            if bound == nil, memory.total > 1 << 20 {
+                memory.reset()
+                let home = try memory.allocate(max(1, entry.head))
+                home.copyMemory(from: bytes, byteCount: entry.head)
+                copy.extra = UInt(bitPattern: home)
+                last = copy
+            }
+        }
+        guard count == IndexLeaf.entries(leaf) else { throw wrong("a leaf of \(count) entries says it has \(IndexLeaf.entries(leaf))") }
+        shape.entries += count
+        return count
+    }
+
+    /// The first entry of a run alone.
+    private func single(_ run: IndexEntry) -> IndexEntry {
+        var entry = run
+        entry.extra = 0
+        return entry
+    }
+}

@@ -1,0 +1,195 @@
+internal import Glibc
+
+/// Changes one index inside a write transaction.
+///
+/// Changes wait in memory and are merged into the tree all at once, by `flush` or by the first read of a
+/// range. `find` in a unique index sees tree and waiting changes together at once.
+///
+/// Who calls keeps the index true: it removes only pairs that are there and inserts only pairs (in a unique
+/// index: values) that are not. A breach is found by the merge at the latest and throws `.corrupt`.
+///
+/// A throw of `insert` or `remove` leaves what was there. A throw of a merge (out of memory, damaged page)
+/// leaves the writer unusable: every later call throws the same error, the transaction can only be cancelled.
+/// One thread at a time.
+package final class IndexWriter {
+    package let kind: ValueKind
+    package let unique: Bool
+    let builder: IndexBuilder
+    let order: IndexOrder
+    private let longValues: MergedLongValues
+    private let base: Ref
+    /// The tree without what waits.
+    var root: Ref
+    var deltas: IndexDeltas
+    private var failure: StoreError?
+
+    // Used by merges only (IndexMerge.swift).
+    var changes = UnsafeMutableBufferPointer<IndexEntry>(start: nil, count: 0)
+    var spans = IndexEntryBuffer()
+    var merged = IndexEntryBuffer()
+    var patches: ContiguousArray<IndexPatch> = []
+
+    /// `root` is the tree in the transaction's base snapshot; `longValues` answers for that snapshot (see
+    /// there) and may be nil where no text is longer than 64 bytes.
+    package init(
+        space: WriteSpace, root: Ref, kind: ValueKind, unique: Bool, longValues: IndexLongValues? = nil, limits: IndexLimits = .standard
+    ) {
+        self.kind = kind
+        self.unique = unique
+        self.base = root
+        self.root = root
+        self.longValues = MergedLongValues(base: longValues)
+        order = IndexOrder(kind: kind, longValues: self.longValues)
+        builder = IndexBuilder(space: space, order: order, unique: unique, limits: limits)
+        deltas = IndexDeltas(kind: kind, unique: unique, seed: space.source.seed)
+    }
+
+    deinit {
+        deltas.release()
+        spans.release()
+        merged.release()
+    }
+
+    /// Changes that wait.
+    package var pendingCount: Int { deltas.live }
+    /// Whether a flush has something to do.
+    package var isDirty: Bool { deltas.live > 0 || root.isDirty }
+
+    /// Adds a pair. Text is copied. Amortised O(1) in memory.
+    package func insert(_ value: Value, _ key: Int64) throws(StoreError) {
+        if let failure { throw failure }
+        try add(try IndexEntry(value, key: key, kind: kind))
+    }
+
+    /// Takes a pair away.
+    package func remove(_ value: Value, _ key: Int64) throws(StoreError) {
+        if let failure { throw failure }
+        var entry = try IndexEntry(value, key: key, kind: kind)
+        entry.flags |= IndexEntry.removal
+        try add(entry)
+    }
+
+    private func add(_ entry: IndexEntry) throws(StoreError) {
+        guard try deltas.add(entry) else {
+            throw StoreError(.corrupt, "an index change is made twice, of object \(entry.key)")
+        }
+        if deltas.live >= builder.limits.pending || deltas.byteCount > 64 << 20 { try merge() }
+    }
+
+    /// The object key of a value, in the tree or waiting; see `IndexReader.find`. In a unique index without
+    /// a merge.
+    package func find(_ value: Value) throws(StoreError) -> Int64? {
+        if let failure { throw failure }
+        if deltas.live == 0 { return try treeReader.find(value) }
+        if !unique { return try reader().find(value) }
+        switch try deltas.pending(try IndexEntry(value, key: .max, kind: kind)) {
+        case .inserted(let key): return key
+        case .removed: return nil
+        case .nothing: return try treeReader.find(value)
+        }
+    }
+
+    /// Reads the transaction's own state; merges what waits. Valid until the next change.
+    package func reader() throws(StoreError) -> IndexReader {
+        if let failure { throw failure }
+        try merge()
+        return treeReader
+    }
+
+    private var treeReader: IndexReader { IndexReader(source: builder.space.source, root: root, kind: kind, longValues: longValues) }
+
+    /// Brings what waits into the tree (dirty nodes in the arena).
+    func merge() throws(StoreError) {
+        if deltas.live == 0 { return }
+        do throws(StoreError) {
+            changes = try deltas.inOrder()
+            if order.isText { try longValues.keep(changes) }
+            try mergeChanges()
+            deltas.reset()
+            builder.scratch.reset()
+            builder.kept.reset()
+        } catch {
+            failure = StoreError(error.code, "an index cannot be changed any more in this transaction: \(error.message)")
+            throw error
+        }
+    }
+
+    /// Merges, and places every dirty node in the file, children before parents. Returns the new root, which
+    /// the writer's source need not see: a flushed writer is only good for `discardAll`.
+    package func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
+        if let failure { throw failure }
+        try merge()
+        do throws(StoreError) {
+            if root.isDirty { root = try write(root, .indexInner, writer) }
+        } catch {
+            failure = error
+            throw error
+        }
+        return root
+    }
+
+    private func write(_ ref: Ref, _ kind: NodeKind, _ writer: ExtentWriter) throws(StoreError) -> Ref {
+        if kind == .indexInner {
+            let node = builder.space.arena.table.pointer(ref)
+            let below = IndexInner.childKind(node)
+            for child in 0..<NodeHeader.count(node) {
+                let old = IndexInner.ref(node, child)
+                if old.isDirty { IndexInner.setRef(node, child, try write(old, below, writer)) }
+            }
+        }
+        return try writer.node(ref)
+    }
+
+    /// Forgets all changes. The dirty nodes go with the arena, which the transaction resets.
+    package func discardAll() {
+        deltas.reset()
+        longValues.reset()
+        root = base
+        failure = nil
+        builder.built.removeAll()
+        patches.removeAll()
+        builder.scratch.reset()
+        builder.kept.reset()
+    }
+}
+
+/// The long values of a transaction's own entries, and behind them those of the base snapshot.
+private final class MergedLongValues: IndexLongValues {
+    private struct Name: Hashable {
+        var key: Int64
+        var hash: UInt64
+    }
+
+    private let base: IndexLongValues?
+    private var own: [Name: UnsafeRawBufferPointer] = [:]
+    private var memory = IndexBump()
+
+    init(base: IndexLongValues?) { self.base = base }
+    deinit { memory.release() }
+
+    /// Remembers the long values that are about to enter the tree.
+    func keep(_ changes: UnsafeMutableBufferPointer<IndexEntry>) throws(StoreError) {
+        for change in changes where change.isLong && !change.isRemoval {
+            let name = Name(key: change.key, hash: change.bits)
+            if own[name] != nil { continue }
+            let copy = try memory.allocate(Int(change.low))
+            copy.copyMemory(from: change.address, byteCount: Int(change.low))
+            own[name] = UnsafeRawBufferPointer(start: copy, count: Int(change.low))
+        }
+    }
+
+    func reset() {
+        own.removeAll()
+        memory.reset()
+    }
+
+    override func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer {
+        guard let base else { throw StoreError(.corrupt, "an index has a long value, and nobody to ask for it") }
+        return try base.bytes(of: objectKey)
+    }
+
+    override func bytes(of objectKey: Int64, hash: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {
+        if !own.isEmpty, let bytes = own[Name(key: objectKey, hash: hash)] { return bytes }
+        return try bytes(of: objectKey)
+    }
+}

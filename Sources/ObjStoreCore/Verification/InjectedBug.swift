@@ -1,0 +1,59 @@
+internal import CSystem
+
+/// Mistakes that tests switch on to prove that the checks would find them; never set in production.
+///
+/// Named after what goes wrong; numbers C… and rows are those of `docs/state-machine.md`, which says which
+/// assertion catches each. A switch costs a load and a predicted branch; none stands on a reader's path.
+package enum InjectedBug: Int32, CaseIterable, Sendable {
+    case reuseUnpublished  // row 1: pages reusable when died <= HEAD
+    case intentReaped  // row 2: the intent of a dead checkpointer is no pin
+    case checkpointNoPoison  // row 2: a failed meta sync drops the intent and goes on
+    case lockStolen  // row 3: the writer lock is taken from a living owner
+    case staleSharedState  // row 4: the shared state of before the reboot is trusted
+    case barrierIgnored  // row 5: commits behind a summary are acknowledged
+    case barrierReplayed  // row 5: recovery steps over a summary
+    case noPoison  // row 6: a failed sync is retried by another
+    case slotMove  // row 7: a pin moves between slots
+    case noLimbo  // row 8: the free map lists pages that readers use
+    case publishPlain  // row 9: PUBLISHED is stored, not advanced
+    case cleanKept  // row 11, C12: CLEAN is not cleared before the first commit
+    case forkRelease  // row 13: a forked child releases the parent's pins
+    case groupNoFlag  // row 15: records of a group carry no flag
+    case noRefTags  // row 16: refs carry no tag
+    case birthTagOnly  // C15: tags of the birth, not of the content
+    case adoptBeyondHead  // C1
+    case checkpointPublishedOnly  // C2
+    case freeMapUnlogged  // C3
+    case intentLate  // C4
+    case groupHead  // C5
+    case barrierInGroup  // C6
+    case barrierWord  // C6
+    case relaxedPastBarrier  // C6
+    case recoveryTrustsMeta  // C7
+    case recoverySameSlot
+    case recoveryReuses
+    case leaderDeathTrusted  // C8
+    case checkpointDeathTrusted  // C8
+    case pinScanOrder  // C9
+    case ringOverrun  // C10
+    case logOverrun  // C10
+    case durableFirst  // C11
+    case ringChainUnchecked  // C16
+    case noPageReserve  // C17
+    case sameSlot
+    case metaBeforeSync
+    case releasedBeforeSync
+    case logReleasedEarly
+    case noChain
+    case noEpoch
+    case headBeforeLog
+    case headAfterSync
+    case pinNoRecheck
+    case folderNotSynced  // row 11
+
+    /// Whether the mistake is to be made now.
+    @inline(__always)
+    package static func active(_ bug: InjectedBug) -> Bool { cs_bug(bug.rawValue) }
+
+    package static func set(_ bug: InjectedBug, _ on: Bool) { cs_set_bug(bug.rawValue, on) }
+}

@@ -1,0 +1,63 @@
+/// What the simulated machine's oracles need of the inside of a database.
+extension Database {
+    package var seedForOracle: UInt64 { seed }
+    package var durableForOracle: UInt64 { shared.durable.current & ~SharedState.poisonBit }
+    package var wordsForOracle: (head: UInt64, published: UInt64, isPoisoned: Bool) {
+        (shared.head.current, shared.published.current, shared.durable.current & SharedState.poisonBit != 0)
+    }
+}
+
+/// Walks a tree in any image of the db file, with every check.
+package enum OracleTree {
+    package static func forEachExtent(
+        of root: Ref, file: UnsafeRawPointer, bytes: Int, seed: UInt64, visit: (VisitedExtent) -> Void
+    ) throws(StoreError) {
+        let units = bytes / PageSize.unit + 1
+        let checked = UnsafeMutablePointer<UInt16>.allocate(capacity: units)
+        checked.initialize(repeating: 0, count: units)
+        defer { checked.deallocate() }
+        let source = PageSource(base: file, limit: bytes, checked: checked, seed: seed, arena: nil)
+        try StoreWalk.forEachExtent(root: root, source: source) { (extent) throws(StoreError) in visit(extent) }
+    }
+}
+
+/// Follows the log in any image of it.
+package struct OracleLog {
+    package struct Step {
+        package var version: UInt64
+        package var chain: UInt64
+        package var isSummary: Bool
+        /// Byte ranges of the file that the record needs: itself, and the skip mark before it.
+        package var ranges: [Range<Int>]
+    }
+
+    private let scanner: LogScanner
+
+    package init(seed: UInt64, read: @escaping (UnsafeMutableRawPointer, Int, Int) -> Void) {
+        scanner = LogScanner(read: { (buffer, count, offset) throws(StoreError) in read(buffer, count, offset) }, seed: seed)
+    }
+
+    /// The records from a meta to a version, or nil where the chain ends before.
+    package func follow(_ meta: Meta, to version: UInt64) -> [Step]? {
+        var steps: [Step] = []
+        var position = meta.log, at = meta.version
+        while at < version {
+            guard let record = try? scanner.next(position, version: at + 1) else { return nil }
+            let bytes = Int(scanner.buffer.bytes.load(fromByteOffset: 4, as: UInt32.self))
+            let lsn: UInt64 = scanner.buffer.bytes.load(fromByteOffset: 40, as: UInt64.self)
+            let start = position.offset(of: lsn)
+            var ranges = [start..<(start + (bytes + 511) / 512 * 512)]
+            if lsn != position.lsn { ranges.append(position.offset(of: position.lsn)..<(position.offset(of: position.lsn) + 512)) }
+            steps.append(Step(version: record.version, chain: record.chain, isSummary: record.flags.contains(.summary), ranges: ranges))
+            position = record.end
+            at = record.version
+        }
+        return steps
+    }
+
+    /// Version and chain of a record in memory, if it is one.
+    package static func header(_ bytes: UnsafeRawBufferPointer) -> (version: UInt64, chain: UInt64)? {
+        guard bytes.count >= LogRecord.headerSize, bytes.load(as: UInt32.self) == LogRecord.recordMagic else { return nil }
+        return (bytes.load(fromByteOffset: 16, as: UInt64.self), bytes.load(fromByteOffset: 120, as: UInt64.self))
+    }
+}

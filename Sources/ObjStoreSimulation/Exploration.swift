@@ -1,0 +1,53 @@
+/// Enumerates every history of a scenario that deviates at most `bound` times from the default course: a
+/// preemption, a kill, a power cut or an error counts as one deviation each.
+package struct Exploration {
+    package var bound = 1
+    /// Stops after so many histories.
+    package var limit = Int.max
+    /// Takes the i-th of n parts of the first deviations, to share the work.
+    package var part = (index: 0, of: 1)
+    /// Choices that are never varied; the last three events (write-back error, eviction, spurious wake-up)
+    /// are not either: they are for random histories.
+    package var fixed: Set<ChoiceKind> = [.workload, .stall, .split, .garbage, .sharedAfterCut, .whichFile]
+    package init() {}
+
+    package struct Result {
+        package var histories = 0
+        package var steps = 0
+        package var violation: String?
+        /// The choices that led to it: `Choices(script:)` with `startRecording` at the same place repeats it.
+        package var script: [Int32] = []
+    }
+
+    /// `history` builds a world on the choices, sets its scenario up, calls `startRecording`, runs it, ends it,
+    /// and returns what it found and how many steps it took.
+    package func run(_ history: (Choices) -> (violation: String?, steps: Int)) -> Result {
+        var result = Result()
+        var stack: [(script: [Int32], deviations: Int)] = [([], 0)]
+        while let (script, deviations) = stack.popLast(), result.histories < limit {
+            let choices = Choices(script: script)
+            let outcome = history(choices)
+            result.histories += 1
+            result.steps += outcome.steps
+            if let violation = outcome.violation {
+                result.violation = violation
+                result.script = choices.record.map { $0.taken }
+                return result
+            }
+            let record = choices.record
+            if record.count <= script.count { continue }
+            for index in script.count..<record.count {
+                let choice = record[index]
+                if fixed.contains(choice.kind) { continue }
+                if script.isEmpty && index % part.of != part.index { continue }
+                let cost = choice.kind == .cutMode ? 0 : 1
+                if deviations + cost > bound { continue }
+                let options = choice.kind == .event ? Int(choice.options) - 3 : Int(choice.options)
+                for option in 0..<options where option != Choices.standard(choice.kind) {
+                    stack.append((record[..<index].map { $0.taken } + [Int32(option)], deviations + cost))
+                }
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,369 @@
+import ObjStoreCore
+import ObjStoreSimulation
+
+/// What the store should contain: the objects of its one class by primary key.
+typealias Content = [Int64: Item]
+
+struct Item: Equatable, CustomStringConvertible {
+    var number: Int64
+    var text: String?
+    var description: String { "\(number)/\(text ?? "-")" }
+}
+
+/// Knows every version that was ever written, and what must hold of them: the three oracles of the commit
+/// protocol, ported from its model.
+///
+/// 1. At every acknowledgement: whatever meta a power cut may leave now, its tree is on the medium, and the
+///    log leads from it to the acknowledged version without a summary on the way.
+/// 2. At every write: no page of a meta that may be chosen, of a pinned version or of PUBLISHED…HEAD is hit,
+///    nor a log record that is still needed.
+/// 3. At every load of an allocator: units in use, as it counts them, are exactly those of tree and free map.
+final class EngineOracle: EngineProbe, Oracle {
+    enum Status { case pending, committed, failed, unknown, lost }
+
+    /// One record (or start of an epoch) by its chain hash.
+    struct Known {
+        var version: UInt64
+        var parent: UInt64?
+        var content: Content
+        var continues = false
+        var status: Box?
+        var isSummary = false
+    }
+    final class Box { var status = Status.pending }
+
+    unowned let world: World
+    private(set) var known: [UInt64: Known] = [:]
+    /// The chain hash of each version of the present life.
+    private(set) var official: [UInt64: UInt64] = [:]
+    /// Pages of each version's tree, of the present life.
+    private var trees: [UInt64: Set<Int>] = [:]
+    private var metaPages: [UInt64: Set<Int>] = [:]
+    private var records: [UInt64: (version: UInt64, range: Range<Int>)] = [:]
+    private var acknowledged: UInt64?
+    private var relaxed: UInt64?
+    private var poisonedAt: UInt64?
+    private var losesData = false
+    private var readers: [(process: Int, version: UInt64)] = []
+    /// What the transaction that a process is about to commit will contain.
+    var pending: [Int: (content: Content, box: Box)] = [:]
+    private(set) var acknowledgements = 0
+    private(set) var commits = 0
+    private(set) var recoveries = 0
+    private(set) var reads = 0
+    private(set) var poisonings = 0
+
+    static let path = "d/store"
+    private var db: DiskFile? { world.folders[EngineOracle.path] }
+    private var logFile: DiskFile? { world.folders[EngineOracle.path + "-log"] }
+
+    init(_ world: World) { self.world = world }
+
+    private func fail(_ text: String) { world.fail(text) }
+
+    // MARK: What the engine tells
+
+    func content(of database: Database, version: UInt64) -> Content? {
+        guard let chain = official[version] else { return nil }
+        return known[chain]?.content
+    }
+
+    func willWriteRecord(
+        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, isCheckpoint: Bool
+    ) {
+        world.quietly {
+            guard let parent = known[previous] else { return fail("P1: a record of version \(version) continues an unknown chain") }
+            var entry = Known(version: version, parent: previous, content: parent.content, continues: continues, isSummary: isSummary)
+            if !isCheckpoint, let process = world.running?.process.id, let next = pending[process] {
+                entry.content = next.content
+                entry.status = next.box
+            }
+            known[chain] = entry
+        }
+    }
+
+    func willMoveHead(_ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64) {
+        world.quietly {
+            if known[chain] == nil {
+                // The first write after a clean open begins a new chain at the same version.
+                guard let old = official[version], let entry = known[old] else { return fail("P1: HEAD \(version) of an unknown chain") }
+                known[chain] = Known(version: version, parent: old, content: entry.content)
+            }
+            commits += 1
+            trees[version] = pages(of: root, database.seedForOracle)
+            var link: UInt64? = chain
+            while let current = link, let entry = known[current], official[entry.version] != current {
+                official[entry.version] = current
+                link = entry.parent
+            }
+            // Versions inside a group are never visible.
+            if let parent = known[chain]?.parent {
+                var inside = parent
+                while let entry = known[inside], entry.continues {
+                    trees[entry.version] = nil
+                    guard let next = entry.parent else { break }
+                    inside = next
+                }
+            }
+            world.say("HEAD = \(version)\(isCheckpoint ? " checkpoint" : "")")
+        }
+    }
+
+    func didLoadAllocator(_ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError) {
+        if InjectedBug.active(.freeMapUnlogged) { return }
+        world.quietly {
+            guard !world.hasEvicted else { return }
+            var units = [Int](repeating: 0, count: space.pages)
+            do throws(StoreError) {
+                try walk(root, database.seedForOracle) { extent in
+                    var unit = extent.unit
+                    while unit < extent.unit + extent.units {
+                        let page = unit / 8
+                        let count = min(extent.unit + extent.units, (page + 1) * 8) - unit
+                        if page < units.count { units[page] += count }
+                        unit += count
+                    }
+                }
+            } catch { return fail("P2: the tree of version \(version) is damaged: \(error.message)") }
+            for page in freeMap.page..<(freeMap.page + freeMap.count) where page < units.count { units[page] += 8 }
+            for page in 3..<space.pages where units[page] != space.liveUnits(page) {
+                return fail("P6: allocator of P\(world.running?.process.id ?? 0) at version \(version): page \(page) has \(units[page]) units in use, the allocator counts \(space.liveUnits(page))")
+            }
+        }
+    }
+
+    func didRecover(_ database: Database, chain: UInt64, newChain: UInt64, version: UInt64) throws(StoreError) {
+        world.quietly {
+            recoveries += 1
+            if known.isEmpty {
+                // A new store.
+                known[chain] = Known(version: version, parent: nil, content: [:])
+            }
+            guard let entry = known[chain] else { return fail("P1: recovered an unknown chain at version \(version)") }
+            if let acknowledged, !isAncestor(acknowledged, of: chain) {
+                return fail("P1: acknowledged version \(known[acknowledged]!.version) lost; recovered \(entry.version)")
+            }
+            if let relaxed, !losesData, !isAncestor(relaxed, of: chain) {
+                return fail("P1: relaxed version \(known[relaxed]!.version) lost without a power cut; recovered \(entry.version)")
+            }
+            if entry.continues { return fail("P5: half of a group survives at version \(entry.version)") }
+            var link: UInt64? = chain
+            while let current = link, let ancestor = known[current] {
+                if ancestor.status?.status == .failed || ancestor.status?.status == .lost {
+                    return fail("P1: a transaction known as \(ancestor.status!.status) was recovered, version \(ancestor.version)")
+                }
+                link = ancestor.parent
+            }
+            if newChain != chain { known[newChain] = Known(version: version + 1, parent: chain, content: entry.content) }
+            world.say("recovery decides for version \(version)")
+        }
+    }
+
+    func didStart(_ database: Database, version: UInt64, chain: UInt64, root: Ref) {
+        world.quietly {
+            official = [version: chain]
+            trees = [version: pages(of: root, database.seedForOracle)]
+            acknowledged = chain
+            relaxed = chain
+            poisonedAt = nil
+            losesData = world.hasLostSectors(EngineOracle.path) || world.hasLostSectors(EngineOracle.path + "-log")
+            readers = []
+            var survives = Set<UInt64>()
+            var link: UInt64? = chain
+            while let current = link { survives.insert(current); link = known[current]?.parent }
+            for (key, entry) in known where !survives.contains(key) { entry.status?.status = .lost }
+            // Older lives cannot come back any more.
+            records = [:]
+        }
+    }
+
+    func didPoison(_ database: Database) {
+        if poisonedAt == nil {
+            poisonedAt = database.durableForOracle
+            poisonings += 1
+            world.say("POISON")
+        }
+    }
+
+    // MARK: What the workload tells
+
+    func acknowledge(_ database: Database, _ version: UInt64, durable: Bool) {
+        world.quietly {
+            guard let chain = official[version] else { return fail("P1: acknowledged version \(version) is not of this life") }
+            if durable {
+                acknowledgements += 1
+                if let poisonedAt, version > poisonedAt { return fail("P7: version \(version) acknowledged after poison") }
+                if database.publishedVersion < version { return fail("P8: version \(version) acknowledged before it is published") }
+                if acknowledged == nil || known[acknowledged!]!.version < version { acknowledged = chain }
+                checkDurable(version, chain, database.seedForOracle)
+            } else if relaxed == nil || known[relaxed!]!.version < version {
+                relaxed = chain
+            }
+            world.say(durable ? "ACK \(version)" : "relaxed ack \(version)")
+        }
+    }
+
+    func pinned(_ process: Int, _ version: UInt64) { readers.append((process, version)) }
+    func unpinned(_ process: Int, _ version: UInt64) {
+        if let index = readers.firstIndex(where: { $0 == (process, version) }) { readers.remove(at: index) }
+    }
+    func didRead() { reads += 1 }
+
+    // MARK: Oracle 1: at every acknowledgement
+
+    private func checkDurable(_ version: UInt64, _ chain: UInt64, _ seed: UInt64) {
+        guard let db, let logFile else { return }
+        for meta in choosableMetas() {
+            for page in metaPages[key(meta)] ?? [] where !world.hasEvicted {
+                if !db.isCertain(page * 4096..<(page + 1) * 4096) {
+                    return fail("P1: at ack of \(version): page \(page) of meta \(meta.version) is not durable")
+                }
+            }
+            if meta.version >= version { continue }
+            let reader = OracleLog(seed: seed) { buffer, count, offset in logFile.copyDurable(into: buffer, count: count, at: offset) }
+            guard let steps = reader.follow(meta, to: version), steps.last?.chain == chain else {
+                return fail("P1: at ack of \(version): the log after meta \(meta.version) does not lead to it on the medium")
+            }
+            for step in steps {
+                if step.isSummary { return fail("P1: at ack of \(version): a summary lies after meta \(meta.version)") }
+                for range in step.ranges where !logFile.isCertain(range) {
+                    return fail("P1: at ack of \(version): the record of version \(step.version) is not certain on the medium")
+                }
+            }
+        }
+    }
+
+    /// Every meta that a recovery could take now.
+    private func choosableMetas() -> [Meta] {
+        guard let db else { return [] }
+        var slots: [[Meta?]] = []
+        for slot in 0..<2 {
+            var found: [Meta?] = []
+            db.choosable(slot * 4096..<(slot * 4096 + 512)) { bytes in
+                let meta = Meta.decode(bytes.baseAddress!)
+                if !found.contains(where: { $0 == meta }) { found.append(meta) }
+            }
+            slots.append(found)
+        }
+        var metas: [Meta] = []
+        for a in slots[0] {
+            for b in slots[1] {
+                let best = [a, b].compactMap { $0 }.max { $0.generation < $1.generation }
+                if let best, !metas.contains(best) { metas.append(best) }
+            }
+        }
+        return metas
+    }
+
+    private func key(_ meta: Meta) -> UInt64 { meta.generation &* 0x9e37_79b9_7f4a_7c15 ^ meta.version ^ meta.freeMap.raw << 20 ^ meta.log.chain }
+
+    // MARK: Oracle 2: at every write
+
+    func willWrite(_ process: SimulatedProcess, _ file: DiskFile, _ bytes: UnsafeRawBufferPointer, at offset: Int) {
+        if file === db { checkPages(file, bytes, offset) } else if file === logFile { checkLog(file, bytes, offset) }
+    }
+
+    private func checkPages(_ file: DiskFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) {
+        for slot in 0..<2 where offset <= slot * 4096 && offset + bytes.count >= slot * 4096 + Meta.size {
+            if let meta = Meta.decode(bytes.baseAddress! + (slot * 4096 - offset)) { note(meta) }
+        }
+        let changed = Set(file.changedSectors(bytes, at: offset).map { $0 * file.sectorBytes / 4096 }).filter { $0 > 2 }
+        if changed.isEmpty { return }
+        // A page that was lost and evicted meanwhile is mended by the right content, not overwritten.
+        if world.hasEvicted { return }
+        for meta in choosableMetas() {
+            if let page = (metaPages[key(meta)] ?? []).first(where: changed.contains) {
+                return fail("P4: page \(page) of the meta of version \(meta.version), which may be durable, is overwritten")
+            }
+        }
+        for reader in readers {
+            if let page = trees[reader.version]?.first(where: changed.contains) {
+                return fail("P2: page \(page) of the pinned version \(reader.version) is overwritten")
+            }
+        }
+        if let shared = current, !shared.isPoisoned {
+            var version = shared.published
+            while version <= shared.head {
+                if let page = trees[version]?.first(where: changed.contains) {
+                    return fail("P4: page \(page) of version \(version), PUBLISHED \(shared.published) … HEAD \(shared.head), is overwritten")
+                }
+                version += 1
+            }
+        }
+    }
+
+    /// HEAD and PUBLISHED of the present life; nil before a database was opened.
+    var current: (head: UInt64, published: UInt64, isPoisoned: Bool)? { database?.wordsForOracle }
+    weak var database: Database?
+
+    private func note(_ meta: Meta) {
+        let name = key(meta)
+        if metaPages[name] != nil { return }
+        if known[meta.log.chain] == nil, let old = official[meta.version], let entry = known[old] {
+            known[meta.log.chain] = Known(version: meta.version, parent: old, content: entry.content)
+        }
+        var set = pages(of: meta.root, meta.hashSeed)
+        if let db, meta.freeMap.offset + 32 <= db.size {
+            let count = Int((db.visible + meta.freeMap.offset).load(fromByteOffset: 2, as: UInt16.self))
+            for page in 0..<max(1, min(count, 64)) { set.insert(meta.freeMap.offset / 4096 + page) }
+        }
+        metaPages[name] = set
+    }
+
+    private func checkLog(_ file: DiskFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) {
+        // The record that is being written now, for later.
+        defer { if let record = OracleLog.header(bytes) { records[record.chain] = (record.version, offset..<(offset + bytes.count)) } }
+        let changed = file.changedSectors(bytes, at: offset)
+        if changed.isEmpty || world.hasEvicted { return }
+        guard let current else { return }
+        let metas = choosableMetas()
+        for (chain, record) in records where official[record.version] == chain && record.version <= current.head {
+            guard changed.contains(where: { record.range.contains($0 * file.sectorBytes) }) else { continue }
+            for meta in metas where meta.version < record.version {
+                return fail("P4: the record of version \(record.version), after the meta of version \(meta.version), is overwritten")
+            }
+        }
+    }
+
+    // MARK: Other events
+
+    func didLose(_ file: DiskFile) { losesData = true }
+    func didKill(_ process: SimulatedProcess) {
+        readers.removeAll { $0.process == process.id }
+        pending[process.id] = nil
+    }
+    func didPowerCut(_ world: World) {
+        losesData = true
+        readers = []
+        pending = [:]
+        database = nil
+    }
+
+    // MARK: Helpers
+
+    private func isAncestor(_ chain: UInt64, of start: UInt64) -> Bool {
+        var link: UInt64? = start
+        while let current = link {
+            if current == chain { return true }
+            link = known[current]?.parent
+        }
+        return false
+    }
+
+    private func pages(of root: Ref, _ seed: UInt64) -> Set<Int> {
+        var set: Set<Int> = []
+        do throws(StoreError) {
+            try walk(root, seed) { extent in
+                for page in extent.unit / 8...(extent.unit + extent.units - 1) / 8 { set.insert(page) }
+            }
+        } catch {
+            if !world.hasEvicted { fail("P2: a tree that is being published is damaged: \(error.message)") }
+        }
+        return set
+    }
+
+    private func walk(_ root: Ref, _ seed: UInt64, _ visit: (VisitedExtent) -> Void) throws(StoreError) {
+        guard let db else { return }
+        try OracleTree.forEachExtent(of: root, file: UnsafeRawPointer(db.visible), bytes: db.size, seed: seed, visit: visit)
+    }
+}

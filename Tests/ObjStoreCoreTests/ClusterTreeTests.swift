@@ -1,0 +1,449 @@
+import Glibc
+import Testing
+
+@testable import ObjStoreCore
+
+/// The object tree against a dictionary: whole content after every step of random histories.
+@Suite struct ClusterTreeTests {
+    /// Tree, file and oracle together.
+    final class Model {
+        var schema: TestSchema
+        let file: LeafTestFile
+        var root = Ref.null
+        var rows: [Int64: [TestValue]] = [:]
+        var nextKey: Int64
+        var random: TestRandom
+        var writer: ClusterWriter?
+        var space: WriteSpace?
+        var operations = 0
+
+        init(_ schema: TestSchema, seed: UInt64, pages: Int = 1 << 18, firstKey: Int64 = 0) {
+            self.schema = schema
+            file = LeafTestFile(pages: pages, random: TestRandom(seed &+ 77))
+            random = TestRandom(seed)
+            nextKey = firstKey
+        }
+
+        func write() -> ClusterWriter {
+            if let writer { return writer }
+            let space = file.begin()
+            self.space = space
+            writer = ClusterWriter(space: space, root: root, columns: schema.columns)
+            return writer!
+        }
+
+        func reader() throws -> ClusterReader {
+            if let writer { return try writer.reader() }
+            return ClusterReader(source: file.source, root: root, columns: schema.columns)
+        }
+
+        func commit() throws {
+            guard let writer, let space else { return }
+            root = try file.commit(space) { (w) throws(StoreError) in try writer.flush(into: w) }
+            self.writer = nil
+            self.space = nil
+            // What the tree reaches is exactly what the allocator has in use.
+            var units = 0
+            try ClusterReader.forEachExtent(root: root, source: file.source) { (extent) throws(StoreError) in units += extent.units }
+            #expect(units == file.liveUnitsTotal, "extents leaked or lost")
+        }
+
+        func append(_ row: [TestValue], skip: Int64 = 0) throws {
+            let key = nextKey + skip
+            try TestValue.with(row, schema.kinds) { try write().append(key, $0) }
+            rows[key] = row
+            nextKey = key + 1
+            operations += 1
+        }
+
+        func update(_ key: Int64, _ column: Int, _ value: TestValue) throws {
+            let found = try TestValue.with([value], [schema.kinds[column]]) { try write().update(key, column, $0[0]) }
+            #expect(found == (rows[key] != nil))
+            if found { rows[key]![column] = value }
+            operations += 1
+        }
+
+        func delete(_ key: Int64) throws {
+            let found = try write().delete(key)
+            #expect(found == (rows[key] != nil))
+            rows[key] = nil
+            operations += 1
+        }
+
+        /// Compares everything, by cursor, by key and by position; checks the invariants.
+        func check(_ note: String) throws {
+            let reader = try reader()
+            try ClusterReader.checkInvariants(root: reader.root, source: reader.source, columns: schema.columns)
+            let keys = rows.keys.sorted()
+            try #require(try reader.count() == keys.count, "count, \(note)")
+            var cursor = try reader.seek(0)
+            for (ordinal, key) in keys.enumerated() {
+                let row = try #require(cursor, "row \(key), \(note)")
+                try #require(row.key == key, "\(note)")
+                let expected = rows[key]!
+                for column in expected.indices {
+                    let found = TestValue(try reader.value(row, column))
+                    if found != expected[column] { Issue.record("key \(key) column \(column): \(found), expected \(expected[column]); \(note)"); throw Mismatch() }
+                }
+                if ordinal % 97 == 0 {
+                    try #require(try reader.row(at: ordinal)?.key == key)
+                    try #require(try reader.ordinal(of: key) == ordinal)
+                    try #require(try reader.find(key)?.key == key)
+                }
+                cursor = try reader.next(row)
+            }
+            try #require(cursor == nil, "rows beyond the last, \(note)")
+            try #require(try reader.row(at: keys.count) == nil)
+            for _ in 0..<10 {
+                let key = Int64(random.below(Int(nextKey) + 5000))
+                try #require((try reader.find(key) != nil) == (rows[key] != nil))
+                try #require(try reader.seek(key)?.key == keys.first { $0 >= key })
+            }
+        }
+        struct Mismatch: Error {}
+
+        // MARK: Random content
+
+        var intScale = 3
+
+        func randomValue(_ column: Int) -> TestValue {
+            if schema.nullable[column], random.chance(12) { return .null }
+            switch schema.kinds[column] {
+            case .bool: return .bool(random.chance(30))
+            case .int: return .int(randomInt())
+            case .double: return .double(randomDouble().bitPattern)
+            case .timestamp: return .timestamp(1_700_000_000 + randomInt() % 1_000_000, random.chance(80) ? 0 : Int64(random.below(1_000_000_000)))
+            default: return .text(randomText())
+            }
+        }
+        func randomInt() -> Int64 {
+            switch random.below(40) {
+            case 0: return [Int64.min, .max, 0, -1, 1, 255, 256, 65535, 65536, 1 << 32, -(1 << 31)][random.below(11)]
+            case 1: return Int64(bitPattern: random.next())
+            default:
+                let bits = [0, 1, 2, 4, 8, 16, 32, 62][min(7, intScale)]
+                return Int64(random.next() & ((1 << UInt64(bits)) - 1)) - (intScale % 2 == 1 ? 5 : 0)
+            }
+        }
+        func randomDouble() -> Double {
+            switch random.below(20) {
+            case 0: return [.nan, .infinity, -.infinity, 0.0, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude][random.below(7)]
+            default: return Double(random.below(1000)) / 8
+            }
+        }
+        func randomText() -> [UInt8] {
+            let length: Int
+            switch random.below(200) {
+            case 0: length = 4000 + random.below(200)
+            case 1: length = random.below(30_000)
+            case 2...8: length = random.below(300)
+            case 9...20: length = 0
+            default: length = random.below(20)
+            }
+            let first = UInt8(97 + random.below(5))
+            return (0..<length).map { $0 == 0 ? first : UInt8(97 + ($0 * 7 + length) % 26) }
+        }
+        func randomRow() -> [TestValue] { schema.kinds.indices.map(randomValue) }
+        func randomKey() -> Int64 {
+            if random.chance(95), let key = rows.keys.randomElement(using: &generator) { return key }
+            return Int64(random.below(Int(nextKey) + 10))
+        }
+        private lazy var generator = Generator(random: TestRandom(random.next()))
+        struct Generator: RandomNumberGenerator {
+            var random: TestRandom
+            mutating func next() -> UInt64 { random.next() }
+        }
+    }
+
+    static let historySeeds: [UInt64] = Array(1...6)
+
+    @Test(arguments: historySeeds)
+    func randomHistory(seed: UInt64) throws {
+        let model = Model(.everyKind(), seed: seed, firstKey: seed % 2 == 0 ? 0 : 4090)
+        for step in 0..<400 {
+            model.intScale = model.random.below(8)
+            switch model.random.below(10) {
+            case 0...2:
+                let count = model.random.chance(10) ? 300 + model.random.below(900) : 1 + model.random.below(30)
+                for _ in 0..<count { try model.append(model.randomRow(), skip: model.random.chance(3) ? Int64(model.random.below(60)) : 0) }
+                if model.random.chance(3) { model.nextKey += Int64(model.random.below(20_000)) }
+            case 3...5:
+                for _ in 0..<1 + model.random.below(40) {
+                    let column = model.random.below(model.schema.kinds.count)
+                    try model.update(model.randomKey(), column, model.randomValue(column))
+                }
+            case 6:
+                for _ in 0..<1 + model.random.below(60) { try model.delete(model.randomKey()) }
+            case 7:
+                if model.random.chance(20) {
+                    // A run of keys: whole leaves become empty.
+                    let from = Int64(model.random.below(Int(model.nextKey) + 1)), length = Int64(model.random.below(9000))
+                    for key in model.rows.keys.sorted() where key >= from && key < from + length { try model.delete(key) }
+                }
+            default:
+                try model.commit()
+            }
+            if step % 5 == 0 || step > 390 { try model.check("seed \(seed) step \(step)") }
+        }
+        try model.commit()
+        try model.check("seed \(seed), end")
+        print("object tree: seed \(seed), \(model.operations) operations, \(model.rows.count) rows")
+    }
+
+    /// One change, one commit, over and over: the packed leaf never goes through the builder for long.
+    @Test(arguments: [UInt64(11), 12])
+    func smallTransactions(seed: UInt64) throws {
+        let model = Model(.everyKind(), seed: seed)
+        for step in 0..<2500 {
+            if step % 400 == 0 { model.intScale = model.random.below(8) }
+            switch model.random.below(10) {
+            case 0...5: try model.append(model.randomRow(), skip: model.random.chance(5) ? 1 : 0)
+            case 6, 7, 8:
+                let column = model.random.below(model.schema.kinds.count)
+                try model.update(model.randomKey(), column, model.randomValue(column))
+            default: try model.delete(model.randomKey())
+            }
+            try model.commit()
+            if step % 100 == 0 { try model.check("seed \(seed) step \(step)") }
+        }
+        try model.check("end")
+    }
+
+    /// Many rows with narrow values: full leaves, several levels, whole content compared.
+    @Test func bulkAndLevels() throws {
+        let model = Model(TestSchema([(.int, false), (.string, true), (.int, false), (.double, false)]), seed: 5)
+        for index in 0..<20_000 {
+            try model.append([.int(Int64(index)), index % 10 == 0 ? .null : .text(Array("name \(index % 977)".utf8)), .int(Int64(index % 100)), .double(Double(index).bitPattern)])
+        }
+        try model.commit()
+        try model.check("bulk")
+        // A leaf every 4096 keys: more than 84 leaves and a second inner level, with one row each.
+        for _ in 0..<400 {
+            model.nextKey = LeafHead.keyBase(of: model.nextKey) + 4096 + Int64(model.random.below(4096))
+            try model.append([.int(model.nextKey), .null, .int(1), .double(0)])
+        }
+        try model.commit()
+        try model.check("two levels")
+        let keys = model.rows.keys.sorted()
+        for key in keys.prefix(20_200) { try model.delete(key) }
+        try model.check("mostly deleted")
+        try model.commit()
+        try model.check("mostly deleted, written")
+        for key in keys.dropFirst(20_200) { try model.delete(key) }
+        try model.check("empty")
+        try model.commit()
+        #expect(model.root.isNull)
+        #expect(model.file.liveUnitsTotal == 0)
+    }
+
+    @Test func discardAllGivesUpEverything() throws {
+        let model = Model(.everyKind(), seed: 9)
+        for _ in 0..<6000 { try model.append(model.randomRow()) }
+        try model.commit()
+        for _ in 0..<50 { try model.update(model.randomKey(), 1, .text(Array(repeating: 65, count: 5000))) }
+        try model.write().discardAll()
+        model.rows = [:]
+        try model.append(model.randomRow())
+        try model.commit()
+        try model.check("one row")
+        try model.write().discardAll()
+        model.rows = [:]
+        try model.commit()
+        #expect(model.file.liveUnitsTotal == 0)
+    }
+
+    /// 64 MiB in one cell: comes back, and never lies in a segment.
+    @Test func hugeValue() throws {
+        let model = Model(TestSchema([(.int, false), (.binary, true)]), seed: 3)
+        for index in 0..<100 { try model.append([.int(Int64(index)), .text([1, 2, 3])]) }
+        try model.commit()
+        let huge = TestValue.text((0..<(64 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        try model.update(50, 1, huge)
+        try model.commit()
+        #expect(model.file.lastWritten < (64 << 20) + (64 << 10))
+        try model.check("huge")
+        try model.update(10, 0, .int(7))
+        try model.commit()
+        #expect(model.file.lastWritten <= 2 * PageSize.page)
+        try model.delete(50)
+        try model.commit()
+        #expect(model.file.liveUnitsTotal < 64)
+        try model.check("gone")
+    }
+
+    /// Columns that came or went: fill values, dropped parts, all without rewriting a leaf.
+    @Test func columnsComeAndGo() throws {
+        let first = TestSchema([
+            ColumnSpec(id: 1, kind: .int, nullable: false), ColumnSpec(id: 2, kind: .string, nullable: true),
+            ColumnSpec(id: 3, kind: .timestamp, nullable: false),
+        ])
+        let model = Model(first, seed: 4)
+        for index in 0..<5000 {
+            let text: [UInt8] = Array(repeating: 66, count: index % 500 == 0 ? 6000 : 7)
+            try model.append([.int(Int64(index * 3)), .text(text), .timestamp(Int64(index), 5)])
+        }
+        try model.commit()
+        let fill: StaticString = "filled"
+        let second = TestSchema([
+            ColumnSpec(id: 1, kind: .int, nullable: false), ColumnSpec(id: 4, kind: .int, nullable: false, fill: .int(-7)),
+            ColumnSpec(id: 5, kind: .string, nullable: true, fill: .string(fill.utf8Start, 6)), ColumnSpec(id: 6, kind: .timestamp, nullable: true),
+            ColumnSpec(id: 7, kind: .bool, nullable: false, fill: .bool(true)),
+        ])
+        model.schema = second
+        model.rows = model.rows.mapValues { [$0[0], .int(-7), .text(Array("filled".utf8)), .null, .bool(true)] }
+        try model.check("added, nothing written")
+        let before = model.file.liveUnitsTotal
+        try model.update(10, 1, .int(-7))
+        try model.update(11, 1, .int(12))
+        try model.update(12, 2, .null)
+        try model.update(13, 3, .timestamp(1, 2))
+        try model.update(14, 4, .bool(false))
+        try model.append([.int(1), .int(2), .text([]), .null, .bool(false)])
+        try model.check("changed")
+        try model.commit()
+        try model.check("written")
+        #expect(model.file.liveUnitsTotal < before)
+        try model.append([.int(1), .int(-7), .text(Array("filled".utf8)), .null, .bool(true)])
+        try model.commit()
+        try model.check("one more")
+        // Columns in another order than their ids.
+        let third = TestSchema([second.columns[3], second.columns[0], second.columns[4]])
+        model.schema = third
+        model.rows = model.rows.mapValues { [$0[3], $0[0], $0[4]] }
+        try model.check("reordered")
+        for key in stride(from: Int64(0), to: 5000, by: 50) { try model.update(key, 0, .timestamp(key, 9)) }
+        try model.append([.null, .int(4), .bool(true)])
+        try model.commit()
+        try model.check("reordered, written")
+    }
+
+    /// Births are stored as 32-bit differences: a leaf older than that is rewritten as a whole.
+    @Test func oldLeafIsRewritten() throws {
+        let model = Model(.everyKind(), seed: 8)
+        for _ in 0..<3000 { try model.append(model.randomRow()) }
+        try model.commit()
+        for age in [1 << 31, 1 << 32, (1 << 32) + 5] as [UInt64] {
+            model.file.version += age
+            try model.update(3, 0, .int(4))
+            try model.commit()
+            try model.check("older by \(age)")
+        }
+    }
+
+    @Test func wrongArgumentsChangeNothing() throws {
+        let model = Model(TestSchema([(.int, false), (.string, true)]), seed: 1)
+        try model.append([.int(1), .null])
+        let writer = model.write()
+        func fails(_ body: () throws(StoreError) -> Void) {
+            do { try body(); Issue.record("no error") } catch { #expect(error.code == .invalidArgument) }
+        }
+        let wrong: [[Value]] = [[.null, .null], [.bool(true), .null], [.int(1), .int(1)]]
+        for row in wrong { row.withUnsafeBufferPointer { row in fails { () throws(StoreError) in try writer.append(5, row.baseAddress!) } } }
+        let right: [Value] = [.int(1), .null]
+        right.withUnsafeBufferPointer { row in
+            fails { () throws(StoreError) in try writer.append(0, row.baseAddress!) }
+            fails { () throws(StoreError) in try writer.append(-1, row.baseAddress!) }
+            fails { () throws(StoreError) in try writer.append(LeafHead.maximumKey, row.baseAddress!) }
+        }
+        fails { () throws(StoreError) in _ = try writer.update(0, 0, .null) }
+        fails { () throws(StoreError) in _ = try writer.update(0, 1, .int(1)) }
+        #expect(!writer.isBroken)
+        #expect(try writer.update(99, 0, .int(2)) == false)
+        #expect(try writer.delete(99) == false)
+        try model.commit()
+        try model.check("unchanged")
+    }
+
+    /// Values that point into the page they are about to change.
+    @Test func borrowedValues() throws {
+        let model = Model(TestSchema([(.string, false), (.string, false)]), seed: 2)
+        for index in 0..<600 { try model.append([.text(Array("value number \(index)".utf8)), .text(Array("x\(index)".utf8))]) }
+        try model.commit()
+        let writer = model.write()
+        for key in Int64(0)..<600 {
+            let other = Int64((key * 7 + 13) % 600)
+            let reader = try writer.reader()
+            let value = try reader.value(try #require(try reader.find(other)), Int(key % 2))
+            model.rows[key]![0] = TestValue(value)
+            #expect(try writer.update(key, 0, value))
+        }
+        for key in Int64(600)..<900 {
+            let reader = try writer.reader()
+            let row = try #require(try reader.find(key - 300))
+            let values = [try reader.value(row, 0), try reader.value(row, 1)]
+            model.rows[key] = values.map { TestValue($0) }
+            try values.withUnsafeBufferPointer { try writer.append(key, $0.baseAddress!) }
+        }
+        model.nextKey = 900
+        try model.check("borrowed")
+        try model.commit()
+        try model.check("borrowed, written")
+    }
+
+    @Test func columnVectors() throws {
+        let model = Model(.everyKind(), seed: 21)
+        try model.append(model.randomRow())
+        var count = 1
+        for round in 0..<6 {
+            let rows = round == 4 ? 9000 : count
+            count += 700
+            var data: [[TestValue]] = []
+            for _ in 0..<rows { data.append(model.randomRow()) }
+            if round == 1 { model.nextKey += 3000 }
+            try appendVectors(model, data)
+            for (index, row) in data.enumerated() { model.rows[model.nextKey + Int64(index)] = row }
+            model.nextKey += Int64(rows)
+            if round % 2 == 0 { try model.append(model.randomRow()) }
+            try model.check("round \(round)")
+            if round % 3 == 0 { try model.commit() }
+        }
+        try model.commit()
+        try model.check("end")
+    }
+
+    private func appendVectors(_ model: Model, _ rows: [[TestValue]]) throws {
+        var vectors: [ColumnVector] = []
+        var owned: [UnsafeMutableRawPointer] = []
+        func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
+            let pointer = UnsafeMutableRawPointer.allocate(byteCount: bytes + 8, alignment: 8)
+            owned.append(pointer)
+            return pointer
+        }
+        defer { for pointer in owned { pointer.deallocate() } }
+        for (column, kind) in model.schema.kinds.enumerated() {
+            let validity = allocate(rows.count / 8 + 1).assumingMemoryBound(to: UInt8.self)
+            validity.update(repeating: 0, count: rows.count / 8 + 1)
+            let words = allocate(rows.count * 8).assumingMemoryBound(to: Int64.self)
+            let bytes = allocate(rows.count).assumingMemoryBound(to: UInt8.self)
+            let nanoseconds = allocate(rows.count * 4).assumingMemoryBound(to: Int32.self)
+            let offsets = allocate((rows.count + 1) * 8).assumingMemoryBound(to: Int64.self)
+            var blob: [UInt8] = []
+            offsets[0] = 0
+            for (index, row) in rows.enumerated() {
+                words[index] = 99
+                bytes[index] = 1
+                nanoseconds[index] = 7
+                validity[index / 8] |= row[column] == .null ? 0 : 1 << UInt8(index % 8)
+                switch row[column] {
+                case .null: break
+                case .bool(let v): bytes[index] = v ? 3 : 0
+                case .int(let v): words[index] = v
+                case .double(let v): words[index] = Int64(bitPattern: v)
+                case .timestamp(let s, let n): words[index] = s; nanoseconds[index] = Int32(n)
+                case .text(let v): blob += v
+                }
+                offsets[index + 1] = Int64(blob.count)
+            }
+            let text = allocate(blob.count)
+            blob.withUnsafeBytes { if $0.count > 0 { text.copyMemory(from: $0.baseAddress!, byteCount: $0.count) } }
+            let valid = model.schema.nullable[column] ? UnsafePointer(validity) : nil
+            switch kind {
+            case .bool: vectors.append(ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes), validity: valid))
+            case .string, .binary: vectors.append(ColumnVector(layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(text), validity: valid))
+            default:
+                vectors.append(ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), nanoseconds: kind == .timestamp ? UnsafePointer(nanoseconds) : nil, validity: valid))
+            }
+        }
+        try vectors.withUnsafeBufferPointer { try model.write().appendColumns(firstKey: model.nextKey, count: rows.count, $0.baseAddress!) }
+    }
+}

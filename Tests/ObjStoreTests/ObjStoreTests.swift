@@ -1,0 +1,1 @@
+// The Swift interface has no behaviour to test yet.

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# usage: syscalls.sh [SCRATCH]
+#
+# Platform/ is the only door to the operating system: the object file of every other source of
+# ObjStoreCore (a debug build has one each) refers to no function that makes a system call.
+# Otherwise the simulated machine would not see it, and the crash tests would prove nothing.
+# SCRATCH: SwiftPM's scratch path; the default is .build.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+scratch=${1:-.build}
+fail() { echo "syscalls.sh: $*" >&2; exit 1; }
+
+output=$(swift build --scratch-path "$scratch" --target ObjStoreCore 2>&1) || { echo "$output" >&2; fail "the build failed"; }
+objects=$(swift build --scratch-path "$scratch" --show-bin-path)/ObjStoreCore.build
+# SwiftPM ends the names with .swift.o or .o, by version.
+object_of() { for name in "$objects/$1.swift.o" "$objects/$1.o"; do [ -e "$name" ] && echo "$name" && return; done; fail "no object file of $1.swift in $objects"; }
+
+# What the other folders may take from C: memory, text and numbers, libffi. Whatever else they refer to
+# is taken for a system call, so a new harmless function has to be added here.
+allowed='mem(cpy|move|set|cmp|chr)|(__)?mem(cpy|move|set)_chk|str(len|cmp|ncmp)|malloc|calloc|realloc|free|posix_memalign|aligned_alloc'
+allowed+='|malloc_usable_size|__stack_chk_fail|abort|qsort|(f?(mod|min|max|abs)|floor|ceil|trunc|round|rint|sqrt|pow|exp|log|log2|log10|frexp|ldexp)f?'
+allowed+='|strto(d|ll|ull)|__(mul|div|mod|udiv|umod)ti[34]|c?ffi_[a-z0-9_]*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr'
+allowed+='|__(asan|tsan|sanitizer)_[a-z0-9_]*'
+# csystem.h: hooks, injected bugs, atomics. Inline functions show as defined (t) in whoever calls them.
+allowed+='|cs_((set_)?yield(_hook)?|(set_)?bug|injected_bugs|(load|store|cas|add)[0-9]+(_[a-z]+)?|fence|pause|prefetch)'
+# Swift itself, without its own doors: SystemRandomNumberGenerator, the clocks, print and readLine.
+allowed+='|\$[sS].*|_*swift[A-Z_].*|_\$s.*|symbolic .*'
+doors='swift_stdlib_random|\$s.*(SystemRandomNumberGenerator|6random2in|13randomElement|8shuffled|7shuffle).*|\$ss5print_.*|\$ss10debugPrint_.*|\$ss8readLine.*|\$ss(15Continuous|10Suspending)Clock.*|swift_get_(time|clock_res)'
+
+offences() { # OBJECT: one offence a line
+    { nm -u "$1"; nm "$1" | grep -E ' [tTdDbB] cs_'; } | awk '{print $NF}' | sort -u \
+        | { grep -Evx "$allowed" || true; }
+    nm -u "$1" | awk '{print $NF}' | { grep -Ex "$doors" || true; }
+}
+
+# The test must be able to fail: Platform/ itself offends.
+control=$(offences "$(object_of RealFile)" | wc -l)
+[ "$control" -ge 5 ] || fail "RealFile.swift shows $control system calls: this test sees nothing"
+
+files=0 bad=0
+while IFS= read -r source; do
+    files=$((files + 1))
+    object=$(object_of "$(basename "$source" .swift)")
+    found=$(offences "$object" | sort -u | tr '\n' ' ')
+    if [ -n "$found" ]; then
+        echo "syscalls.sh: $source calls $found" >&2
+        bad=$((bad + 1))
+    fi
+done < <(find Sources/ObjStoreCore -name '*.swift' -not -path '*/Platform/*' | sort)
+[ "$files" -gt 0 ] || fail "no sources"
+[ "$bad" -eq 0 ] || fail "$bad of $files files go around Platform/"
+echo "$files files outside Platform/ make no system call (the control shows $control)"

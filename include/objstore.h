@@ -1,0 +1,1606 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* objstore: an embedded object database. The C interface.
+ *
+ * ==================================================================================================
+ *  READ THIS PAGE FIRST
+ * ==================================================================================================
+ *
+ *  In one paragraph. A *store* (`objstore *`) is an open file, or a piece of memory. It holds
+ *  *objects* of *classes*; a class has *properties*. Everything is read through a *view*: a live one,
+ *  a frozen one (a snapshot) or a transaction, the only one that can write. A transaction becomes
+ *  visible and durable as a whole or not at all, whatever is killed and whenever the power fails.
+ *  Any number of threads and processes use one file at a time; one of them writes, and nobody who
+ *  reads ever waits for it.
+ *
+ *      objstore_schema_new ─ add_class ─ add_property ─┐
+ *      objstore_config_new ─ set_path ─ set_schema ────┴─► objstore_open ──► store
+ *                                                                             │
+ *          objstore_view_open ──► live view ── objstore_view_freeze ──► frozen view
+ *          objstore_begin, objstore_write ──► transaction ── commit / cancel
+ *          objstore_observe ──► token ── your handler(change set)
+ *
+ *  Caveats
+ *   1. Check every status. Whatever is not OBJSTORE_OK did nothing, unless its text says otherwise: a
+ *      failing call inside a transaction undoes itself and leaves the transaction usable.
+ *      On failure an out-parameter that takes a handle is set to NULL; any other is left as it was.
+ *   2. Commits. OBJSTORE_OK from a commit means durable (durability FULL). The one status that does
+ *      not say what happened is OBJSTORE_ERR_OUTCOME_UNKNOWN: the disk refused to sync, and the
+ *      transaction is either whole or absent. The store is then read-only (OBJSTORE_ERR_POISONED)
+ *      in all processes until the last of them has closed it. Open again and look.
+ *   3. A live view stands still between calls of objstore_view_refresh, and so does its pin: a view
+ *      that is neither refreshed nor closed keeps the file from reusing space (it stays bounded:
+ *      about twice the live size). The same holds for a frozen view and for an observer whose change
+ *      sets nobody fetches. objstore_pins says who holds what since when.
+ *   4. Text and binaries that you pass in are copied before the call returns. Text and binaries that
+ *      you get are *borrowed* or *copied*, never yours to free: see "Text out" below.
+ *   5. fork(): in the child every handle of the parent is dead. Closing one there is allowed and
+ *      touches nothing shared; every other call returns OBJSTORE_ERR_FORKED. Open the file anew. The
+ *      child holds no lock of its parent. exec() is safe (everything is close-on-exec).
+ *   6. Do not open, copy, move, truncate or delete the files of an open store by other means. Another
+ *      program that truncates the file makes a reader die of SIGBUS, as with any mapped file. To copy
+ *      an open store use objstore_copy; a store that everybody closed is its single file.
+ *   7. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between
+ *      processes: OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM, unless opened with OBJSTORE_CONFIG_EXCLUSIVE.
+ *   8. A structure that this interface only reads or writes for you (objstore_row, objstore_buffer)
+ *      must have been initialised as its text says: in C nobody can tell uninitialised memory from
+ *      initialised. Everything else is checked: NULL, closed handles, handles of the wrong kind,
+ *      deleted objects, ids that do not exist, wrong types, writing outside a transaction: each gives
+ *      a status and a message that names the argument, never a crash and never silence.
+ *
+ *  Handles
+ *      objstore, objstore_schema, objstore_config, objstore_view, objstore_results,
+ *      objstore_changes, objstore_token and objstore_bound are handles: they own something and are
+ *      given back with the close function of their type. Closing NULL is allowed and does nothing. A
+ *      handle is an opaque word: compare it with == and nothing else. Using a closed one gives
+ *      OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due OBJSTORE_ERR_WRONG_KIND.
+ *      Closing a store closes the views, results and tokens that came from that handle.
+ *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep
+ *      and to send to another thread, and resolved in whatever view of its store you use it with.
+ *      Class and property ids are plain numbers too. They belong to the file: they never change, are
+ *      never reused, and are the same in every process. 0 is never an id.
+ *
+ *  Threads
+ *      There is no "wrong thread". Stores, frozen views, results, change sets and objects: any thread,
+ *      in parallel. A live view and a transaction: any thread, one call at a time (calls are
+ *      serialised inside; uncontended this costs a few nanoseconds). For parallel live reads open one
+ *      live view per thread, they are cheap. A row (objstore_row), a buffer (objstore_buffer), a
+ *      schema and a config: one thread at a time, yours to see to. A handle may be closed while
+ *      another thread is inside a call on it: closing waits for that call, and the memory the other
+ *      thread borrowed is gone after.
+ *
+ *  Callbacks
+ *      always (function, userdata, free_userdata). `userdata` is handed to the function as it is;
+ *      `free_userdata` (NULL: none) is called exactly once, when the library will not use userdata
+ *      any more, *also when the call that took it fails*, whatever its status. The library calls your
+ *      functions only from threads that you lent: inside the call that took the function, or inside
+ *      objstore_deliver / objstore_wait / objstore_close. Two exceptions, both asked for: a log hook
+ *      (any thread), and OBJSTORE_CONFIG_DELIVER_ON_WORKER (the library's worker thread).
+ *      A callback returns a status. It may call the library, except where that could never end: such
+ *      a call returns OBJSTORE_ERR_IN_CALLBACK, it never deadlocks. free_userdata and log hooks may
+ *      not call the library at all (IN_CALLBACK, too). No C++ exception or longjmp may leave a callback.
+ *
+ *  Growing structures
+ *      A structure that begins with struct_size may get more members at its end. Set it to the sizeof
+ *      of the structure before the call: the library fills what there is room for, so a program runs
+ *      with an older or newer library than it was compiled with. All other structures are final.
+ *
+ *  Text in     objstore_text = pointer + length in bytes, UTF-8, or length -1 for NUL-terminated.
+ *              OBJSTORE_STR("literal") and objstore_cstr(pointer) make one.
+ *  Text out    Functions that hand out text take an `objstore_buffer *buffer`.
+ *                buffer given: the bytes are copied there; they stay until the buffer is used again
+ *                  or freed. Works with every view.
+ *                buffer NULL: the bytes are *borrowed*, nothing is copied. Frozen views lend until
+ *                  the view is closed; a transaction lends until its next writing call, or its end.
+ *                  Live views never lend, since another thread may move them: text of a live view
+ *                  without a buffer is OBJSTORE_ERR_WRONG_VIEW. (Numbers need no buffer anywhere.)
+ *              Text out is not NUL-terminated when borrowed; in a buffer each text is followed by a
+ *              NUL that its length does not count. An empty text is a non-NULL pointer and length 0.
+ *
+ *  Reading the entries. Each says what is particular to it. These hold for all and are not repeated:
+ *      errors of any call        INVALID_ARGUMENT, CLOSED_HANDLE, WRONG_KIND, FORKED, OUT_OF_MEMORY,
+ *                                INTERNAL
+ *      of any call that reads    CORRUPT (what was read fails its checks), IO, NO_SUCH_CLASS,
+ *                                NO_SUCH_PROPERTY for ids that do not exist, WRONG_STORE for an object
+ *                                or handle of another store, NO_SUCH_OBJECT for a deleted object
+ *      of any call that writes   also NOT_IN_WRITE, OUT_OF_SPACE, VALUE_TOO_LARGE, INVALID_UTF8
+ *      blocking                  a call that does not say "Blocks" waits for no disk sync, no other
+ *                                process and no writer (a page that is not in memory is read)
+ *      cost                      n = objects of the class, k = results, m = arguments in an array
+ *      "cannot fail"             there is no bad argument and no error
+ * ================================================================================================== */
+#ifndef OBJSTORE_H
+#define OBJSTORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The version of this header. The library answers its own with objstore_version(). These three lines are the
+ * only place where the version is written down: build scripts read them. */
+#define OBJSTORE_VERSION_MAJOR 0
+#define OBJSTORE_VERSION_MINOR 1
+#define OBJSTORE_VERSION_PATCH 0
+#define OBJSTORE_VERSION_NUMBER \
+    (OBJSTORE_VERSION_MAJOR * 1000000 + OBJSTORE_VERSION_MINOR * 1000 + OBJSTORE_VERSION_PATCH)
+
+#define OBJSTORE_API __attribute__((visibility("default")))
+
+/* For Swift's importer of C, which defines __swift__; C and C++ see plain C99 and C++11.
+ *
+ * Parameters need no annotation: where the header says nothing, Swift's compiler insists that the function that
+ * implements the declaration takes an optional, and so has to think of NULL. Members of structures and results
+ * are annotated, lest Swift unwraps them unasked.
+ *
+ * OBJSTORE_ENUM makes a type of exactly 32 signed bits in every language, whose set of values may grow: in C an
+ * int32_t with named constants, in C++ and Swift an enumeration. */
+#if defined(__swift__)
+#  pragma clang diagnostic push
+#  pragma clang diagnostic ignored "-Wnullability-completeness"
+#  define OBJSTORE_NULLABLE _Nullable
+#  define OBJSTORE_NONNULL _Nonnull
+#  define OBJSTORE_ENUM(name)                                             \
+    enum __attribute__((enum_extensibility(open))) name : int32_t;        \
+    typedef enum name name;                                               \
+    enum __attribute__((enum_extensibility(open))) name : int32_t
+#elif defined(__cplusplus)
+#  define OBJSTORE_NULLABLE
+#  define OBJSTORE_NONNULL
+#  define OBJSTORE_ENUM(name) enum name : int32_t
+#else
+#  define OBJSTORE_NULLABLE
+#  define OBJSTORE_NONNULL
+#  define OBJSTORE_ENUM(name) typedef int32_t name; enum
+#endif
+
+/* OBJSTORE_CHECKS(token, …) stands at the end of every exported declaration, is empty for the compiler, and is
+ * read by the generator of the bad-argument test. Each token names the bad argument the function refuses, and
+ * with it the status. Every pointer parameter is in null() or nullable() (or is the userdata of a callback), so
+ * that nothing is forgotten.
+ *
+ *   null(p, …)        p = NULL                                            → INVALID_ARGUMENT
+ *   nullable(p, …)    p = NULL is allowed and has the meaning in the text → no error from this
+ *   closed(h, …)      h is a handle that was closed                       → CLOSED_HANDLE
+ *   kind(h, …)        h is an open handle of each other type              → WRONG_KIND
+ *   row(r)            r is all zero bytes → WRONG_KIND; its view was closed → CLOSED_HANDLE
+ *   positioned(r)     r stands on no object                               → NOT_POSITIONED
+ *   store(x, …)       object or handle x belongs to another store         → WRONG_STORE
+ *   write(v)          v is a live or frozen view                          → NOT_IN_WRITE
+ *   live(v)           v is a frozen view or a transaction, or results of one → WRONG_VIEW
+ *   committed(v)      v is a transaction                                  → WRONG_VIEW
+ *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
+ *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
+ *   property(p)       0, an unknown id, or one of another class           → NO_SUCH_PROPERTY
+ *                     (for an array: an element of it; also one that appears twice → INVALID_ARGUMENT)
+ *   deleted(o)        o was deleted or never existed                      → NO_SUCH_OBJECT
+ *   type(v, p)        the kind of v, or the typed call itself where no v is named, does not fit
+ *                     property p                                          → WRONG_TYPE
+ *   required(v, p)    v is null and property p is not nullable            → NOT_NULLABLE
+ *                     (type, required and text of columns: by the columns' kind, validity and bytes)
+ *   key(c)            class c has no primary key                          → NO_PRIMARY_KEY
+ *   text(t, …)        t (a text, or a value holding one): bytes NULL with a length other than 0, or
+ *                     length < -1 → INVALID_ARGUMENT; not UTF-8 → INVALID_UTF8
+ *   name(t, …)        t (a text) is empty                                 → INVALID_ARGUMENT
+ *   array(a, n)       a = NULL while n > 0                                → INVALID_ARGUMENT
+ *   count(n, …)       n > PTRDIFF_MAX                                     → INVALID_ARGUMENT
+ *   range(x, …)       x outside the range in the text                     → OUT_OF_RANGE
+ *   enum(e, …)        e is none of its named values                       → INVALID_ARGUMENT
+ *   flags(f)          f has a bit that has no name                        → INVALID_ARGUMENT
+ *   size(s)           s->struct_size is 0 or too small for one field      → INVALID_ARGUMENT
+ *   buffer(b)         b has bytes NULL and capacity > 0, or length > capacity → INVALID_ARGUMENT
+ *   writable(s)       s is open read-only                                 → READ_ONLY
+ *   outside(s)        this thread has a transaction of s open             → ALREADY_IN_WRITE
+ *   callback(s)       called from inside a callback of s                  → IN_CALLBACK
+ *   none              there is nothing to refuse: cannot fail */
+#define OBJSTORE_CHECKS(...)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ================================================================================================
+ *  1. Version, status, errors
+ * ================================================================================================ */
+
+/** The version of the loaded library as text, "major.minor.patch". Valid for ever. Cannot fail. */
+OBJSTORE_API const char *OBJSTORE_NONNULL objstore_version(void)
+    OBJSTORE_CHECKS(none);
+
+/** The version of the loaded library as a number, to compare with OBJSTORE_VERSION_NUMBER: major * 1,000,000 +
+ * minor * 1,000 + patch. Cannot fail. */
+OBJSTORE_API uint32_t objstore_version_number(void)
+    OBJSTORE_CHECKS(none);
+
+/** How a fallible call ended. The numbers never change; new ones may come, so treat one that you do not know as
+ * a failure. Statuses from OBJSTORE_USER_STATUS up are yours: the library never makes one, and hands on what
+ * your transaction body returns. */
+OBJSTORE_ENUM(objstore_status) {
+    OBJSTORE_OK = 0,
+
+    /* What was asked for is wrong. Nothing happened. */
+    OBJSTORE_ERR_INVALID_ARGUMENT = 1, /* NULL, unknown flag, bad length …: the message names the argument */
+    OBJSTORE_ERR_CLOSED_HANDLE = 2,    /* the handle, or the store it came from, was closed */
+    OBJSTORE_ERR_WRONG_KIND = 3,       /* a handle of another type */
+    OBJSTORE_ERR_WRONG_STORE = 4,      /* an object or handle of another store */
+    OBJSTORE_ERR_WRONG_VIEW = 5,       /* this kind of view cannot do that */
+    OBJSTORE_ERR_NO_SUCH_CLASS = 6,
+    OBJSTORE_ERR_NO_SUCH_PROPERTY = 7,
+    OBJSTORE_ERR_NO_SUCH_OBJECT = 8,   /* deleted, cancelled, or not yet in this view */
+    OBJSTORE_ERR_WRONG_TYPE = 9,       /* the value does not fit the property */
+    OBJSTORE_ERR_NOT_NULLABLE = 10,    /* null for a property that is not nullable */
+    OBJSTORE_ERR_MISSING_VALUE = 11,   /* no value for a property that has no default and is not nullable */
+    OBJSTORE_ERR_NULL_VALUE = 12,      /* the stored value is null and the caller asked for none such */
+    OBJSTORE_ERR_INVALID_UTF8 = 13,
+    OBJSTORE_ERR_VALUE_TOO_LARGE = 14, /* over OBJSTORE_LIMIT_VALUE_BYTES, or a key over 1024 bytes */
+    OBJSTORE_ERR_OUT_OF_RANGE = 15,    /* an index, or a number that does not fit (also an overflow) */
+    OBJSTORE_ERR_NO_PRIMARY_KEY = 16,  /* the class has none */
+    OBJSTORE_ERR_DUPLICATE_KEY = 17,   /* an object with this primary key exists */
+    OBJSTORE_ERR_KEY_IMMUTABLE = 18,   /* a primary key cannot be changed */
+    OBJSTORE_ERR_NOT_POSITIONED = 19,  /* the row stands on no object */
+    OBJSTORE_ERR_INVALID_SIGNATURE = 20, /* position = the offending byte */
+    OBJSTORE_ERR_INVALID_QUERY = 21,     /* position = the offending byte */
+    OBJSTORE_ERR_NOT_SUPPORTED = 22,     /* valid, but this version of the library cannot do it */
+
+    /* Not now, not here. Nothing happened. */
+    OBJSTORE_ERR_NOT_IN_WRITE = 40,     /* writing through a view that is no transaction */
+    OBJSTORE_ERR_ALREADY_IN_WRITE = 41, /* this thread would wait for itself */
+    OBJSTORE_ERR_IN_CALLBACK = 42,      /* not from inside a callback */
+    OBJSTORE_ERR_BUSY = 43,             /* somebody else has it: the writer's lock, the files */
+    OBJSTORE_ERR_TIMEOUT = 44,
+    OBJSTORE_ERR_READ_ONLY = 45,        /* the store is open read-only */
+    OBJSTORE_ERR_TOO_MANY_READERS = 46, /* no slot for another pinned version: objstore_pins says who holds them */
+    OBJSTORE_ERR_FORKED = 47,           /* a handle of the parent process */
+    OBJSTORE_ERR_CANCELLED = 48,        /* a progress callback, or an async cancel, ended the operation */
+    OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail, or a handler that returned not OK */
+
+    /* The machine. */
+    OBJSTORE_ERR_OUT_OF_MEMORY = 60,
+    OBJSTORE_ERR_OUT_OF_SPACE = 61,     /* the disk, or the quota, is full: the transaction did not happen */
+    OBJSTORE_ERR_IO = 62,               /* system_error has errno; the transaction did not happen */
+    OBJSTORE_ERR_OUTCOME_UNKNOWN = 63,  /* the commit is whole or absent; the store is poisoned */
+    OBJSTORE_ERR_POISONED = 64,         /* a sync failed somewhere: reading goes on, writing does not */
+
+    /* The file. */
+    OBJSTORE_ERR_NOT_FOUND = 80,
+    OBJSTORE_ERR_ALREADY_EXISTS = 81,
+    OBJSTORE_ERR_NOT_A_STORE = 82,
+    OBJSTORE_ERR_CORRUPT = 83,          /* a check of the content failed */
+    OBJSTORE_ERR_VERSION_MISMATCH = 84, /* the file, or who has it open, is of a format this library cannot join */
+    OBJSTORE_ERR_INCOMPATIBLE_FILE_SYSTEM = 85,
+    OBJSTORE_ERR_NEEDS_LOG = 86,        /* not cleanly closed, and its log is missing or of another store */
+    OBJSTORE_ERR_CONFIG_MISMATCH = 87,  /* this process has the file open with a different configuration */
+    OBJSTORE_ERR_INVALID_SCHEMA = 88,   /* the schema contradicts itself */
+    OBJSTORE_ERR_SCHEMA_MISMATCH = 89,  /* the schema and the file disagree */
+
+    OBJSTORE_ERR_INTERNAL = 99,         /* the library found an error of its own: please report the message */
+
+    OBJSTORE_USER_STATUS = 10000        /* the first status that is yours */
+};
+
+/** Text: `length` bytes of UTF-8 at `bytes`, or, where it is passed in, length -1 = NUL-terminated. */
+typedef struct objstore_text {
+    const char *OBJSTORE_NULLABLE bytes;
+    int64_t length;
+} objstore_text;
+
+/** Bytes that are not text. Length is never negative. */
+typedef struct objstore_bytes {
+    const uint8_t *OBJSTORE_NULLABLE bytes;
+    int64_t length;
+} objstore_bytes;
+
+/** What is known about the last failing call of a thread. Make one with objstore_error_init(). */
+typedef struct objstore_error {
+    uint32_t struct_size;        /* in: sizeof (objstore_error) */
+    objstore_status status;      /* OBJSTORE_OK when no call of this thread failed so far */
+    objstore_text message;       /* an English sentence, NUL-terminated; names the argument to blame */
+    objstore_text class_name;    /* empty when no class is involved */
+    objstore_text property_name; /* empty when no property is involved */
+    int64_t position;            /* byte in a signature or query, or row in an array of rows; -1 = none */
+    int64_t callback_code;       /* what a callback gave: objstore_fail's code, or its status; else 0 */
+    int32_t system_error;        /* errno, else 0 */
+    uint32_t reserved;
+} objstore_error;
+
+/** Fills `error` with what is known about the last failing call of the calling thread. A call that succeeds does
+ * not touch it (so success costs nothing), nor does this one. The texts are borrowed until the thread's next
+ * failing call. A status handed on by objstore_write keeps the error that was set when the body failed. Works
+ * in a forked child. */
+OBJSTORE_API objstore_status objstore_last_error(objstore_error *error)
+    OBJSTORE_CHECKS(null(error), size(error));
+
+/** The message of the thread's last failing call, NUL-terminated, "" when there was none; for printing. Borrowed
+ * until the thread's next failing call. Cannot fail. */
+OBJSTORE_API const char *OBJSTORE_NONNULL objstore_last_message(void)
+    OBJSTORE_CHECKS(none);
+
+/** The name of a status, "OBJSTORE_ERR_IO"; "unknown status" for a number that has none. Valid for ever. Cannot
+ * fail. */
+OBJSTORE_API const char *OBJSTORE_NONNULL objstore_status_name(objstore_status status)
+    OBJSTORE_CHECKS(none);
+
+/** For callbacks: `return objstore_fail(42, OBJSTORE_STR("no such customer"));`. Records code and message as the
+ * thread's last error and returns OBJSTORE_ERR_CALLBACK. The message is copied; one that is not UTF-8 is
+ * recorded as "". Cannot fail otherwise. */
+OBJSTORE_API objstore_status objstore_fail(int64_t code, objstore_text message)
+    OBJSTORE_CHECKS(none);
+
+/* ================================================================================================
+ *  2. Values
+ * ================================================================================================ */
+
+/** What a value is, and what a property holds. */
+OBJSTORE_ENUM(objstore_kind) {
+    OBJSTORE_KIND_NULL = 0,
+    OBJSTORE_KIND_BOOL = 1,
+    OBJSTORE_KIND_INT = 2,        /* 64 bits, signed */
+    OBJSTORE_KIND_FLOAT = 3,      /* 32 bits */
+    OBJSTORE_KIND_DOUBLE = 4,     /* 64 bits; NaN is stored as given */
+    OBJSTORE_KIND_DECIMAL128 = 5, /* IEEE 754-2008, BID */
+    OBJSTORE_KIND_STRING = 6,     /* valid UTF-8, may contain NUL; ordered by code point */
+    OBJSTORE_KIND_BINARY = 7,     /* ordered bytewise */
+    OBJSTORE_KIND_TIMESTAMP = 8,
+    OBJSTORE_KIND_OBJECT_ID = 9,  /* 12 bytes */
+    OBJSTORE_KIND_UUID = 10,      /* 16 bytes */
+    OBJSTORE_KIND_LINK = 11,      /* a reference to an object */
+    OBJSTORE_KIND_LIST = 12,      /* a reference to a list, set or map */
+    OBJSTORE_KIND_SET = 13,
+    OBJSTORE_KIND_MAP = 14,
+    OBJSTORE_KIND_MIXED = 15      /* of a property: any of the above. No value has this kind. */
+};
+/* Properties of this version are of kind BOOL, INT, DOUBLE, STRING, BINARY or TIMESTAMP; the others have their
+ * number and their place in objstore_value, and give OBJSTORE_ERR_NOT_SUPPORTED. */
+
+typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
+typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
+
+/** An object: a plain value that says which object of which store is meant. Nothing to release. Two are the same
+ * object when all three fields are equal. Zero bytes mean "no object". */
+typedef struct objstore_object {
+    objstore_class_id class_id;
+    uint32_t store_tag; /* which store (objstore_info): the same in all processes, unequal for unequal stores */
+    int64_t key;        /* >= 0, given in the order of creation, never reused */
+} objstore_object;
+
+/** A point in time: `seconds` since 1970-01-01T00:00:00Z, leap seconds not counted (may be negative), plus
+ * `nanoseconds`, always 0 to 999,999,999. */
+typedef struct objstore_timestamp {
+    int64_t seconds;
+    int32_t nanoseconds;
+    uint32_t reserved; /* 0 when given out, ignored when passed in */
+} objstore_timestamp;
+
+typedef struct objstore_decimal128 { uint64_t low; uint64_t high; } objstore_decimal128;
+typedef struct objstore_object_id { uint8_t bytes[12]; } objstore_object_id;
+typedef struct objstore_uuid { uint8_t bytes[16]; } objstore_uuid;
+
+/** Which list, set or map is meant; a plain value like an object. */
+typedef struct objstore_collection {
+    objstore_object owner;
+    objstore_property_id property_id;
+    uint32_t reserved;
+    int64_t collection_id; /* inside a mixed property; else 0 */
+} objstore_collection;
+
+/** A value: its kind and, in the member of that kind, its content. 40 bytes; the layout is final.
+ *
+ *      byte 0      4            8                                               40
+ *           ┌──────┬────────────┬───────────────────────────────────────────────┐
+ *           │ kind │ reserved 0 │ data: the member that belongs to the kind      │
+ *           └──────┴────────────┴───────────────────────────────────────────────┘
+ *
+ * Make one with objstore_int(5), objstore_string(OBJSTORE_STR("Rex")) …; all zero bytes are null. */
+typedef struct objstore_value {
+    objstore_kind kind;
+    uint32_t reserved;
+    union objstore_value_data {
+        bool boolean;                   /* BOOL */
+        int64_t integer;                /* INT */
+        float single;                   /* FLOAT */
+        double real;                    /* DOUBLE */
+        objstore_decimal128 decimal128; /* DECIMAL128 */
+        objstore_text text;             /* STRING */
+        objstore_bytes binary;          /* BINARY */
+        objstore_timestamp timestamp;   /* TIMESTAMP */
+        objstore_object_id object_id;   /* OBJECT_ID */
+        objstore_uuid uuid;             /* UUID */
+        objstore_object link;           /* LINK */
+        objstore_collection collection; /* LIST, SET, MAP */
+        uint64_t words[4];              /* all of it */
+    } data;
+} objstore_value;
+
+/** Memory that the library fills and grows. Three ways to have one:
+ *      objstore_buffer b = objstore_buffer_init();              the library allocates
+ *      objstore_buffer b = objstore_buffer_over(array, size);   yours first, the library's when too small
+ *      static objstore_buffer b;                                all zero bytes: as the first
+ * Each call that takes a buffer starts it anew: what an earlier call put there is gone. Use it again and again,
+ * then give it back with objstore_buffer_free. Not for two threads at a time. */
+typedef struct objstore_buffer {
+    uint8_t *OBJSTORE_NULLABLE bytes;
+    size_t length;   /* bytes in use */
+    size_t capacity; /* bytes there are */
+    uint64_t owner;  /* 0: yours or none, 1: the library's. Do not touch. */
+} objstore_buffer;
+
+/** Frees what the library allocated for `buffer`, and makes it empty. NULL and an empty buffer are allowed. */
+OBJSTORE_API objstore_status objstore_buffer_free(objstore_buffer *buffer)
+    OBJSTORE_CHECKS(nullable(buffer), buffer(buffer));
+
+/* The constructors: inline, free of cost, cannot fail. They exist in the header only. */
+
+static inline objstore_text objstore_text_of(const char *bytes, int64_t length) {
+    objstore_text text;
+    text.bytes = bytes;
+    text.length = length;
+    return text;
+}
+/** A NUL-terminated string as text. */
+static inline objstore_text objstore_cstr(const char *string) {
+    return objstore_text_of(string, -1);
+}
+/** A string literal as text; its length is known to the compiler. */
+#define OBJSTORE_STR(literal) objstore_text_of("" literal "", (int64_t)sizeof(literal) - 1)
+
+static inline objstore_value objstore_null(void) {
+    objstore_value value;
+    value.kind = OBJSTORE_KIND_NULL;
+    value.reserved = 0;
+    value.data.words[0] = value.data.words[1] = value.data.words[2] = value.data.words[3] = 0;
+    return value;
+}
+static inline objstore_value objstore_bool(bool boolean) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_BOOL;
+    value.data.boolean = boolean;
+    return value;
+}
+static inline objstore_value objstore_int(int64_t integer) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_INT;
+    value.data.integer = integer;
+    return value;
+}
+static inline objstore_value objstore_float(float single) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_FLOAT;
+    value.data.single = single;
+    return value;
+}
+static inline objstore_value objstore_double(double real) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_DOUBLE;
+    value.data.real = real;
+    return value;
+}
+static inline objstore_value objstore_string(objstore_text text) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_STRING;
+    value.data.text = text;
+    return value;
+}
+static inline objstore_value objstore_binary(const void *bytes, int64_t length) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_BINARY;
+    value.data.binary.bytes = (const uint8_t *)bytes;
+    value.data.binary.length = length;
+    return value;
+}
+static inline objstore_value objstore_time(int64_t seconds, int32_t nanoseconds) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_TIMESTAMP;
+    value.data.timestamp.seconds = seconds;
+    value.data.timestamp.nanoseconds = nanoseconds;
+    return value;
+}
+static inline objstore_value objstore_link(objstore_object object) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_LINK;
+    value.data.link = object;
+    return value;
+}
+/** An empty buffer: the library allocates. */
+static inline objstore_buffer objstore_buffer_init(void) {
+    objstore_buffer buffer;
+    buffer.bytes = NULL;
+    buffer.length = 0;
+    buffer.capacity = 0;
+    buffer.owner = 0;
+    return buffer;
+}
+/** A buffer over memory of yours, which must outlive it. */
+static inline objstore_buffer objstore_buffer_over(void *memory, size_t size) {
+    objstore_buffer buffer = objstore_buffer_init();
+    buffer.bytes = (uint8_t *)memory;
+    buffer.capacity = size;
+    return buffer;
+}
+static inline objstore_error objstore_error_init(void) {
+    objstore_error error;
+    error.struct_size = (uint32_t)sizeof error;
+    error.status = OBJSTORE_OK;
+    error.message = error.class_name = error.property_name = objstore_text_of("", 0);
+    error.position = -1;
+    error.callback_code = 0;
+    error.system_error = 0;
+    error.reserved = 0;
+    return error;
+}
+
+/* The handles. */
+typedef struct objstore objstore;                 /* an open store */
+typedef struct objstore_schema objstore_schema;   /* classes being described */
+typedef struct objstore_config objstore_config;   /* how to open */
+typedef struct objstore_view objstore_view;       /* live, frozen or a transaction */
+typedef struct objstore_results objstore_results; /* objects that were found */
+typedef struct objstore_changes objstore_changes; /* a change set */
+typedef struct objstore_token objstore_token;     /* an observer */
+typedef struct objstore_bound objstore_bound;     /* owns a minted function */
+
+/** Gives userdata back: see "Callbacks" on the first page. Must not call the library. */
+typedef void (*objstore_free_userdata)(void *userdata);
+
+/** Called now and then by long operations. `total` may be an estimate. Not OK ends the operation, which then
+ * returns OBJSTORE_ERR_CANCELLED and leaves nothing behind; callback_code is the status. */
+typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void *userdata);
+
+/* Milliseconds as a time-out. */
+#define OBJSTORE_FOREVER (-1)
+
+/* ================================================================================================
+ *  3. Schema: which classes there are
+ *
+ *  A name is 1 to 255 bytes: ASCII letters, digits, '_' and any character beyond ASCII, not
+ *  beginning with a digit. Names are compared byte by byte.
+ * ================================================================================================ */
+
+#define OBJSTORE_PROPERTY_PRIMARY_KEY 0x1u /* INT or STRING, not nullable; unique, immutable; one in a class */
+#define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY */
+#define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null */
+#define OBJSTORE_PROPERTY_HAS_DEFAULT 0x100u /* only given out: objstore_schema_set_default makes it */
+
+/** An empty schema. */
+OBJSTORE_API objstore_status objstore_schema_new(objstore_schema **schema)
+    OBJSTORE_CHECKS(null(schema));
+
+/** Adds a class without properties. INVALID_SCHEMA: a bad name, or a class of that name is there. */
+OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, objstore_text class_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
+
+/** Adds a property to a class of the schema. The order in which properties are added is their order everywhere.
+ * `flags` are OBJSTORE_PROPERTY_…, or 0.
+ * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
+ * primary key, or flags that do not fit the kind. NOT_SUPPORTED: a kind of a later version. */
+OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schema, objstore_text class_name,
+                                                          objstore_text name, objstore_kind kind,
+                                                          uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
+                    enum(kind), flags(flags));
+
+/** What a property gets when an object is created without it. Without a default a nullable property gets null,
+ * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit.
+ * INVALID_SCHEMA: the property is the primary key. */
+OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema, objstore_text class_name,
+                                                         objstore_text name, objstore_value value)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, value),
+                    name(class_name, name));
+
+/** Gives a schema back. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_schema_close(objstore_schema *schema)
+    OBJSTORE_CHECKS(nullable(schema), closed(schema), kind(schema));
+
+/* ================================================================================================
+ *  4. Configuration: how to open
+ * ================================================================================================ */
+
+/** An empty configuration. It needs a path or a memory name, all else has a default. */
+OBJSTORE_API objstore_status objstore_config_new(objstore_config **config)
+    OBJSTORE_CHECKS(null(config));
+
+/** The file to open. Symbolic links are followed; a relative path is resolved when the store is opened. Beside
+ * `path` the library keeps `path-log` and `path-lock` while the store is open. Replaces a memory name.
+ * INVALID_ARGUMENT: contains a NUL byte. */
+OBJSTORE_API objstore_status objstore_config_set_path(objstore_config *config, objstore_text path)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path), name(path));
+
+/** Opens in memory instead of a file. Stores of one name in one process are one store, which lives until its
+ * last handle is closed. The empty name is a store of its own each time. Replaces a path. */
+OBJSTORE_API objstore_status objstore_config_set_memory(objstore_config *config, objstore_text name)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(name));
+
+/** What may be done with the store. */
+OBJSTORE_ENUM(objstore_mode) {
+    OBJSTORE_MODE_READ_WRITE = 0, /* the default */
+    OBJSTORE_MODE_READ_ONLY = 1,  /* this handle does not write, others may; needs write permission */
+    OBJSTORE_MODE_IMMUTABLE = 2   /* nobody writes: no locks, read permission is enough; a clean file only */
+};
+OBJSTORE_API objstore_status objstore_config_set_mode(objstore_config *config, objstore_mode mode)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(mode));
+
+/** What to do when the file is there, or not. */
+OBJSTORE_ENUM(objstore_creation) {
+    OBJSTORE_CREATION_IF_MISSING = 0, /* the default; READ_ONLY and IMMUTABLE never create */
+    OBJSTORE_CREATION_NEVER = 1,      /* not there: OBJSTORE_ERR_NOT_FOUND */
+    OBJSTORE_CREATION_ALWAYS = 2      /* there: OBJSTORE_ERR_ALREADY_EXISTS */
+};
+OBJSTORE_API objstore_status objstore_config_set_creation(objstore_config *config, objstore_creation creation)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(creation));
+
+/** When a commit returns. Whatever is chosen, a store is never torn, and whatever one process committed survives
+ * the end of that process; the difference shows when the machine stops. */
+OBJSTORE_ENUM(objstore_durability) {
+    OBJSTORE_DURABILITY_FULL = 0,    /* when it is on the medium; threads share a sync. The default */
+    OBJSTORE_DURABILITY_RELAXED = 1, /* at once, visible to all; on the medium within relaxed_ms, in order */
+    OBJSTORE_DURABILITY_NONE = 2     /* at once; on the medium at the next checkpoint */
+};
+/** `relaxed_ms`: 1 to 60,000 for RELAXED, else ignored. */
+OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *config,
+                                                            objstore_durability durability, int64_t relaxed_ms)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(durability), range(relaxed_ms));
+
+/** The classes the program uses, and their version, from 1 (1 when no schema was ever set). The schema is
+ * copied: it may be closed, or changed for another config. NULL: take the file as it is.
+ *
+ * On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
+ * used by whoever knows its name. For a class in both: the same properties of the same kinds and flags, in any
+ * order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; with a version above the file's a
+ * property that the file lacks is added, and existing objects have its default, or null. A version below the
+ * file's is OBJSTORE_ERR_SCHEMA_MISMATCH. */
+OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
+                                                        uint64_t version)
+    OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),
+                    range(version));
+
+/** Numbers that bound or trigger something. */
+OBJSTORE_ENUM(objstore_limit) {
+    OBJSTORE_LIMIT_WRITE_TIMEOUT_MS = 1,      /* wait for other writers; default -1 = forever, 0 = not at all */
+    OBJSTORE_LIMIT_OPEN_TIMEOUT_MS = 2,       /* wait for who recovers the file; default 30,000, -1 = forever */
+    OBJSTORE_LIMIT_VALUE_BYTES = 3,           /* longest string or binary; 1 to 2^31 - 1, default 64 MiB */
+    OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES = 4,  /* checkpoint after so much log; 64 KiB to 1 GiB, default 32 MiB */
+    OBJSTORE_LIMIT_CHECKPOINT_OPERATIONS = 5, /* checkpoint after so many changes; from 1, default 1,000,000 */
+    OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS = 6,    /* checkpoint when idle for so long; from 1, default 2,000; -1 = no */
+    OBJSTORE_LIMIT_LOG_BYTES = 7              /* the log file never grows past; 1 MiB to 4 GiB, default 64 MiB */
+};
+OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
+                                                       int64_t value)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(limit), range(value));
+
+#define OBJSTORE_CONFIG_DELIVER_ON_WORKER 0x1u /* change handlers run on the library's worker thread */
+#define OBJSTORE_CONFIG_EXCLUSIVE 0x2u         /* one process only; works on every file system that can lock */
+#define OBJSTORE_CONFIG_WITHOUT_LOG 0x4u       /* open although the log is lost, and with it commits */
+
+/** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint. */
+OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), flags(flags));
+
+OBJSTORE_ENUM(objstore_log_level) {
+    OBJSTORE_LOG_ERROR = 1,   /* something failed that nobody was waiting for */
+    OBJSTORE_LOG_WARNING = 2, /* e.g. a version pinned for long, a slow sync */
+    OBJSTORE_LOG_INFO = 3,    /* opened, recovered, closed */
+    OBJSTORE_LOG_DEBUG = 4    /* every commit and checkpoint */
+};
+/** One line of log, NUL-terminated, without a line end, valid during the call. Any thread, several at a time.
+ * Must not call the library. */
+typedef void (*objstore_log_handler)(objstore_log_level level, const char *message, void *userdata);
+
+/** Sends lines up to `level` to `handler`; NULL (the default) sends none. The handler lives on in each store
+ * opened with the config: free_userdata is called when config and stores are closed. */
+OBJSTORE_API objstore_status objstore_config_set_log(objstore_config *config, objstore_log_level level,
+                                                     objstore_log_handler handler, void *userdata,
+                                                     objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config), enum(level));
+
+/** Gives a configuration back. Stores opened with it are not affected. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
+    OBJSTORE_CHECKS(nullable(config), closed(config), kind(config));
+
+/* ================================================================================================
+ *  5. Stores
+ * ================================================================================================ */
+
+/** Opens, creates or recovers a store. The config can be used again, also at the same time.
+ *
+ * One file opened twice in a process is one store behind two handles; objects of one are objects of the other.
+ * Mode, durability and WRITE_TIMEOUT_MS belong to the handle; limits, flags and the log hook to the store: the
+ * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH.
+ *
+ * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
+ * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, READ_ONLY (classes had to be
+ * added), POISONED, BUSY (opened exclusively), TIMEOUT, OUT_OF_SPACE, IO. A failed open harms nothing: what was
+ * in the file is there when the next one succeeds.
+ * Blocks for a recovery (bounded by the log: about a second at most), in this or another process. */
+OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
+    OBJSTORE_CHECKS(null(config, store), closed(config), kind(config));
+
+/** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their
+ * free_userdata called), views and results closed. Calls in progress on other threads end first, waits are
+ * woken. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
+ * closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
+ * Errors: IN_CALLBACK, IO, POISONED (the file then needs a recovery, and nothing acknowledged is lost).
+ * Blocks for running calls and handlers, for relaxed commits to become durable, and for a checkpoint. */
+OBJSTORE_API objstore_status objstore_close(objstore *store)
+    OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
+
+/** What does not change while a store is open. Set struct_size = sizeof (objstore_info). */
+typedef struct objstore_info {
+    uint32_t struct_size;
+    uint32_t store_tag;      /* the one in its objects */
+    objstore_uuid uuid;      /* of the file; a copy has its own */
+    objstore_text path;      /* absolute, or the memory name; NUL-terminated; as long as the handle is open */
+    uint64_t schema_version;
+    uint32_t format;         /* of the file */
+    uint32_t page_bytes;
+    objstore_mode mode;
+    uint32_t flags;          /* OBJSTORE_INFO_… */
+} objstore_info;
+#define OBJSTORE_INFO_CREATED 0x1u   /* opening this handle created the store */
+#define OBJSTORE_INFO_RECOVERED 0x2u /* opening this handle replayed the log */
+#define OBJSTORE_INFO_MEMORY 0x4u    /* in memory */
+
+OBJSTORE_API objstore_status objstore_get_info(objstore *store, objstore_info *info)
+    OBJSTORE_CHECKS(null(store, info), closed(store), kind(store), size(info));
+
+/** How much there is and how much was done. Set struct_size = sizeof (objstore_statistics). The first block is
+ * the file's, the second counts what this process did since it opened the store. Not a snapshot: numbers may be
+ * a commit apart. */
+typedef struct objstore_statistics {
+    uint32_t struct_size;
+    uint32_t reserved;
+    uint64_t published_version;  /* what a new view sees */
+    uint64_t durable_version;    /* what survives a power cut now */
+    uint64_t checkpoint_version; /* where a recovery would begin */
+    uint64_t file_bytes;         /* of the database file */
+    uint64_t live_bytes;         /* of it: reachable from the published version */
+    uint64_t free_bytes;         /* of it: reusable now */
+    uint64_t pinned_bytes;       /* of it: freed, but some version that is pinned needs it */
+    uint64_t log_file_bytes;     /* of the log file */
+    uint64_t log_used_bytes;     /* of it: needed for a recovery */
+    uint64_t oldest_pin;         /* the oldest pinned version, in any process; 0 = none */
+    uint64_t reader_slots;       /* in use, of all processes */
+    uint64_t processes;          /* that have the store open */
+
+    uint64_t commits;
+    uint64_t checkpoints;
+    uint64_t syncs;              /* asked of the system */
+    uint64_t log_bytes_written;
+    uint64_t file_bytes_written; /* to the database file */
+    uint64_t views;              /* open, of this process, transactions included */
+    uint64_t observers;          /* open tokens of this process */
+    uint64_t change_sets;        /* delivered */
+    uint64_t mapped_bytes;       /* of address space */
+    uint64_t arena_bytes;        /* memory held for uncommitted changes */
+} objstore_statistics;
+
+OBJSTORE_API objstore_status objstore_get_statistics(objstore *store, objstore_statistics *statistics)
+    OBJSTORE_CHECKS(null(store, statistics), closed(store), kind(store), size(statistics));
+
+OBJSTORE_ENUM(objstore_pin_holder) {
+    OBJSTORE_PIN_VIEW = 1,      /* views, transactions included */
+    OBJSTORE_PIN_OBSERVER = 2,  /* change sets not yet delivered */
+    OBJSTORE_PIN_CHECKPOINT = 3 /* what a recovery begins with */
+};
+/** One pinned version: while it is, the pages it needs are not reused. 48 bytes, final. */
+typedef struct objstore_pin {
+    uint64_t version;
+    int64_t since_ms;   /* milliseconds since 1970 */
+    uint64_t instance;  /* random, one per process that has the store open */
+    int64_t process_id; /* as that process saw itself: a hint, never used to decide anything */
+    objstore_pin_holder holder;
+    uint32_t count;     /* how many views share it */
+    uint64_t reserved;
+} objstore_pin;
+
+/** Who pins which version since when, in all processes, oldest version first. Fills up to `capacity` and sets
+ * `count` to how many there are. */
+OBJSTORE_API objstore_status objstore_pins(objstore *store, objstore_pin *pins, size_t capacity, size_t *count)
+    OBJSTORE_CHECKS(null(store, count), nullable(pins), closed(store), kind(store), array(pins, capacity),
+                    count(capacity));
+
+/** Makes every commit durable that returned before this call, whatever its durability. Blocks for a sync.
+ * Errors: POISONED, IO. */
+OBJSTORE_API objstore_status objstore_flush(objstore *store)
+    OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
+
+/** Makes a checkpoint now: the log before it is not needed any more. Normally the library does that by itself.
+ * Blocks for other writers (WRITE_TIMEOUT_MS) and two syncs. Errors: POISONED, TIMEOUT, OUT_OF_SPACE, IO. */
+OBJSTORE_API objstore_status objstore_checkpoint(objstore *store)
+    OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
+
+/** Writes what `view` sees, live or frozen, into a new store at `path`: compact, clean, synced, with a uuid of
+ * its own. Writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is. On any error no
+ * file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size). */
+OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text path, objstore_progress progress,
+                                           void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), committed(view),
+                    text(path), name(path));
+
+/** Reads everything that `view`, live or frozen, can reach and checks it: hashes, structure, order, every index
+ * against its objects, free space against pages in use. OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged. In
+ * both cases `report` (NULL: not wanted) holds a line of text for each finding, and `findings` (NULL: not
+ * wanted) their number. Other processes may write meanwhile. `progress` counts bytes. Blocks: O(size). */
+OBJSTORE_API objstore_status objstore_verify(objstore_view *view, objstore_progress progress, void *userdata,
+                                             objstore_free_userdata free_userdata, objstore_buffer *report,
+                                             uint64_t *findings)
+    OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata, report, findings), closed(view), kind(view),
+                    committed(view), buffer(report));
+
+/** Is there a store at `path`? Looks at the first bytes of the file only. */
+OBJSTORE_API objstore_status objstore_file_exists(objstore_text path, bool *exists)
+    OBJSTORE_CHECKS(null(exists), text(path), name(path));
+
+/** Deletes a store: the file, its log, its lock file. NOT_FOUND: no file. NOT_A_STORE: it is something else, and
+ * stays.
+ * BUSY: some process has it open; nothing is deleted. */
+OBJSTORE_API objstore_status objstore_delete_files(objstore_text path)
+    OBJSTORE_CHECKS(text(path), name(path));
+
+/* ================================================================================================
+ *  6. Views and transactions
+ *
+ *                 what it sees                          moves               writes   lends text
+ *   live          a published version                   objstore_view_refresh   no     no
+ *   frozen        one version, for ever                 never               no       until closed
+ *   transaction   the newest version + its own changes  with each write     yes      until its next write
+ * ================================================================================================ */
+
+OBJSTORE_ENUM(objstore_view_kind) {
+    OBJSTORE_VIEW_LIVE = 1,
+    OBJSTORE_VIEW_FROZEN = 2,
+    OBJSTORE_VIEW_TRANSACTION = 3
+};
+
+/** A live view of the newest version. Cost: a slot in shared memory, no system call.
+ * TOO_MANY_READERS: more versions are pinned than there are slots. */
+OBJSTORE_API objstore_status objstore_view_open(objstore *store, objstore_view **view)
+    OBJSTORE_CHECKS(null(store, view), closed(store), kind(store));
+
+/** Moves a live view to the newest published version: commits of other threads and processes, and your own,
+ * become visible. `changed` (NULL: not wanted) says whether there was something newer. Never waits for a
+ * writer. */
+OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *changed)
+    OBJSTORE_CHECKS(null(view), nullable(changed), closed(view), kind(view), live(view));
+
+/** A frozen view of the version that `view`, live or frozen, stands on. It outlives `view`. TOO_MANY_READERS
+ * cannot happen: the version is pinned already. */
+OBJSTORE_API objstore_status objstore_view_freeze(objstore_view *view, objstore_view **frozen)
+    OBJSTORE_CHECKS(null(view, frozen), closed(view), kind(view), committed(view));
+
+/** The version a view stands on; of a transaction the one it started from. Versions grow by commits and by
+ * checkpoints, and are the same numbers in every process. */
+OBJSTORE_API objstore_status objstore_view_version(objstore_view *view, uint64_t *version)
+    OBJSTORE_CHECKS(null(view, version), closed(view), kind(view));
+
+OBJSTORE_API objstore_status objstore_view_get_kind(objstore_view *view, objstore_view_kind *kind)
+    OBJSTORE_CHECKS(null(view, kind), closed(view), kind(view));
+
+/** Closes a view; a transaction is cancelled. What was borrowed from it is gone. NULL is allowed. The view that
+ * objstore_write gave to a body: IN_CALLBACK. A view that belongs to a change set: WRONG_VIEW. */
+OBJSTORE_API objstore_status objstore_view_close(objstore_view *view)
+    OBJSTORE_CHECKS(nullable(view), closed(view), kind(view));
+
+/** Begins a transaction on the newest version. Blocks while another one is open, in any thread or process, up to
+ * the handle's WRITE_TIMEOUT_MS (TIMEOUT); threads of a process are served in order. No live view is moved.
+ * ALREADY_IN_WRITE: a transaction that this thread began is still open. Errors: READ_ONLY, POISONED. */
+OBJSTORE_API objstore_status objstore_begin(objstore *store, objstore_view **transaction)
+    OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
+
+/** As objstore_begin, but does not wait: BUSY. */
+OBJSTORE_API objstore_status objstore_try_begin(objstore *store, objstore_view **transaction)
+    OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
+
+/** As objstore_begin, waiting at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER): TIMEOUT. */
+OBJSTORE_API objstore_status objstore_begin_within(objstore *store, int64_t timeout_ms,
+                                                   objstore_view **transaction)
+    OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store),
+                    range(timeout_ms));
+
+/** Commits. The transaction ends and its view is closed whatever the status, except for NOT_IN_WRITE,
+ * CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK (the view of an objstore_write body). `version` (NULL: not wanted)
+ * is the version it made, or the one it began with if it changed nothing, which costs nothing.
+ * Errors: OUT_OF_SPACE, IO, POISONED: it did not happen. OUTCOME_UNKNOWN: see caveat 2.
+ * Blocks for one sync, shared with others (durability FULL). Cost: O(what changed). */
+OBJSTORE_API objstore_status objstore_commit(objstore_view *transaction, uint64_t *version)
+    OBJSTORE_CHECKS(null(transaction), nullable(version), closed(transaction), kind(transaction),
+                    write(transaction));
+
+/** Ends a transaction without a trace, and closes its view. Objects it created do not exist, objects it deleted
+ * do. IN_CALLBACK: the view of an objstore_write body; return a status from the body instead. */
+OBJSTORE_API objstore_status objstore_cancel(objstore_view *transaction)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction));
+
+/** What to do in a transaction. The view is valid until the body returns. */
+typedef objstore_status (*objstore_write_body)(objstore_view *transaction, void *userdata);
+
+/** Begins (as objstore_begin), calls `body` once on this thread, and commits when it returns OBJSTORE_OK.
+ * Anything else cancels, and is returned as it is. So is what begin and commit return. */
+OBJSTORE_API objstore_status objstore_write(objstore *store, objstore_write_body body, void *userdata,
+                                            objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(store, body), nullable(free_userdata), closed(store), kind(store), writable(store),
+                    outside(store));
+
+/* ================================================================================================
+ *  7. Classes and properties by name
+ *
+ *  Names given out are borrowed until the store's handle is closed.
+ * ================================================================================================ */
+
+/** The id of a class. NO_SUCH_CLASS: the view has none of that name. Cost: a hash. */
+OBJSTORE_API objstore_status objstore_find_class(objstore_view *view, objstore_text name,
+                                                 objstore_class_id *class_id)
+    OBJSTORE_CHECKS(null(view, class_id), closed(view), kind(view), text(name), name(name));
+
+/** The id of a property of a class. NO_SUCH_PROPERTY: none of that name. Cost: a hash. */
+OBJSTORE_API objstore_status objstore_find_property(objstore_view *view, objstore_class_id class_id,
+                                                    objstore_text name, objstore_property_id *property_id)
+    OBJSTORE_CHECKS(null(view, property_id), closed(view), kind(view), class(class_id), text(name), name(name));
+
+OBJSTORE_API objstore_status objstore_class_count(objstore_view *view, size_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view));
+
+/** Set struct_size = sizeof (objstore_class_info). */
+typedef struct objstore_class_info {
+    uint32_t struct_size;
+    objstore_class_id class_id;
+    objstore_text name;
+    size_t property_count;
+    objstore_property_id primary_key; /* 0 = none */
+    uint32_t flags;                   /* none in this version: 0 */
+} objstore_class_info;
+
+/** The class at `index` (0 to count - 1, in the order they were added). OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_class_at(objstore_view *view, size_t index, objstore_class_info *info)
+    OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), range(index), size(info));
+
+OBJSTORE_API objstore_status objstore_class_get_info(objstore_view *view, objstore_class_id class_id,
+                                                     objstore_class_info *info)
+    OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), class(class_id), size(info));
+
+/** Set struct_size = sizeof (objstore_property_info). */
+typedef struct objstore_property_info {
+    uint32_t struct_size;
+    objstore_property_id property_id;
+    objstore_class_id class_id;
+    objstore_class_id target_class_id; /* of links; 0 = none */
+    objstore_text name;
+    objstore_kind kind;
+    objstore_kind collection;          /* LIST, SET or MAP of `kind`; NULL = a single value */
+    uint32_t flags;                    /* OBJSTORE_PROPERTY_… */
+    uint32_t index;                    /* its place in the class: objstore_property_at, change masks */
+    objstore_value default_value;      /* borrowed like the name; null when there is none */
+} objstore_property_info;
+
+/** The property at `index` (0 to property_count - 1, in the order of the schema that created the class).
+ * OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_property_at(objstore_view *view, objstore_class_id class_id, size_t index,
+                                                  objstore_property_info *info)
+    OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), class(class_id), range(index), size(info));
+
+OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, objstore_property_id property_id,
+                                                        objstore_property_info *info)
+    OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), property(property_id), size(info));
+
+/* ================================================================================================
+ *  8. Objects: create, read, change, delete
+ *
+ *  Values must be of exactly the property's kind, or null where it is nullable: there is no conversion.
+ *  A property may appear once in an array. Every failing call leaves the transaction as it was before.
+ * ================================================================================================ */
+
+/** What to do when an object with the primary key exists. */
+OBJSTORE_ENUM(objstore_policy) {
+    OBJSTORE_POLICY_ERROR = 0,    /* OBJSTORE_ERR_DUPLICATE_KEY */
+    OBJSTORE_POLICY_MODIFIED = 1, /* write the given properties that differ; if none does, nothing happens */
+    OBJSTORE_POLICY_ALL = 2       /* write all given properties; observers see all of them as changed */
+};
+/** What an upsert did. */
+OBJSTORE_ENUM(objstore_outcome) {
+    OBJSTORE_OUTCOME_UNCHANGED = 0, /* it was there, and nothing differed (policy MODIFIED) */
+    OBJSTORE_OUTCOME_CHANGED = 1,   /* it was there, and was written */
+    OBJSTORE_OUTCOME_CREATED = 2
+};
+
+/** Creates an object: `values[i]` for `properties[i]`, `count` of them; the rest gets its default, or null.
+ * DUPLICATE_KEY, MISSING_VALUE (also for the primary key). `object` may be NULL. Cost: O(m) + O(log n) per
+ * index. */
+OBJSTORE_API objstore_status objstore_create(
+    objstore_view *transaction, objstore_class_id class_id, const objstore_property_id *properties,
+    const objstore_value *values, size_t count, objstore_object *object)
+    OBJSTORE_CHECKS(null(transaction), nullable(properties, values, object), closed(transaction),
+                    kind(transaction), write(transaction), class(class_id), array(properties, count),
+                    array(values, count), count(count), property(properties), type(values, properties),
+                    required(values, properties), text(values));
+
+/** Creates an object, or updates the one that has the same primary key, by `policy`. The key must be among the
+ * properties (MISSING_VALUE). Properties that are not given keep their value in an existing object. `object`
+ * and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY. Cost as objstore_create. */
+OBJSTORE_API objstore_status objstore_upsert(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
+    const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object,
+    objstore_outcome *outcome)
+    OBJSTORE_CHECKS(null(transaction), nullable(properties, values, object, outcome), closed(transaction),
+                    kind(transaction), write(transaction), class(class_id), key(class_id), enum(policy),
+                    array(properties, count), array(values, count), count(count), property(properties),
+                    type(values, properties), required(values, properties), text(values));
+
+/** Reads one property. For text and binaries see "Text out": `buffer` NULL borrows. Cost: O(log n), tens of
+ * nanoseconds; to read many objects use a row, or a column. */
+OBJSTORE_API objstore_status objstore_get(objstore_view *view, objstore_object object,
+                                          objstore_property_id property_id, objstore_buffer *buffer,
+                                          objstore_value *value)
+    OBJSTORE_CHECKS(null(view, value), nullable(buffer), closed(view), kind(view), store(object),
+                    deleted(object), property(property_id), buffer(buffer), lends(view, buffer));
+
+/** Reads several properties of one object into `values`, which has room for `count`. One buffer holds all texts
+ * of the call. Cost: O(log n) + O(m). */
+OBJSTORE_API objstore_status objstore_get_row(objstore_view *view, objstore_object object,
+                                              const objstore_property_id *properties, size_t count,
+                                              objstore_buffer *buffer, objstore_value *values)
+    OBJSTORE_CHECKS(null(view), nullable(properties, buffer, values), closed(view), kind(view), store(object),
+                    deleted(object), array(properties, count), array(values, count), count(count),
+                    property(properties), buffer(buffer), lends(view, buffer));
+
+/** Writes one property. KEY_IMMUTABLE: it is the primary key (unless it has that value already). Writing the
+ * value that is there counts as a change to observers. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_object object,
+                                          objstore_property_id property_id, objstore_value value)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
+                    store(object), deleted(object), property(property_id), type(value, property_id),
+                    required(value, property_id), text(value));
+
+/** Writes several properties of one object: all, or none. */
+OBJSTORE_API objstore_status objstore_set_row(objstore_view *transaction, objstore_object object,
+                                              const objstore_property_id *properties,
+                                              const objstore_value *values, size_t count)
+    OBJSTORE_CHECKS(null(transaction), nullable(properties, values), closed(transaction), kind(transaction),
+                    write(transaction), store(object), deleted(object), array(properties, count),
+                    array(values, count), count(count), property(properties), type(values, properties),
+                    required(values, properties), text(values));
+
+/** Adds `delta` to an INT property; `value` (NULL: not wanted) is the sum. NULL_VALUE: it is null.
+ * OUT_OF_RANGE: the sum does not fit 64 bits. KEY_IMMUTABLE. */
+OBJSTORE_API objstore_status objstore_increment(objstore_view *transaction, objstore_object object,
+                                                objstore_property_id property_id, int64_t delta, int64_t *value)
+    OBJSTORE_CHECKS(null(transaction), nullable(value), closed(transaction), kind(transaction),
+                    write(transaction), store(object), deleted(object), property(property_id),
+                    type(property_id));
+
+/** The object with this primary key. `found` NULL: absence is OBJSTORE_ERR_NO_SUCH_OBJECT; else it is false and
+ * `object` is zero bytes. WRONG_TYPE, NO_PRIMARY_KEY. Cost: O(log n), about 0.1 µs. */
+OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_id class_id, objstore_value key,
+                                           objstore_object *object, bool *found)
+    OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
+                    key(class_id), type(key, class_id), text(key));
+
+/** Does the object exist in this view? The only question one may ask about a deleted object. */
+OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_object object, bool *exists)
+    OBJSTORE_CHECKS(null(view, exists), closed(view), kind(view), store(object));
+
+/** Deletes an object. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index. */
+OBJSTORE_API objstore_status objstore_delete(objstore_view *transaction, objstore_object object)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
+                    store(object), deleted(object));
+
+/** Deletes all objects of a class; the class stays. `count` (NULL: not wanted) is how many there were. */
+OBJSTORE_API objstore_status objstore_delete_all(objstore_view *transaction, objstore_class_id class_id,
+                                                 uint64_t *count)
+    OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id));
+
+/** How many objects a class has. Cost: O(1). */
+OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_id class_id, uint64_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
+
+/* ================================================================================================
+ *  9. Rows: a cursor for reading one object after another, fast
+ *
+ *      objstore_row row;
+ *      bool more;
+ *      objstore_row_init(view, dog, &row);
+ *      while (objstore_row_next(&row, &more) == OBJSTORE_OK && more) {
+ *          int64_t age;
+ *          objstore_row_int(&row, age_id, &age, NULL);
+ *          …
+ *      }
+ *
+ *  A row lies on your stack, owns nothing, and needs no closing. It walks in the order of object keys,
+ *  that is of creation. It follows its view: after a refresh, or a write of the transaction, the next call
+ *  finds the object again by itself (NO_SUCH_OBJECT if it is gone: go on with objstore_row_next). Objects that
+ *  are created while a transaction walks are visited, objects that are deleted are not. A row may be
+ *  copied by assignment. One thread at a time.
+ *
+ *  Typed reads take `is_null`. Given, it says whether the value is null, and the value is then 0; NULL
+ *  means that you expect none, and a null is OBJSTORE_ERR_NULL_VALUE. WRONG_TYPE: the property is of another kind.
+ *  Cost: a few nanoseconds (frozen view; a live view and a transaction a few more).
+ * ================================================================================================ */
+
+typedef struct objstore_row {
+    uint64_t opaque[32];
+} objstore_row;
+
+/** Makes a row that stands before the first object of a class. When the view is closed before the row is done
+ * with, the row's calls return CLOSED_HANDLE. */
+OBJSTORE_API objstore_status objstore_row_init(objstore_view *view, objstore_class_id class_id,
+                                               objstore_row *row)
+    OBJSTORE_CHECKS(null(view, row), closed(view), kind(view), class(class_id));
+
+/** Steps to the next object. `more` = false: there was none; the row then stands behind the last, and stays
+ * there. */
+OBJSTORE_API objstore_status objstore_row_next(objstore_row *row, bool *more)
+    OBJSTORE_CHECKS(null(row, more), row(row));
+
+/** Puts the row on an object of its class. WRONG_TYPE: of another class. On failure the row stands on no object.
+ */
+OBJSTORE_API objstore_status objstore_row_seek(objstore_row *row, objstore_object object)
+    OBJSTORE_CHECKS(null(row), row(row), store(object), deleted(object), type(object));
+
+/** The object it stands on. */
+OBJSTORE_API objstore_status objstore_row_object(objstore_row *row, objstore_object *object)
+    OBJSTORE_CHECKS(null(row, object), row(row), positioned(row));
+
+OBJSTORE_API objstore_status objstore_row_bool(objstore_row *row, objstore_property_id property_id, bool *value,
+                                               bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+OBJSTORE_API objstore_status objstore_row_int(objstore_row *row, objstore_property_id property_id,
+                                              int64_t *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+OBJSTORE_API objstore_status objstore_row_double(objstore_row *row, objstore_property_id property_id,
+                                                 double *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+OBJSTORE_API objstore_status objstore_row_timestamp(objstore_row *row, objstore_property_id property_id,
+                                                    objstore_timestamp *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+/** Text: borrowed when `buffer` is NULL, see "Text out". A null is a NULL pointer and length 0. */
+OBJSTORE_API objstore_status objstore_row_text(objstore_row *row, objstore_property_id property_id,
+                                               objstore_buffer *buffer, objstore_text *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(buffer, is_null), row(row), positioned(row),
+                    property(property_id), type(property_id), buffer(buffer), lends(row, buffer));
+
+OBJSTORE_API objstore_status objstore_row_binary(objstore_row *row, objstore_property_id property_id,
+                                                 objstore_buffer *buffer, objstore_bytes *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(buffer, is_null), row(row), positioned(row),
+                    property(property_id), type(property_id), buffer(buffer), lends(row, buffer));
+
+/** A property of any kind, null included. */
+OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_property_id property_id,
+                                                objstore_buffer *buffer, objstore_value *value)
+    OBJSTORE_CHECKS(null(row, value), nullable(buffer), row(row), positioned(row), property(property_id),
+                    buffer(buffer), lends(row, buffer));
+
+/* ================================================================================================
+ *  10. Asking: one comparison, results, aggregates
+ *
+ *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
+ *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
+ *  equals nothing, not even NaN, and is neither less nor greater. Strings compare by code point, false before
+ *  true. BINARY only EQUAL and NOT_EQUAL (WRONG_TYPE). Cost: with an index O(log n) + O(k), without one a scan at
+ *  memory speed over one column.
+ * ================================================================================================ */
+
+OBJSTORE_ENUM(objstore_operator) {
+    OBJSTORE_EQUAL = 1,
+    OBJSTORE_NOT_EQUAL = 2,
+    OBJSTORE_LESS = 3,
+    OBJSTORE_LESS_EQUAL = 4,
+    OBJSTORE_GREATER = 5,
+    OBJSTORE_GREATER_EQUAL = 6
+};
+
+/** How many objects satisfy `property op value`. */
+OBJSTORE_API objstore_status objstore_count_where(objstore_view *view, objstore_class_id class_id,
+                                                  objstore_property_id property_id, objstore_operator op,
+                                                  objstore_value value, uint64_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id), property(property_id),
+                    enum(op), type(value, property_id), text(value));
+
+/** The first one, in the order of creation. `found` as in objstore_find. */
+OBJSTORE_API objstore_status objstore_first_where(objstore_view *view, objstore_class_id class_id,
+                                                  objstore_property_id property_id, objstore_operator op,
+                                                  objstore_value value, objstore_object *object, bool *found)
+    OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
+                    property(property_id), enum(op), type(value, property_id), text(value));
+
+/** All of them, in the order of creation, as results. */
+OBJSTORE_API objstore_status objstore_find_where(objstore_view *view, objstore_class_id class_id,
+                                                 objstore_property_id property_id, objstore_operator op,
+                                                 objstore_value value, objstore_results **results)
+    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id), property(property_id),
+                    enum(op), type(value, property_id), text(value));
+
+/** All objects of a class, in the order of creation, as results. */
+OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_class_id class_id,
+                                               objstore_results **results)
+    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
+
+/* Results are a list of objects, evaluated when they were asked for, together with the question. The list
+ * stands still until objstore_results_update, whatever is written and refreshed meanwhile: walking it visits
+ * each object once even if the walk changes what was asked for. Its objects may have been deleted since.
+ * Results belong to the view they were asked of: when that is closed, so are they. */
+
+OBJSTORE_API objstore_status objstore_results_count(objstore_results *results, uint64_t *count)
+    OBJSTORE_CHECKS(null(results, count), closed(results), kind(results));
+
+/** The object at `index`. OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_results_at(objstore_results *results, uint64_t index,
+                                                 objstore_object *object)
+    OBJSTORE_CHECKS(null(results, object), closed(results), kind(results), range(index));
+
+/** Copies up to `capacity` objects from index `start` on, and sets `count` to how many. `start` = the count of
+ * the results is allowed; beyond it OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_results_objects(objstore_results *results, uint64_t start,
+                                                      objstore_object *objects, size_t capacity, size_t *count)
+    OBJSTORE_CHECKS(null(results, count), nullable(objects), closed(results), kind(results), range(start),
+                    array(objects, capacity), count(capacity));
+
+/** Asks again in the view as it stands now. `changed` (NULL: not wanted) says whether the list is another.
+ * Results of a frozen view never change. */
+OBJSTORE_API objstore_status objstore_results_update(objstore_results *results, bool *changed)
+    OBJSTORE_CHECKS(null(results), nullable(changed), closed(results), kind(results));
+
+/** Gives results back. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_results_close(objstore_results *results)
+    OBJSTORE_CHECKS(nullable(results), closed(results), kind(results));
+
+OBJSTORE_ENUM(objstore_aggregate_kind) {
+    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE */
+    OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, DOUBLE (NaN is skipped), TIMESTAMP */
+    OBJSTORE_AGGREGATE_MAXIMUM = 3,
+    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, DOUBLE; always a DOUBLE */
+};
+/** Over all objects of a class; nulls are skipped. Of nothing the sum is 0 and the others are null. Doubles are
+ * added in an order of the library's choice, so that the last digits may differ from those of a loop of yours.
+ * WRONG_TYPE: not for this kind of property. Cost: a scan, at about memory speed. */
+OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_class_id class_id,
+                                                objstore_property_id property_id,
+                                                objstore_aggregate_kind aggregate, objstore_value *value)
+    OBJSTORE_CHECKS(null(view, value), closed(view), kind(view), class(class_id), property(property_id),
+                    enum(aggregate), type(property_id));
+
+/* ================================================================================================
+ *  11. Columns: many objects in one call
+ *
+ *  One shape for columns in and out, that of Apache Arrow where it has one:
+ *
+ *   kind        element of `values`                              bytes
+ *   BOOL        0 or 1 (passed in: 0 or not 0)                   1
+ *   INT         int64_t                                          8
+ *   DOUBLE      double                                           8
+ *   TIMESTAMP   objstore_timestamp                               16
+ *   STRING      bytes of all rows, one after the other; row i is bytes offsets[i] up to offsets[i + 1]:
+ *   BINARY      `offsets` has rows + 1 elements, int64_t, not falling
+ *   (later      FLOAT 4, DECIMAL128 16, OBJECT_ID 12, UUID 16, LINK: int64_t key 8)
+ *
+ *  `validity` has one bit a row, the lowest bit of byte 0 first: 1 = there is a value, 0 = null (what `values` has
+ *  there is ignored when passed in, and 0 or empty when given out). NULL = no row is null. Its size is
+ *  (rows + 7) / 8 bytes; bits beyond the last row are ignored when passed in, and 0 when given out.
+ * ================================================================================================ */
+
+/** One column of rows to insert. 64 bytes, final. Start from objstore_column_init. */
+typedef struct objstore_column {
+    objstore_property_id property_id;
+    objstore_kind kind;                          /* must be the property's: how `values` is to be read */
+    const void *OBJSTORE_NULLABLE values;
+    const int64_t *OBJSTORE_NULLABLE offsets;    /* STRING, BINARY; else NULL */
+    const uint8_t *OBJSTORE_NULLABLE validity;   /* NULL = no nulls */
+    uint64_t values_bytes;                       /* STRING, BINARY: size of `values`; else 0 */
+    uint64_t reserved[3];                        /* 0 */
+} objstore_column;
+
+static inline objstore_column objstore_column_init(objstore_property_id property_id, objstore_kind kind,
+        const void *values) {
+    objstore_column column;
+    column.property_id = property_id;
+    column.kind = kind;
+    column.values = values;
+    column.offsets = NULL;
+    column.validity = NULL;
+    column.values_bytes = 0;
+    column.reserved[0] = column.reserved[1] = column.reserved[2] = 0;
+    return column;
+}
+
+/** What became of the rows. 32 bytes, final. */
+typedef struct objstore_insert_counts {
+    uint64_t created;
+    uint64_t changed;
+    uint64_t unchanged;
+    uint64_t reserved;
+} objstore_insert_counts;
+
+/** Inserts `row_count` objects from `column_count` columns: as so many objstore_create calls (policy ERROR, or a
+ * class without a primary key) or objstore_upsert calls in order, but faster, and all or none. `keys` (NULL:
+ * not wanted) has room for row_count and receives the object key of each row; `counts` may be NULL. The memory
+ * of the columns may change only after the call. `position` of the error is the row that was refused.
+ * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY, MISSING_VALUE, WRONG_TYPE,
+ * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). */
+OBJSTORE_API objstore_status objstore_insert_rows(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
+    const objstore_column *columns, size_t column_count, size_t row_count, int64_t *keys,
+    objstore_insert_counts *counts)
+    OBJSTORE_CHECKS(null(transaction), nullable(columns, keys, counts), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), array(columns, column_count),
+                    count(column_count, row_count), property(columns), type(columns), required(columns),
+                    text(columns));
+
+#define OBJSTORE_START (-1)
+
+/** Reads a column of fixed-width values (not STRING, BINARY: WRONG_TYPE) into your memory, in the order of
+ * object keys. Begins behind the object whose key is `*position` (OBJSTORE_START: with the first), reads at
+ * most `capacity` rows, sets `*count` to how many, and `*position` to the key of the last, ready for the next
+ * call. Fewer than `capacity`: that was all. `values`: capacity elements. `validity` ((capacity + 7) / 8 bytes)
+ * may be NULL only if there is no null: else NULL_VALUE. `keys` (capacity elements) may be NULL. Cost: about
+ * memory speed. */
+OBJSTORE_API objstore_status objstore_read_column(
+    objstore_view *view, objstore_class_id class_id, objstore_property_id property_id, size_t capacity,
+    int64_t *position, void *values, uint8_t *validity, int64_t *keys, size_t *count)
+    OBJSTORE_CHECKS(null(view, position, count), nullable(values, validity, keys), closed(view), kind(view),
+                    class(class_id), property(property_id), type(property_id), array(values, capacity),
+                    count(capacity), range(position));
+
+/** The same for STRING and BINARY: the bytes go into `buffer`, `offsets` has room for capacity + 1 elements. */
+OBJSTORE_API objstore_status objstore_read_text_column(
+    objstore_view *view, objstore_class_id class_id, objstore_property_id property_id, size_t capacity,
+    int64_t *position, objstore_buffer *buffer, int64_t *offsets, uint8_t *validity, int64_t *keys,
+    size_t *count)
+    OBJSTORE_CHECKS(null(view, position, buffer, offsets, count), nullable(validity, keys), closed(view),
+                    kind(view), class(class_id), property(property_id), type(property_id), count(capacity),
+                    range(position), buffer(buffer));
+
+/** The packed form: several properties of many objects in one buffer. All numbers are little-endian, all offsets
+ * count from the start of the buffer, every part begins at a multiple of 8, gaps are zero.
+ *
+ *   0    objstore_packed                                    64 bytes
+ *   64   objstore_packed_column × column_count              48 bytes each
+ *        keys: int64_t × row_count
+ *        then per column, as far as it has them:
+ *          validity    (row_count + 7) / 8 bytes
+ *          offsets     int64_t × (row_count + 1)            STRING, BINARY
+ *          values      as in the table above
+ *
+ * A row whose object was deleted has a null in every column, also where the property is not nullable, and the
+ * key -1. */
+typedef struct objstore_packed {
+    uint32_t magic;         /* OBJSTORE_PACKED_MAGIC */
+    uint32_t layout;        /* 1 */
+    uint64_t row_count;
+    uint32_t column_count;
+    objstore_class_id class_id;
+    uint32_t store_tag;
+    uint32_t reserved;
+    uint64_t version;       /* that the values were read at; of a transaction, the one it started from */
+    uint64_t keys_offset;
+    uint64_t total_bytes;   /* = buffer.length */
+    uint64_t deleted_count; /* rows whose object is gone */
+} objstore_packed;
+#define OBJSTORE_PACKED_MAGIC 0x4B504F4Fu /* the bytes "OOPK" */
+
+typedef struct objstore_packed_column {
+    objstore_property_id property_id;
+    objstore_kind kind;
+    uint64_t validity_offset; /* 0 = no nulls */
+    uint64_t offsets_offset;  /* 0 unless STRING, BINARY */
+    uint64_t values_offset;
+    uint64_t values_bytes;
+    uint64_t null_count;
+} objstore_packed_column;
+
+/** Reads `property_count` properties of up to `row_count` objects of the results, from index `start` on, packed
+ * as above; the buffer says how many rows there are. Values are those of the view as it stands now. `start` as
+ * in objstore_results_objects. Copies: also for live views. Cost: O(k · m) of memory speed. */
+OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, uint64_t start, size_t row_count,
+                                                   const objstore_property_id *properties,
+                                                   size_t property_count, objstore_buffer *buffer)
+    OBJSTORE_CHECKS(null(results, buffer), nullable(properties), closed(results), kind(results), range(start),
+                    count(row_count, property_count), array(properties, property_count), property(properties),
+                    buffer(buffer));
+
+/* ================================================================================================
+ *  12. Observing
+ *
+ *  An observer sees what every commit changed, whichever thread or process made it, each change once and in
+ *  order; commits that came while nobody fetched are put together into one change set. Nothing happens
+ *  in the background on your threads: wait for the descriptor in your event loop, or call objstore_wait.
+ *
+ *      poll(objstore_notify_fd) ──readable──► objstore_deliver ──► your handler(change set)
+ *
+ *  The cost of a change set follows what changed, not how many objects there are.
+ * ================================================================================================ */
+
+/** Called with a change set that is valid until the handler returns (objstore_changes_keep keeps it). A handler
+ * may read, write, open and close views and tokens, also its own. Not OK: the change set counts as delivered,
+ * the others are delivered too, and the deliver or wait returns OBJSTORE_ERR_CALLBACK with the first such
+ * status as callback_code. */
+typedef objstore_status (*objstore_change_handler)(objstore_changes *changes, void *userdata);
+
+#define OBJSTORE_OBSERVE_INITIAL 0x1u /* a first change set, empty, says which version the observer begins with */
+
+/** Observes all objects of a class, from now on: commits after this call are reported. `flags` are
+ * OBJSTORE_OBSERVE_…, or 0. Calls of one handler never overlap. */
+OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id class_id, uint32_t flags,
+                                              objstore_change_handler handler, void *userdata,
+                                              objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store),
+                    class(class_id), flags(flags));
+
+/** Observes what the results' question finds: an object that begins to satisfy it is an insertion, one that
+ * stops a deletion. Changes are reported against the list as it stands in the results now; the indices are
+ * those of the list before and after. The observer is independent of the results and their view, which may be
+ * closed. WRONG_VIEW: they belong to a frozen view or a transaction. */
+OBJSTORE_API objstore_status objstore_results_observe(
+    objstore_results *results, uint32_t flags, objstore_change_handler handler, void *userdata,
+    objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(results, handler, token), nullable(free_userdata), closed(results), kind(results),
+                    live(results), flags(flags));
+
+/** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its
+ * own handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another
+ * thread. */
+OBJSTORE_API objstore_status objstore_token_close(objstore_token *token)
+    OBJSTORE_CHECKS(nullable(token), closed(token), kind(token));
+
+/** A descriptor that is readable while change sets are due: for poll, epoll, asyncio, GLib, libdispatch. It
+ * stays the library's: do not read, write or close it; objstore_deliver makes it quiet again. Valid until the
+ * handle is closed.
+ * NOT_SUPPORTED: the store was opened with OBJSTORE_CONFIG_DELIVER_ON_WORKER. */
+OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
+    OBJSTORE_CHECKS(null(store, fd), closed(store), kind(store));
+
+/** Calls the handlers of all change sets that are due, on this thread, and returns; `delivered` (NULL: not
+ * wanted) is how many. Several threads may deliver at a time, each change set goes to one of them. Errors:
+ * CALLBACK, IN_CALLBACK.
+ * Blocks for your handlers only. */
+OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
+    OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
+
+/** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as
+ * objstore_deliver. Nothing came, or a signal was handled: OBJSTORE_OK and 0 delivered. The store is closed by
+ * another thread: CLOSED_HANDLE. */
+OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, size_t *delivered)
+    OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store),
+                    range(timeout_ms));
+
+/** Set struct_size = sizeof (objstore_changes_info). */
+typedef struct objstore_changes_info {
+    uint32_t struct_size;
+    uint32_t flags;              /* OBJSTORE_CHANGES_… */
+    objstore_class_id class_id;
+    uint32_t mask_words;         /* 64-bit words in the mask of one modification */
+    uint64_t from_version;       /* what the observer knew before */
+    uint64_t to_version;         /* what it knows now */
+    uint64_t deletion_count;
+    uint64_t insertion_count;
+    uint64_t modification_count;
+} objstore_changes_info;
+#define OBJSTORE_CHANGES_INITIAL 0x1u       /* the first one: no lists */
+#define OBJSTORE_CHANGES_OTHER_PROCESS 0x2u /* some of it was committed by another process */
+#define OBJSTORE_CHANGES_COMPARED 0x4u      /* from comparing two versions, so late was it: only real changes */
+
+OBJSTORE_API objstore_status objstore_changes_get_info(objstore_changes *changes, objstore_changes_info *info)
+    OBJSTORE_CHECKS(null(changes, info), closed(changes), kind(changes), size(info));
+
+OBJSTORE_ENUM(objstore_change) {
+    OBJSTORE_DELETIONS = 1,          /* indices before the change */
+    OBJSTORE_INSERTIONS = 2,         /* indices after */
+    OBJSTORE_MODIFICATIONS = 3,      /* indices before */
+    OBJSTORE_MODIFICATIONS_AFTER = 4 /* the same objects in the same order, indices after */
+};
+/** The objects deleted, inserted or modified, ascending by key, or by index for results. `objects` and `indices`
+ * are arrays of `count`, borrowed as long as the change set lives; `indices` (NULL: not wanted) is set to NULL
+ * for an observed class. Nothing appears twice: created and deleted since = nothing, created and changed =
+ * inserted, deleted and changed = deleted. */
+OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, objstore_change change,
+                                                   const objstore_object **objects, const uint64_t **indices,
+                                                   size_t *count)
+    OBJSTORE_CHECKS(null(changes, objects, count), nullable(indices), closed(changes), kind(changes),
+                    enum(change));
+
+/** Was this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) written? OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uint64_t index,
+                                                  objstore_property_id property_id, bool *changed)
+    OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index),
+                    property(property_id));
+
+/** The same for all at once: `masks` is an array of modification_count × mask_words words, borrowed as long as
+ * the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
+ * index / 64. */
+OBJSTORE_API objstore_status objstore_changes_masks(objstore_changes *changes, const uint64_t **masks,
+                                                    size_t *word_count)
+    OBJSTORE_CHECKS(null(changes, masks, word_count), closed(changes), kind(changes));
+
+OBJSTORE_ENUM(objstore_side) {
+    OBJSTORE_BEFORE = 1, /* from_version: deleted objects are still there */
+    OBJSTORE_AFTER = 2   /* to_version */
+};
+/** A frozen view of the store before or after the changes. It belongs to the change set and lives as long. */
+OBJSTORE_API objstore_status objstore_changes_view(objstore_changes *changes, objstore_side side,
+                                                   objstore_view **view)
+    OBJSTORE_CHECKS(null(changes, view), closed(changes), kind(changes), enum(side));
+
+/** Keeps a change set beyond its handler: `kept` is a handle of yours on the same data, which pins both versions
+ * until it is closed. */
+OBJSTORE_API objstore_status objstore_changes_keep(objstore_changes *changes, objstore_changes **kept)
+    OBJSTORE_CHECKS(null(changes, kept), closed(changes), kind(changes));
+
+/** Gives a kept change set back. NULL is allowed. The one that a handler was given: IN_CALLBACK. */
+OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
+    OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
+
+/* ================================================================================================
+ *  13. Typed observers and bound functions
+ * ================================================================================================ */
+
+/** Any C function; cast yours to it. What it is called with, the signature says. */
+typedef void (*objstore_function)(void);
+
+/** Observes a class and calls `function` once for each object that was inserted, or modified in one of the
+ * `properties`, with their values as native C arguments, then `userdata`, always the last. No getter calls, no
+ * change set.
+ *
+ *      objstore_status on_city(int64_t id, const char *name, int64_t name_length, const int64_t *population,
+ *                              void *userdata);
+ *      objstore_observe_typed(store, city, properties, 3, OBJSTORE_STR("i64, str, i64? -> status"),
+ *                             (objstore_function)on_city, …);
+ *
+ * The signature: one word per property, separated by commas, '->', then "status" or "void" (no result). Blanks
+ * are free.
+ *
+ *   word    property    C arguments                                  with '?', for a nullable property
+ *   bool    BOOL        bool                                         const bool *, NULL for null
+ *   i64     INT         int64_t                                      const int64_t *
+ *   f64     DOUBLE      double                                       const double *
+ *   time    TIMESTAMP   int64_t seconds, int32_t nanoseconds         const objstore_timestamp *
+ *   str     STRING      const char *bytes, int64_t length            the same two; bytes NULL for null
+ *   bin     BINARY      const uint8_t *bytes, int64_t length         the same two; bytes NULL for null
+ *
+ * Two words take no property and may stand anywhere: `key`, an int64_t, the object's key, and `event`, an
+ * int32_t, OBJSTORE_INSERTIONS or OBJSTORE_MODIFICATIONS. A nullable property needs '?', one that is not must
+ * not have it. Strings are not NUL-terminated. Everything that pointers point at is valid during the call only.
+ * At most 64 words. Insertions come first, each group by key. A status other than OK ends this change set for
+ * this observer; see objstore_change_handler.
+ * INVALID_SIGNATURE: `position` is the byte that is wrong, the message says why. WRONG_TYPE, with class and
+ * property: a word does not fit its property. Cost: the signature is parsed once; about 50 ns a call. */
+OBJSTORE_API objstore_status objstore_observe_typed(
+    objstore *store, objstore_class_id class_id, const objstore_property_id *properties, size_t property_count,
+    objstore_text signature, objstore_function function, void *userdata, objstore_free_userdata free_userdata,
+    objstore_token **token)
+    OBJSTORE_CHECKS(null(store, function, token), nullable(properties, free_userdata), closed(store),
+                    kind(store), class(class_id), array(properties, property_count), count(property_count),
+                    property(properties), text(signature), name(signature));
+
+/* Bound functions, for callers that can pass a function but no userdata: a C function made at run time that
+ * calls `body` with `userdata` built in. It has the type of the function it stands for and ignores the userdata
+ * argument it is called with. Any number may be alive, each with its own userdata, on any thread. `bound` owns
+ * the code: it must outlive every call and every observer that has the function. About 34 ns a call, 100 ns to
+ * make. */
+
+OBJSTORE_API objstore_status objstore_bind_write_body(objstore_write_body body, void *userdata,
+                                                      objstore_free_userdata free_userdata,
+                                                      objstore_write_body *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(body, function, bound), nullable(free_userdata));
+
+OBJSTORE_API objstore_status objstore_bind_change_handler(
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_change_handler *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
+
+/** Gives a bound function back: it must not be called any more. From inside a call of it: the memory lives until
+ * that call returns. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
+    OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
+
+#ifdef __cplusplus
+}
+#endif
+
+#if defined(__swift__)
+#  pragma clang diagnostic pop
+#endif
+
+#endif
