@@ -23,8 +23,17 @@ package struct Exploration {
     /// and returns what it found and how many steps it took.
     package func run(_ history: (Choices) -> (violation: String?, steps: Int)) -> Result {
         var result = Result()
-        var stack: [(script: [Int32], deviations: Int)] = [([], 0)]
-        while let (script, deviations) = stack.popLast(), result.histories < limit {
+        /// The first `length` choices of a history that was run, then another one; histories share their arrays.
+        struct Branch {
+            var base: [Int32]
+            var length: Int
+            var option: Int32
+            var deviations: Int
+        }
+        var stack: [Branch] = []
+        var next: Branch? = Branch(base: [], length: 0, option: -1, deviations: 0)
+        while let branch = next, result.histories < limit {
+            let script = branch.option < 0 ? [] : Array(branch.base[..<branch.length]) + [branch.option]
             let choices = Choices(script: script)
             let outcome = history(choices)
             result.histories += 1
@@ -35,18 +44,19 @@ package struct Exploration {
                 return result
             }
             let record = choices.record
-            if record.count <= script.count { continue }
-            for index in script.count..<record.count {
+            let taken = record.map { $0.taken }
+            for index in min(script.count, record.count)..<record.count {
                 let choice = record[index]
                 if fixed.contains(choice.kind) { continue }
                 if script.isEmpty && index % part.of != part.index { continue }
                 let cost = choice.kind == .cutMode ? 0 : 1
-                if deviations + cost > bound { continue }
+                if branch.deviations + cost > bound { continue }
                 let options = choice.kind == .event ? Int(choice.options) - 3 : Int(choice.options)
                 for option in 0..<options where option != Choices.standard(choice.kind) {
-                    stack.append((record[..<index].map { $0.taken } + [Int32(option)], deviations + cost))
+                    stack.append(Branch(base: taken, length: index, option: Int32(option), deviations: branch.deviations + cost))
                 }
             }
+            next = stack.popLast()
         }
         return result
     }

@@ -263,10 +263,10 @@ final class IndexModel {
     }
 
     /// Whole content and shape of the committed tree.
-    func check(_ reader: IndexReader) throws {
+    func check(_ reader: IndexReader, committed: Bool = true) throws {
         var index = 0
         var problem: String?
-        shape = try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: nowRows, limits: limits) {
+        shape = try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: committed ? nowRows : IndexRows(rows), limits: limits) {
             (value, key) throws(StoreError) in
             if problem != nil { return }
             guard index < self.pairs.count else {

@@ -99,7 +99,11 @@ func indexHistory(
                 let found = try value.with(kind) { try model.writer.find($0) }
                 try model.expect(found == expected, "the writer finds \(String(describing: found)), not \(String(describing: expected))")
             }
-            if random.below(perCommit * 2) == 0 { try model.probe(try model.writer.reader(), sampler.next(&random)) }
+            if random.below(perCommit * 2) == 0 {
+                let reader = try model.writer.reader()
+                try model.check(reader, committed: false)
+                try model.probe(reader, sampler.next(&random))
+            }
         }
         if random.below(10) == 0 {
             model.cancel(to: base.0, base.1)

@@ -30,6 +30,9 @@ package final class FreeSpace {
     private var held: [UInt64: [Int]] = [:]
 
     static let firstPage = 3
+    /// In `live`: given to a commit that has not written its record yet. An out-of-date entry of `recent` or
+    /// `held` must not make such a page ready again.
+    private static let taken: UInt8 = 0xff
 
     init(pages: Int) {
         self.pages = 0
@@ -57,14 +60,14 @@ package final class FreeSpace {
     func advance(published: UInt64, pins: [UInt64]) {
         if !held.isEmpty {
             for pin in held.keys.sorted() where !pins.contains(pin) {
-                for page in held.removeValue(forKey: pin)! { settle(page, pins) }
+                for page in held.removeValue(forKey: pin)! { settle(page, published, pins) }
             }
         }
         while recentHead < recent.count {
             let page = recent[recentHead]
             // In order of death: what follows died no earlier.
             if died[page] > published && !InjectedBug.active(.reuseUnpublished) { break }
-            settle(page, pins)
+            settle(page, published, pins)
             recentHead += 1
         }
         if recentHead > 1024, recentHead * 2 > recent.count {
@@ -73,9 +76,11 @@ package final class FreeSpace {
         }
     }
 
-    private func settle(_ page: Int, _ pins: [UInt64]) {
-        // Another process may have found it ready earlier, and used it: then this entry is out of date.
+    private func settle(_ page: Int, _ published: UInt64, _ pins: [UInt64]) {
+        // Another process may have found it ready earlier, and used it: then this entry is out of date, and a
+        // later death has an entry of its own.
         if live[page] != 0 || isReady(page) { return }
+        if died[page] > published && !InjectedBug.active(.reuseUnpublished) { return }
         // The first pin at or after the birth decides: pins are few and ascending.
         for pin in pins where pin >= born[page] {
             if pin < died[page] {
@@ -127,7 +132,10 @@ package final class FreeSpace {
         }
         guard length >= minimum else { return nil }
         let count = min(length, wanted)
-        for taken in start..<(start + count) { clearReady(taken) }
+        for page in start..<(start + count) {
+            clearReady(page)
+            live[page] = FreeSpace.taken
+        }
         cursor = start + count
         return (start, count)
     }
@@ -148,7 +156,10 @@ package final class FreeSpace {
 
     /// Pages that were taken and not written.
     func giveBack(page: Int, count: Int) {
-        for p in page..<(page + count) { setReady(p) }
+        for p in page..<(page + count) {
+            live[p] = 0
+            setReady(p)
+        }
         if cursor == page + count { cursor = page }
     }
 
@@ -156,8 +167,8 @@ package final class FreeSpace {
 
     /// Version `version` wrote extents of that many units into a free page, by this or another process.
     func allocate(page: Int, units: Int, version: UInt64) throws(StoreError) {
-        guard page >= FreeSpace.firstPage, page < pages, live[page] == 0, units > 0, units <= PageSize.unitsPerPage else {
-            throw StoreError(.corrupt, "page \(page) allocated twice or outside the file")
+        guard page >= FreeSpace.firstPage, page < pages, live[page] == 0 || live[page] == FreeSpace.taken, units > 0, units <= PageSize.unitsPerPage else {
+            throw StoreError(.corrupt, "page \(page) of \(pages) allocated twice or outside the file: \(page < pages ? Int(live[page]) : -1) units live, \(units) wanted")
         }
         if isReady(page) { clearReady(page) }
         live[page] = UInt8(units)

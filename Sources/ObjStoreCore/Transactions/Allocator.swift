@@ -49,8 +49,7 @@ extension Database {
     private func follow(_ state: inout Allocator, to entry: SharedState.RingEntry) throws(StoreError) -> Bool {
         if state.version > entry.version { return false }
         if state.version == entry.version { return state.position.chain == entry.log.chain || InjectedBug.active(.ringChainUnchecked) }
-        guard let log else { return false }
-        let scanner = log.scanner()
+        let scanner = try requireLog().scanner()
         while state.version < entry.version {
             guard let record = try scanner.next(state.position, version: state.version + 1) else { return false }
             if record.deltaLength > 0 {

@@ -115,7 +115,8 @@ extension Database {
     /// Version R: the root of HEAD with a new free map. Under WRITER.
     private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion) throws(StoreError) -> SharedState.RingEntry {
         let version = head.version + 1
-        guard let log, let current = allocator else { throw StoreError(.internalError, "a checkpoint of a store that was never written") }
+        let log = try requireLog()
+        guard let current = allocator else { throw StoreError(.internalError, "a checkpoint without an allocator") }
         let oldMap = current.freeMap.extent(born: current.freeMapBorn)
 
         // As large as the map is now, and a quarter more: another process may have to complete it with more limbo.
@@ -188,7 +189,7 @@ extension Database {
     /// A larger region for the ring, when checkpoints come because the ring is full and not because of
     /// `checkpointBytes`. Zero-written and synced before any record names it. Without WRITER.
     private func prepareNextRegion() throws(StoreError) -> LogRegion {
-        guard let log else { return LogRegion() }
+        let log = try requireLog()
         let position = shared.ringEntry(shared.head.load()).log
         let start = shared.logStart.load()
         guard LogStart.epoch(start) == LogStart.low(position.epoch), position.region.bytes < options.logBytesLimit else { return LogRegion() }

@@ -19,8 +19,9 @@ package final class Database: @unchecked Sendable {
     let seed: UInt64
     let created: Int64
 
-    /// The log, from the first write on. Set under CKPT.
-    var log: LogFile?
+    /// The log, once this process has opened it: a store that nobody wrote to since it was cleanly closed may
+    /// have none.
+    private var openedLog: LogFile?
     /// Private free space. Under WRITER.
     var allocator: Allocator?
     /// Memory that write transactions take turns with. Under WRITER.
@@ -35,7 +36,8 @@ package final class Database: @unchecked Sendable {
     private let stateLock = Lock()
     private var currentMapping: Mapping
     private var cachedSchema: (ref: Ref, schema: Schema)?
-    private var closed = false
+    /// Until `open` has succeeded, and after `close`.
+    private var closed = true
 
     package nonisolated(unsafe) var probe: (any EngineProbe)?
     var background: BackgroundWork?
@@ -73,7 +75,7 @@ package final class Database: @unchecked Sendable {
         self.shared = shared
         self.locks = locks
         self.instance = instance
-        self.log = log
+        openedLog = log
         self.probe = probe
         uuid = meta.uuid
         incarnation = meta.incarnation
@@ -86,7 +88,33 @@ package final class Database: @unchecked Sendable {
         }
     }
 
-    // MARK: Mapping and schema
+    // MARK: Log, mapping and schema
+
+    var log: LogFile? { stateLock.withLock { openedLog } }
+
+    /// The log of a store that is prepared for writing; opened where another process prepared it.
+    func requireLog() throws(StoreError) -> LogFile {
+        if let log { return log }
+        if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
+        let file = try machine.open(path + "-log", .existing)
+        guard try LogFile.matches(file, uuid: uuid, incarnation: incarnation) else {
+            file.close()
+            throw StoreError(.needsLog, "the log \(path)-log was replaced while the store was open")
+        }
+        return keepLog(LogFile(file: file, seed: seed))
+    }
+
+    /// The first one opened stays.
+    @discardableResult
+    func keepLog(_ new: LogFile) -> LogFile {
+        let kept = stateLock.withLock { () -> LogFile in
+            if let openedLog { return openedLog }
+            openedLog = new
+            return new
+        }
+        if kept !== new { new.file.close() }
+        return kept
+    }
 
     /// A mapping that covers the file at that size.
     func mapping(forPages pages: Int) throws(StoreError) -> Mapping {
@@ -198,6 +226,9 @@ package final class Database: @unchecked Sendable {
     // MARK: Closing
 
     var isClosed: Bool { closed }
+
+    /// `open` has succeeded.
+    func markOpen() { closed = false }
 
     /// Marks the store closed. The caller holds OPEN.
     func markClosed() { closed = true }

@@ -59,10 +59,8 @@ extension Database {
             shared.syncing.store(1)
             // HEAD before the sync: what comes later is not covered.
             var head = shared.head.load()
-            if let log {
-                try log.file.sync()
-                shared.syncs.add(1)
-            }
+            try requireLog().file.sync()
+            shared.syncs.add(1)
             if InjectedBug.active(.headAfterSync) { head = shared.head.load() }
             reached = behindBarrier(head)
             shared.advance(to: reached)
@@ -104,8 +102,9 @@ extension Database {
     private func rewriteLog() throws(StoreError) {
         try locks.writer.acquire()
         defer { locks.writer.release() }
-        guard let log, let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
         let head = shared.ringEntry(shared.head.load())
+        let log = try requireLog()
         let scanner = log.scanner()
         var position = meta.log, version = meta.version
         while version < head.version {
@@ -124,6 +123,7 @@ extension Database {
     /// Makes everything that is visible now durable (`flush` of relaxed commits).
     package func flush() throws(StoreError) {
         try checkOpen()
+        // Only what relaxed commits left behind needs a sync.
         try waitDurable(shared.published.load())
     }
 }

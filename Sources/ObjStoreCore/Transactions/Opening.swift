@@ -39,6 +39,7 @@ extension Database {
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
         locks.writer.attach(releases: shared.writerReleases, waiters: shared.writerWaiters)
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
+        database.markOpen()
         return database
     }
 
@@ -236,6 +237,7 @@ extension Database {
         database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.internalError, "a new in-memory store is locked") }
         if options.hasBackgroundThread { database.background = try BackgroundWork(database) }
+        database.markOpen()
         return database
     }
 

@@ -129,31 +129,27 @@ extension Database {
 
     /// A CLEAN meta must not be believed once there is a log: makes the log and a durable meta without CLEAN.
     func prepareForWriting() throws(StoreError) {
+        do throws(StoreError) { try prepare() } catch { throw error.code == .syncFailed ? poisonedError : error }
+    }
+
+    private func prepare() throws(StoreError) {
         try locks.checkpoint.acquire()
         defer { locks.checkpoint.release() }
         if shared.isPoisoned { throw poisonedError }
-        if shared.prepared.load() != 0 { return try openLogOfOthers() }
+        if shared.prepared.load() != 0 { return }
         try locks.writer.acquire()
         defer { locks.writer.release() }
         guard let (slot, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
         if InjectedBug.active(.cleanKept) && meta.version > 1 {
             try makeLog(meta)
-            try openNewLog(meta)
             shared.prepared.store(1)
             return
         }
-        // As in recovery: the meta that this session stands on becomes certain before anything is written.
-        if meta.isClean {
-            do throws(StoreError) {
-                try makeLog(meta)
-                try Database.writeMeta(meta, slot: slot, to: file)
-            } catch {
-                if error.code == .syncFailed { setPoison() }
-                throw error
-            }
-            try syncDB()
-        }
-        try openNewLog(meta)
+        // As in recovery: the meta that this session stands on becomes certain before anything is written. It is
+        // not clean where somebody died just here: then that one is it.
+        try makeLog(meta)
+        try Database.writeMeta(meta, slot: slot, to: file)
+        try syncDB()
         var new = meta
         if meta.isClean {
             new.isClean = false
@@ -174,24 +170,6 @@ extension Database {
         shared.prepared.store(1)
     }
 
-    /// Another process prepared the store after this one had opened it.
-    func openLogOfOthers() throws(StoreError) {
-        if log != nil { return }
-        guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
-        try openNewLog(meta)
-    }
-
-    private func openNewLog(_ meta: Meta) throws(StoreError) {
-        if log != nil { return }
-        if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
-        let file = try machine.open(path + "-log", .existing)
-        guard try LogFile.matches(file, uuid: uuid, incarnation: incarnation) else {
-            file.close()
-            throw StoreError(.needsLog, "the log \(path)-log was replaced while the store was open")
-        }
-        log = LogFile(file: file, seed: seed)
-    }
-
     /// A zero-written log of this incarnation, under a temporary name and renamed; the folder synced before any
     /// meta relies on it. An existing log of this incarnation is kept when it is large enough.
     private func makeLog(_ meta: Meta) throws(StoreError) {
@@ -203,7 +181,7 @@ extension Database {
             let file = try machine.openAnonymous("objstore log")
             try file.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
             try LogFile.zero(file, from: LogFile.headerSize, bytes: bytes)
-            log = LogFile(file: file, seed: seed)
+            keepLog(LogFile(file: file, seed: seed))
             return
         }
         let name = path + "-log"
@@ -221,8 +199,9 @@ extension Database {
             try file.sync()
             try machine.rename(temporary, to: name)
         } catch {
+            // Nothing relies on this file yet: a failed sync of it harms nobody.
             try? machine.remove(temporary)
-            throw error
+            throw error.code == .syncFailed ? StoreError(.io, error.message) : error
         }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
     }

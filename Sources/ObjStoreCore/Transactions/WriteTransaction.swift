@@ -139,6 +139,7 @@ package final class WriteTransaction {
         do throws(StoreError) {
             let next = try WriteTransaction(database, base)
             next.group = group
+            isActive = false  // the lock and the group's pages are the next member's now
             return next
         } catch {
             isActive = false
@@ -205,7 +206,7 @@ package final class WriteTransaction {
             }
             if InjectedBug.active(.headBeforeLog) { database.moveHead(entry, from: group.firstVersion) }
             recordBegun = true
-            try database.log!.write(record, database.recordBuffer)
+            try database.requireLog().write(record, database.recordBuffer)
             database.shared.logBytes.add(UInt64(database.recordBuffer.count))
             group.members += 1
             group.allocated.append((placed, freed, version))

@@ -370,12 +370,15 @@ final class IndexBuilder {
         return try entrySeparator(right)
     }
 
-    /// An entry as a separator of itself and what is less.
+    /// An entry as a separator of itself and what is less. In a unique index without its key, which may
+    /// change while the value stays; a long one is replaced then.
     func entrySeparator(_ entry: IndexEntry) throws(StoreError) -> IndexEntry {
-        if entry.isNull || !order.isText { return IndexEntry(bits: entry.bits, low: entry.low, key: entry.key, flags: entry.flags & IndexEntry.present) }
-        return try copied(
-            entry.address, entry.head,
-            IndexEntry(bits: entry.bits, low: entry.low, key: entry.key, flags: entry.flags & (IndexEntry.present | IndexEntry.long)))
+        var separator = IndexEntry(
+            bits: entry.bits, low: entry.low, key: unique && !entry.isLong ? .min : entry.key,
+            flags: entry.flags & (IndexEntry.present | IndexEntry.long))
+        if entry.isNull || !order.isText { return separator }
+        separator.extra = UInt(bitPattern: entry.address)
+        return try copied(entry.address, entry.head, separator)
     }
 
     private func copied(_ bytes: UnsafeRawPointer, _ count: Int, _ entry: IndexEntry) throws(StoreError) -> IndexEntry {

@@ -289,6 +289,10 @@ extension IndexWriter {
         try builder.space.discardNode(ref, .indexLeaf)
     }
 
+    /// Nulls come in runs in every index, texts never.
+    @inline(__always)
+    private func isRun(_ span: IndexEntry) -> Bool { (span.isNull || !order.isText) && span.run > 1 }
+
     /// Merges `spans` and `changes[low..<high]` to `merged`.
     private func mergeSpans(_ low: Int, _ high: Int) throws(StoreError) {
         var index = 0
@@ -298,7 +302,7 @@ extension IndexWriter {
             let change = changes[at]
             var found = 1
             while index < spans.count {
-                if !order.isText, current.run > 1 {
+                if isRun(current) {
                     let before = IndexSearch.position(current, change, isAfter: false)
                     if before > 0 {
                         var part = current
@@ -322,7 +326,7 @@ extension IndexWriter {
                 guard index < spans.count, found == 0 else {
                     throw StoreError(.corrupt, "an index does not have what object \(change.key) had")
                 }
-                if !order.isText, current.run > 1 {
+                if isRun(current) {
                     current = current.advanced(1)
                 } else {
                     index += 1
