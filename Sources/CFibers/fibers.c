@@ -3,10 +3,13 @@
 #endif
 #include "cfibers.h"
 #include "switch.h"
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -220,6 +223,58 @@ void fiber_note(const char *text) {
             sigaction(fatal_signals[i], &action, &before[i]);
         }
     }
+}
+
+/* ---- children ------------------------------------------------------------------------------ */
+
+int32_t fiber_child_start(void (*body)(void *, int32_t), void *argument, int32_t *output) {
+    int pipes[2];
+    if (pipe(pipes) != 0) return -errno;
+    fflush(0); /* else both print what is buffered */
+    pid_t child = fork();
+    if (child < 0) {
+        int error = errno;
+        close(pipes[0]);
+        close(pipes[1]);
+        return -error;
+    }
+    if (child == 0) {
+        close(pipes[0]);
+        body(argument, pipes[1]);
+        fflush(0);
+        _exit(0);
+    }
+    close(pipes[1]);
+    *output = pipes[0];
+    return child;
+}
+
+bool fiber_child_write(int32_t descriptor, const char *text, size_t bytes) {
+    while (bytes > 0) {
+        ssize_t n = write(descriptor, text, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        text += n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+size_t fiber_child_finish(int32_t child, int32_t output, char *text, size_t capacity, int32_t *signal) {
+    size_t length = 0;
+    for (;;) {
+        char rest[4096];
+        bool full = length == capacity; /* the child must not block */
+        ssize_t n = full ? read(output, rest, sizeof rest) : read(output, text + length, capacity - length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        if (!full) length += (size_t)n;
+    }
+    close(output);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    *signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return length;
 }
 
 /* ---- address space ------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ package enum SimulatedKernel: Sendable {
 /// between two stops lies at most one of them. After each step anything may happen: a kill, a power cut, an
 /// error of writing back. Time is virtual. Everything happens on the caller's thread; several worlds may
 /// run on several threads. Objects that belong to killed tasks leak (`statistics.abandonedTasks` counts
-/// them): their code never runs again, so run large numbers of histories in several processes.
+/// them): their code never runs again, so run large numbers of histories in batches (`ChildProcess`).
 package final class World {
     package struct Options {
         package var sectorBytes = 512

@@ -328,14 +328,27 @@ final class EngineOracle: EngineProbe, Oracle {
     // MARK: Other events
 
     func didLose(_ file: DiskFile) { losesData = true }
+
+    /// A page that a process has checked, and that is then lost and evicted, comes back unchecked: no engine
+    /// that maps its file can see that. What it can see, at a first touch, it must see.
+    func didEvict(_ file: DiskFile) {
+        let reading = Set(readers.map(\.process))
+        for process in world.processes where reading.contains(process.id) { world.kill(process) }
+        for (_, database) in databases { database.forgetChecks() }
+    }
+
+    /// By process; of those that live.
+    var databases: [(process: Int, database: Database)] = []
     func didKill(_ process: SimulatedProcess) {
         readers.removeAll { $0.process == process.id }
+        databases.removeAll { $0.process == process.id }
         pending[process.id] = nil
     }
     func didPowerCut(_ world: World) {
         losesData = true
         readers = []
         pending = [:]
+        databases = []
         database = nil
     }
 

@@ -45,6 +45,7 @@ final class History {
                 let database = try Database.open(EngineOracle.path, options: options, machine: machine, probe: oracle)
                 process.own(database)
                 oracle.database = database
+                oracle.databases.append((process.id, database))
                 read(database, process)
                 then(database, process)
             } catch {
@@ -234,6 +235,8 @@ final class History {
                 try snapshot.forEachObject(0) { (_, values) throws(StoreError) in
                     let text = values[2].isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
                     found[values[0].low] = Item(number: values[1].low, text: text)
+                    if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 { database.releasePinsAsForkedChildWould() }
+                    if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
                     world.pause()
                 }
             }

@@ -155,16 +155,16 @@ import Testing
         }
     }
 
-    static let historySeeds: [UInt64] = Array(1...6)
+    static let historySeeds: [UInt64] = Array(1...UInt64(3 * testScale))
 
     @Test(arguments: historySeeds)
     func randomHistory(seed: UInt64) throws {
         let model = Model(.everyKind(), seed: seed, firstKey: seed % 2 == 0 ? 0 : 4090)
-        for step in 0..<400 {
+        for step in 0..<240 {
             model.intScale = model.random.below(8)
             switch model.random.below(10) {
             case 0...2:
-                let count = model.random.chance(10) ? 300 + model.random.below(900) : 1 + model.random.below(30)
+                let count = model.random.chance(8) ? 300 + model.random.below(900) : 1 + model.random.below(30)
                 for _ in 0..<count { try model.append(model.randomRow(), skip: model.random.chance(3) ? Int64(model.random.below(60)) : 0) }
                 if model.random.chance(3) { model.nextKey += Int64(model.random.below(20_000)) }
             case 3...5:
@@ -183,7 +183,7 @@ import Testing
             default:
                 try model.commit()
             }
-            if step % 5 == 0 || step > 390 { try model.check("seed \(seed) step \(step)") }
+            if step % 8 == 0 || step > 235 { try model.check("seed \(seed) step \(step)") }
         }
         try model.commit()
         try model.check("seed \(seed), end")
@@ -194,7 +194,7 @@ import Testing
     @Test(arguments: [UInt64(11), 12])
     func smallTransactions(seed: UInt64) throws {
         let model = Model(.everyKind(), seed: seed)
-        for step in 0..<2500 {
+        for step in 0..<1500 * testScale {
             if step % 400 == 0 { model.intScale = model.random.below(8) }
             switch model.random.below(10) {
             case 0...5: try model.append(model.randomRow(), skip: model.random.chance(5) ? 1 : 0)
@@ -204,7 +204,7 @@ import Testing
             default: try model.delete(model.randomKey())
             }
             try model.commit()
-            if step % 100 == 0 { try model.check("seed \(seed) step \(step)") }
+            if step % 150 == 0 { try model.check("seed \(seed) step \(step)") }
         }
         try model.check("end")
     }

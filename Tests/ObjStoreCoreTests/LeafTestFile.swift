@@ -118,6 +118,9 @@ private final class MemoryFile: StorageFile, @unchecked Sendable {
     }
 }
 
+/// How much the random tests of leaves and trees do: OBJSTORE_TEST_SCALE, 1 where it is not set.
+let testScale: Int = getenv("OBJSTORE_TEST_SCALE").flatMap { Int(String(cString: $0)) } ?? 1
+
 /// xorshift; the seed is printed by the tests that fail.
 struct TestRandom {
     private var state: UInt64

@@ -37,6 +37,13 @@ void fiber_pause(bool on);
  * test), so that the history can be repeated. Per thread; at most 255 bytes are kept. */
 void fiber_note(const char *text);
 
+/* Runs body(argument, descriptor) in a forked child that then ends without cleaning up; what it writes to the
+ * descriptor can be read from *output. The caller has one thread. Returns the child's id or -errno. */
+int32_t fiber_child_start(void (*body)(void *, int32_t), void *argument, int32_t *output);
+/* Everything that the child wrote, up to `capacity` bytes; waits for its end. *signal = what killed it, or 0. */
+size_t fiber_child_finish(int32_t child, int32_t output, char *text, size_t capacity, int32_t *signal);
+bool fiber_child_write(int32_t descriptor, const char *text, size_t bytes);
+
 /* Address space that memory is committed in from the start on; see AddressSpace.swift. */
 void *fiber_reserve(size_t bytes);
 bool fiber_commit(void *base, size_t from, size_t to);

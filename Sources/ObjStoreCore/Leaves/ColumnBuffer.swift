@@ -4,7 +4,9 @@ internal import CSystem
 ///
 /// Numbers lie as 64-bit words (doubles as bit patterns), text as offsets into one blob. A value that will
 /// not fit a segment already lies in an extent of its own; its row then holds the 24-byte cell.
-final class ColumnBuffer {
+///
+/// Plain pointers without an owner, so that appending costs no reference counting: who makes one frees it.
+struct ColumnBuffer {
     let kind: ValueKind
     let numbers: UnsafeMutablePointer<Int64>
     let nanoseconds: UnsafeMutablePointer<Int64>
@@ -20,11 +22,12 @@ final class ColumnBuffer {
     var blob: UnsafeMutableRawPointer
     private(set) var blobCapacity: Int
 
-    var isText: Bool { kind == .string || kind == .binary }
+    let isText: Bool
 
     init(_ kind: ValueKind) {
         self.kind = kind
         let text = kind == .string || kind == .binary
+        isText = text
         let rows = LeafHead.rowsPerLeaf
         numbers = .allocate(capacity: text ? 1 : rows)
         nanoseconds = .allocate(capacity: kind == .timestamp ? rows : 1)
@@ -37,13 +40,13 @@ final class ColumnBuffer {
         clear()
     }
 
-    deinit {
+    func release() {
         numbers.deallocate(); nanoseconds.deallocate(); nulls.deallocate()
         offsets.deallocate(); fingerprints.deallocate(); long.deallocate()
         free(blob)
     }
 
-    func clear() {
+    mutating func clear() {
         nulls.update(repeating: 0, count: 64)
         long.update(repeating: 0, count: 64)
         anyNull = false
@@ -54,7 +57,7 @@ final class ColumnBuffer {
     // MARK: Rows in order
 
     @inline(__always)
-    func append(_ value: Value, at row: Int, _ space: WriteSpace) throws(StoreError) {
+    mutating func append(_ value: Value, at row: Int, _ space: WriteSpace) throws(StoreError) {
         if isText {
             if value.isNull { appendNullText(at: row) } else { try appendText(value.pointer, value.count, at: row, space) }
         } else if value.isNull {
@@ -63,7 +66,7 @@ final class ColumnBuffer {
             setNull(row)
         } else {
             numbers[row] = value.low
-            if kind == .timestamp { nanoseconds[row] = value.high }
+            if _slowPath(kind == .timestamp) { nanoseconds[row] = value.high }
         }
     }
 
@@ -77,7 +80,7 @@ final class ColumnBuffer {
         }
     }
 
-    @inline(__always) func setNull(_ row: Int) {
+    @inline(__always) mutating func setNull(_ row: Int) {
         nulls[row &>> 6] |= 1 &<< UInt64(row & 63)
         anyNull = true
     }
@@ -88,7 +91,7 @@ final class ColumnBuffer {
     }
 
     @inline(__always)
-    func appendText(_ pointer: UnsafeRawPointer?, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+    mutating func appendText(_ pointer: UnsafeRawPointer?, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
         if _slowPath(count > StringSegment.inlineValueLimit) { return try appendLong(pointer.unsafelyUnwrapped, count, at: row, space) }
         let start = Int(offsets[row])
         if _slowPath(start &+ count > blobCapacity) { try growBlob(start + count) }
@@ -102,14 +105,14 @@ final class ColumnBuffer {
     }
 
     @inline(never)
-    private func appendLong(_ pointer: UnsafeRawPointer, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+    private mutating func appendLong(_ pointer: UnsafeRawPointer, _ count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
         let (ref, memory) = try space.newPart(bytes: count, capacity: count)
         memory.copyMemory(from: pointer, byteCount: count)
         try appendCell(ref: ref, bytes: count, hash: 0, born: 0, at: row)
         fingerprints[row] = Fingerprint.of(pointer, count)
     }
 
-    func appendCell(ref: Ref, bytes: Int, hash: UInt32, born: UInt64, at row: Int) throws(StoreError) {
+    mutating func appendCell(ref: Ref, bytes: Int, hash: UInt32, born: UInt64, at row: Int) throws(StoreError) {
         let start = Int(offsets[row])
         if start + StringSegment.cellBytes > blobCapacity { try growBlob(start + StringSegment.cellBytes) }
         LongValue.store(blob + start, ref: ref, bytes: bytes, hash: hash, born: born)
@@ -146,7 +149,7 @@ final class ColumnBuffer {
         }
     }
 
-    func growBlob(_ bytes: Int) throws(StoreError) {
+    mutating func growBlob(_ bytes: Int) throws(StoreError) {
         let capacity = max(bytes, blobCapacity * 2)
         guard let memory = realloc(blob, capacity) else { throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text") }
         blob = memory

@@ -11,7 +11,7 @@ struct ColumnDecoder {
     }
 
     /// All rows into `buffer`, which is empty; rows that do not exist get any value.
-    func decode(_ spec: ColumnSpec, hint: Int, into buffer: ColumnBuffer, _ space: WriteSpace) throws(StoreError) {
+    func decode(_ spec: ColumnSpec, hint: Int, into buffer: inout ColumnBuffer, _ space: WriteSpace) throws(StoreError) {
         let rows = LeafHead.rows(head)
         guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else {
             for row in 0..<rows { try buffer.append(spec.fill, at: row, space) }
@@ -19,7 +19,7 @@ struct ColumnDecoder {
         }
         if buffer.isText {
             guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
-            return try decodeText(entry, rows, into: buffer)
+            return try decodeText(entry, rows, into: &buffer)
         }
         guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
         try numbers(entry, first: 0, count: rows, into: buffer.numbers)
@@ -61,7 +61,7 @@ struct ColumnDecoder {
         }
     }
 
-    private func decodeText(_ entry: LeafEntry, _ rows: Int, into buffer: ColumnBuffer) throws(StoreError) {
+    private func decodeText(_ entry: LeafEntry, _ rows: Int, into buffer: inout ColumnBuffer) throws(StoreError) {
         memcpy(buffer.fingerprints, try reader.fingerprints(head, entry), rows)
         let shift = entry.isSegmented ? entry.segmentShift : LeafHead.log2Rows
         var row = 0

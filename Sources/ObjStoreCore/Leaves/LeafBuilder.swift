@@ -2,7 +2,7 @@ internal import CSystem
 
 /// A leaf under construction, unpacked: bulk appends collect here until the leaf is full.
 final class LeafBuilder {
-    let columns: [ColumnBuffer]
+    let columns: UnsafeMutableBufferPointer<ColumnBuffer>
     private(set) var keyBase: Int64 = 0
     private(set) var rows = 0
     private(set) var live = 0
@@ -10,11 +10,16 @@ final class LeafBuilder {
     let presence: UnsafeMutablePointer<UInt64>
 
     init(_ specs: UnsafeBufferPointer<ColumnSpec>) {
-        columns = specs.map { ColumnBuffer($0.kind) }
+        columns = .allocate(capacity: specs.count)
+        for (index, spec) in specs.enumerated() { columns.initializeElement(at: index, to: ColumnBuffer(spec.kind)) }
         presence = .allocate(capacity: 64)
         presence.initialize(repeating: 0, count: 64)
     }
-    deinit { presence.deallocate() }
+    deinit {
+        presence.deallocate()
+        for column in columns { column.release() }
+        columns.deallocate()
+    }
 
     var presenceOrNil: UnsafePointer<UInt64>? { live == rows ? nil : UnsafePointer(presence) }
 
@@ -23,14 +28,14 @@ final class LeafBuilder {
         rows = 0
         live = 0
         presence.update(repeating: 0, count: 64)
-        for column in columns { column.clear() }
+        for index in columns.indices { columns[index].clear() }
     }
 
     /// Takes over the rows of an existing leaf.
     func load(_ head: UnsafeRawPointer, _ specs: UnsafeBufferPointer<ColumnSpec>, hints: UnsafePointer<Int>, _ space: WriteSpace) throws(StoreError) {
         begin(keyBase: LeafHead.keyBase(head))
         let decoder = ColumnDecoder(space.source, head)
-        for index in 0..<specs.count { try decoder.decode(specs[index], hint: hints[index], into: columns[index], space) }
+        for index in 0..<specs.count { try decoder.decode(specs[index], hint: hints[index], into: &columns[index], space) }
         rows = LeafHead.rows(head)
         live = LeafHead.live(head)
         if let bits = LeafHead.presence(head) {
@@ -62,8 +67,8 @@ final class LeafBuilder {
     @inline(__always)
     func append(slot: Int, _ values: UnsafePointer<Value>, _ space: WriteSpace) throws(StoreError) {
         if _slowPath(slot > rows) { skip(to: slot) }
-        let count = columns.count
-        for index in 0..<count { try columns[index].append(values[index], at: slot, space) }
+        let count = columns.count, base = columns.baseAddress
+        for index in 0..<count { try base.unsafelyUnwrapped[index].append(values[index], at: slot, space) }
         presence[slot &>> 6] |= 1 &<< UInt64(slot & 63)
         rows = slot &+ 1
         live &+= 1
@@ -126,7 +131,7 @@ package struct ColumnVector: @unchecked Sendable {
 }
 
 extension ColumnBuffer {
-    func append(_ vector: ColumnVector, first: Int, count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
+    mutating func append(_ vector: ColumnVector, first: Int, count: Int, at row: Int, _ space: WriteSpace) throws(StoreError) {
         if isText {
             for index in 0..<count {
                 let from = first &+ index

@@ -15,7 +15,7 @@ final class LeafEditor {
     private let images: UnsafeMutablePointer<ColumnImage>
     let scratch = Scratch()
     /// For re-encoding one column; made when first needed.
-    private var buffers: [ColumnBuffer?]
+    private let buffers: UnsafeMutablePointer<ColumnBuffer?>
 
     init(_ space: WriteSpace, _ specs: UnsafeBufferPointer<ColumnSpec>) {
         self.space = space
@@ -24,12 +24,15 @@ final class LeafEditor {
         hints = .allocate(capacity: max(1, specs.count))
         for (rank, column) in order.enumerated() { hints[column] = rank }
         images = .allocate(capacity: 2 * specs.count + 1)
-        buffers = Array(repeating: nil, count: specs.count)
+        buffers = .allocate(capacity: max(1, specs.count))
+        buffers.initialize(repeating: nil, count: specs.count)
     }
 
     deinit {
         hints.deallocate()
         images.deallocate()
+        for column in 0..<specs.count { buffers[column]?.release() }
+        buffers.deallocate()
     }
 
     @inline(__always) func head(_ leaf: Ref) -> UnsafeMutableRawPointer { space.arena.table.pointer(leaf) }
@@ -250,16 +253,17 @@ final class LeafEditor {
     /// Unpacks a number column, or one that the leaf does not have yet, changes one row and encodes it anew.
     private func reencode(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
         let spec = specs[column]
-        let buffer = buffers[column] ?? ColumnBuffer(spec.kind)
-        buffers[column] = buffer
+        var buffer = buffers[column] ?? ColumnBuffer(spec.kind)
         buffer.clear()
+        // The blob may move while the buffer grows.
+        defer { buffers[column] = buffer }
         var old = head(leaf)
         let entry = LeafHead.entry(old, id: spec.id, hint: hints[column])
         if entry == nil {
             // The leaf is older than the column: every other row has the fill value.
             for row in 0..<LeafHead.rows(old) { try buffer.append(row == slot ? value : spec.fill, at: row, space) }
         } else {
-            try ColumnDecoder(space.source, old).decode(spec, hint: hints[column], into: buffer, space)
+            try ColumnDecoder(space.source, old).decode(spec, hint: hints[column], into: &buffer, space)
             buffer.numbers[slot] = value.low
             if spec.kind == .timestamp { buffer.nanoseconds[slot] = value.high }
             buffer.nulls[slot >> 6] &= ~(1 << UInt64(slot & 63))

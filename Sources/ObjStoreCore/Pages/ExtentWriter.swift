@@ -53,7 +53,7 @@ package final class ExtentWriter {
         pointer.storeBytes(of: version, toByteOffset: 8, as: UInt64.self)
         let hash = NodeHeader.computeHash(pointer, bytes: bytes, seed: seed)
         pointer.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
-        return Ref(offset: try place(pointer, bytes), hash: hash)
+        return Ref(offset: try place(pointer, bytes), hash: hash, born: version)
     }
 
     /// Places a dirty part of a leaf.
@@ -62,7 +62,7 @@ package final class ExtentWriter {
         let bytes = arena.bytes(ref)
         zeroTail(pointer, bytes)
         let hash = PageHash.hash(pointer, count: bytes, seed: PageHash.mix(seed, version))
-        return (Ref(offset: try place(pointer, bytes), hash: hash), UInt32(truncatingIfNeeded: hash >> 32))
+        return (Ref(offset: try place(pointer, bytes), hash: hash, born: version), UInt32(truncatingIfNeeded: hash >> 32))
     }
 
     /// The memory of an extent is a multiple of 512 bytes, so its tail may be cleared in place.

@@ -63,7 +63,9 @@ package struct PageSource: @unchecked Sendable {
         guard bytes >= NodeHeader.size, bytes <= limit - offset else { throw damaged(ref, "\(kind) has \(bytes) bytes") }
         let hash = NodeHeader.computeHash(node, bytes: bytes, seed: seed)
         guard hash == NodeHeader.hash(node) else { throw damaged(ref, "hash of \(kind) is wrong") }
-        guard hash & Ref.tagMask == ref.tag else { throw damaged(ref, "\(kind) is of another version") }
+        guard Ref.tag(ofHash: hash, born: NodeHeader.born(node)) == ref.tag || InjectedBug.active(.noRefTags) else {
+            throw damaged(ref, "\(kind) is of another version")
+        }
         guard kind.isWellFormed(node, bytes: bytes) else { throw damaged(ref, "\(kind) is not well formed") }
         cs_store16_relaxed(checked + ref.unit, 0x8000 | kind.rawValue &<< 9 | UInt16(truncatingIfNeeded: ref.tag))
         return node
@@ -77,7 +79,7 @@ package struct PageSource: @unchecked Sendable {
         }
         let part = base + offset
         let hash = PageHash.hash(part, count: bytes, seed: PageHash.mix(seed, born))
-        guard UInt32(truncatingIfNeeded: hash >> 32) == hash32, hash & Ref.tagMask == ref.tag else {
+        guard UInt32(truncatingIfNeeded: hash >> 32) == hash32, Ref.tag(ofHash: hash, born: born) == ref.tag || InjectedBug.active(.noRefTags) else {
             throw damaged(ref, "hash of a part of \(bytes) bytes is wrong")
         }
         guard kind.isWellFormed(part, bytes: bytes) else { throw damaged(ref, "\(kind) segment is not well formed") }

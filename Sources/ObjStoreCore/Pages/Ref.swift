@@ -15,12 +15,17 @@ package struct Ref: Equatable, Sendable {
     package var raw: UInt64
 
     package init(raw: UInt64) { self.raw = raw }
-    package init(offset: Int, hash: UInt64) { raw = UInt64(offset) | (hash & Ref.tagMask) }
+    package init(offset: Int, hash: UInt64, born: UInt64) { raw = UInt64(offset) | Ref.tag(ofHash: hash, born: born) }
     package init(arenaIndex: Int) { raw = Ref.dirtyBit | UInt64(arenaIndex) }
 
     package static let null = Ref(raw: 0)
     static let dirtyBit: UInt64 = 1 << 63
     static let tagMask: UInt64 = 0x1ff
+
+    /// The hash covers the birth, so its bits stand for both.
+    static func tag(ofHash hash: UInt64, born: UInt64) -> UInt64 {
+        (InjectedBug.active(.birthTagOnly) ? born : hash) & tagMask
+    }
 
     package var isNull: Bool { raw == 0 }
     /// In the arena of the transaction that is looking; never stored in the file.

@@ -34,6 +34,7 @@ extension ClusterReader {
     private func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
         let spec = columns[column]
         let values = UnsafeMutablePointer<Int64>.allocate(capacity: LeafHead.rowsPerLeaf)
+        values.initialize(repeating: 0, count: LeafHead.rowsPerLeaf)
         defer { values.deallocate() }
         var result = IntegerSummary()
         var cursor = LeafCursor(self, from: 0)
@@ -56,16 +57,30 @@ extension ClusterReader {
                 continue
             }
             try ColumnDecoder(source, head).numbers(entry, first: 0, count: rows, into: values)
-            forEachRun(head, entry, rows) { first, count in
-                var low = result.minimum, high = result.maximum, sum: Int128 = 0
-                for row in first..<first &+ count {
-                    let value = values[row]
+            if !extremes, entry.width <= 32, entry.encoding == LeafEncoding.frame.rawValue {
+                // Differences to the base: 64 bits hold the sum of a leaf.
+                let base = entry.base
+                var sum: UInt64 = 0, count = 0
+                forEachWord(head, entry, rows) { row, bits in
+                    for index in row..<min(row + 64, rows) { values[index] &-= base }
+                    sum &+= NumberKernels.sumNumbers(values + row, where: bits)
+                    count &+= bits.nonzeroBitCount
+                }
+                result.sum += Int128(sum) + Int128(base) * Int128(count)
+                result.count += count
+                continue
+            }
+            forEachWord(head, entry, rows) { row, bits in
+                var low = result.minimum, high = result.maximum, sum: Int128 = 0, left = bits
+                while left != 0 {
+                    let value = values[row &+ left.trailingZeroBitCount]
+                    left &= left &- 1
                     sum &+= Int128(value)
                     low = Swift.min(low, value)
                     high = Swift.max(high, value)
                 }
                 result.sum &+= sum
-                result.count &+= count
+                result.count &+= bits.nonzeroBitCount
                 result.minimum = low
                 result.maximum = high
             }
@@ -111,7 +126,7 @@ extension ClusterReader {
                 if entry == nil, spec.fill.isNull { continue }
                 let value = entry.map { Double(bitPattern: UInt64(bitPattern: $0.base)) } ?? spec.fill.asDouble
                 var count = 0
-                if let entry { forEachRun(head, entry, rows) { _, run in count += run } } else { count = LeafHead.live(head) }
+                if let entry { forEachWord(head, entry, rows) { _, bits in count += bits.nonzeroBitCount } } else { count = LeafHead.live(head) }
                 if count == 0 { continue }
                 result.count += count
                 result.sum += value * Double(count)
@@ -124,87 +139,55 @@ extension ClusterReader {
                 var row = 0
                 while row < rows {
                     let part = try reader.mainPart(head, entry, segment: row &>> shift, .numbers)
-                    result.sum += NumberKernels.sumDoubles(part, min(1 &<< shift, rows &- row))
+                    let next = row &+ 1 &<< shift < rows ? LeafSegment(head + Int(entry.main) + (row &>> shift &+ 1) &* LeafSegment.size).ref : 0
+                    let ahead = next != 0 && next < UInt64(source.limit) ? source.base + Int(next & ~Ref.tagMask) : part
+                    result.sum += NumberKernels.sumDoubles(part, min(1 &<< shift, rows &- row), next: ahead)
                     row &+= 1 &<< shift
                 }
                 result.count += rows
                 continue
             }
-            // Runs never cross a segment: they end at multiples of 64 rows at least where something is missing.
-            var failure: StoreError?
-            forEachRun(head, entry, rows) { first, count in
-                var row = first
-                let end = first + count
-                while row < end, failure == nil {
-                    let run = min(end - row, 1 << shift - row & (1 << shift - 1))
-                    do throws(StoreError) {
-                        let part = try reader.mainPart(head, entry, segment: row >> shift, .numbers) + (row & (1 << shift - 1)) << 3
-                        result.sum += NumberKernels.sumDoubles(part, run)
-                        if extremes {
-                            let cells = part.assumingMemoryBound(to: Double.self)
-                            var low = result.minimum, high = result.maximum
-                            for index in 0..<run {
-                                let value = cells[index]
-                                if value < low { low = value }
-                                if value > high { high = value }
-                            }
-                            result.minimum = low
-                            result.maximum = high
-                        }
-                    } catch { failure = error }
-                    row += run
+            var row = 0
+            while row < rows {
+                let part = try reader.mainPart(head, entry, segment: row &>> shift, .numbers), first = row
+                let cells = part.assumingMemoryBound(to: Double.self)
+                forEachWord(head, entry, min(rows, first + 1 << shift), from: first) { row, bits in
+                    let at = row &- first
+                    result.count &+= bits.nonzeroBitCount
+                    // Beyond the last row a part may end.
+                    if row &+ 64 <= rows {
+                        result.sum += NumberKernels.sumDoubles(part + at &<< 3, where: bits)
+                        if !extremes { return }
+                    }
+                    var left = bits
+                    while left != 0 {
+                        let value = cells[at &+ left.trailingZeroBitCount]
+                        left &= left &- 1
+                        if row &+ 64 > rows { result.sum += value }
+                        if value < result.minimum { result.minimum = value }
+                        if value > result.maximum { result.maximum = value }
+                    }
                 }
+                row &+= 1 &<< shift
             }
-            if let failure { throw failure }
-            result.count += LeafMatcher.present(head, entry, rows)
         }
         return result
     }
 
-    /// Calls `body` with (first row, count) of every run of rows that exist and are not null.
+    /// Calls `body` with the first row and the bits of every 64 rows that hold one that exists and is not null.
+    /// `from` is a multiple of 64.
     @inline(__always)
-    private func forEachRun(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ body: (Int, Int) -> Void) {
+    private func forEachWord(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, from: Int = 0, _ body: (Int, UInt64) -> Void) {
         let presence = LeafHead.presence(head)
-        if presence == nil, !entry.hasAux { return body(0, rows) }
         let nulls = entry.hasAux ? (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self) : nil
-        var word = 0, start = -1
-        while word &<< 6 < rows {
-            let left = rows &- word &<< 6
-            var bits = presence.map { $0[word] } ?? (left >= 64 ? ~0 : 1 &<< UInt64(left) &- 1)
-            if let nulls { bits &= ~nulls[word] }
-            let base = word &<< 6
-            if start >= 0, bits & 1 == 0 { body(start, base &- start); start = -1 }
-            var at = 0
-            while at < 64 {
-                if start < 0 {
-                    let ahead = bits &>> UInt64(at)
-                    if ahead == 0 { break }
-                    at &+= ahead.trailingZeroBitCount
-                    start = base &+ at
-                }
-                let ones = (~(bits &>> UInt64(at))).trailingZeroBitCount
-                at &+= ones
-                if at >= 64 { break }
-                body(start, base &+ at &- start)
-                start = -1
-            }
-            word &+= 1
+        var row = from
+        while row < rows {
+            let left = rows &- row
+            var bits: UInt64 = left >= 64 ? ~0 : 1 &<< UInt64(left) &- 1
+            if let presence { bits &= presence[row &>> 6] }
+            if let nulls { bits &= ~nulls[row &>> 6] }
+            if bits != 0 { body(row, bits) }
+            row &+= 64
         }
-        if start >= 0 { body(start, rows &- start) }
-    }
-}
-
-extension LeafMatcher {
-    /// Rows that exist and are not null in a number column.
-    static func present(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int) -> Int {
-        guard entry.hasAux else { return LeafHead.live(head) }
-        let nulls = (head + Int(entry.aux)).assumingMemoryBound(to: UInt64.self)
-        var count = 0
-        for word in 0..<(LeafHead.bitmapBytes(rows: rows) / 8) {
-            let left = rows - word << 6
-            let existing: UInt64 = LeafHead.presence(head).map { $0[word] } ?? (left >= 64 ? ~0 : 1 << UInt64(left) - 1)
-            count += (existing & ~nulls[word]).nonzeroBitCount
-        }
-        return count
     }
 }

@@ -105,6 +105,17 @@ extension ClusterReader {
         }
         let reader = LeafReader(source: source)
         var slot = LeafHead.nextLive(head, from: first), done = 0
+        if let entry, isNumber, let words = target.words, spec.kind != .timestamp {
+            // Unpack the leaf once, then pick the rows that exist.
+            try ColumnDecoder(source, head).numbers(entry, first: 0, count: rows, into: scratch)
+            while slot < rows, done < limit {
+                words[at &+ done] = scratch[slot]
+                if entry.hasAux, reader.isNullNumber(head, entry, slot) { store(.null, at: at + done, target) }
+                done &+= 1
+                slot = LeafHead.nextLive(head, from: slot &+ 1)
+            }
+            return done
+        }
         while slot < rows, done < limit {
             store(try reader.value(head, spec, hint: column, slot), at: at + done, target)
             done += 1

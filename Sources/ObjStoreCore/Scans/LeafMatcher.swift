@@ -350,11 +350,15 @@ struct LeafMatcher {
         let reader = LeafReader(source: source)
         let fingerprints = try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
         let segmentRows = entry.segmentRows
+        // The first eight bytes decide nearly always: compared as one word.
+        let wanted = LeafMatcher.prefix(constant.pointer, constant.count)
+        let greaterWanted: UInt64 = comparison == .greater || comparison == .greaterOrEqual ? 1 : 0
         var first = 0
         while first < rows {
             let count = min(segmentRows, rows &- first)
             let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
             let blob = part + StringSegment.blobOffset(part), hasLong = StringSegment.hasLong(part)
+            let blobBytes = StringSegment.offset(part, count)
             var start = 0
             for row in 0..<count {
                 let end = StringSegment.offset(part, row &+ 1), slot = first &+ row
@@ -362,13 +366,32 @@ struct LeafMatcher {
                 start = end
                 if fingerprints[slot] == 0 || !LeafHead.isLive(head, slot) { continue }
                 var pointer = blob + begin, length = end &- begin
-                if hasLong, StringSegment.isLong(part, row) { (pointer, length) = try reader.longValue(pointer) }
+                if hasLong, StringSegment.isLong(part, row) {
+                    (pointer, length) = try reader.longValue(pointer)
+                } else if begin &+ 8 <= blobBytes {
+                    var word = UInt64(bigEndian: pointer.loadUnaligned(as: UInt64.self))
+                    if length < 8 { word &= length == 0 ? 0 : ~0 &<< UInt64(64 &- length &<< 3) }
+                    if word != wanted {
+                        let lower = UInt64(unsafeBitCast(word < wanted, to: UInt8.self))
+                        mask[slot &>> 6] |= (lower ^ greaterWanted) &<< UInt64(slot & 63)
+                        continue
+                    }
+                }
                 if LeafMatcher.holds(comparison, LeafMatcher.order(pointer, length, constant.pointer, constant.count)) {
                     mask[slot &>> 6] |= 1 &<< UInt64(slot & 63)
                 }
             }
             first &+= count
         }
+    }
+
+    /// The first eight bytes as a number that orders like them; missing ones are zero.
+    private static func prefix(_ bytes: UnsafeRawPointer?, _ count: Int) -> UInt64 {
+        var word: UInt64 = 0
+        for index in 0..<8 {
+            word = word << 8 | (index < count ? UInt64(bytes.unsafelyUnwrapped.load(fromByteOffset: index, as: UInt8.self)) : 0)
+        }
+        return word
     }
 
     /// Negative, zero or positive: by bytes, a prefix first.

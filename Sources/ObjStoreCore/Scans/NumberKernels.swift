@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// Loops over packed cells: how many, and which, lie in a range.
 ///
 /// Every comparison of integers is a range of cells `low ... low + span` (unsigned), so there is one kernel
@@ -292,13 +294,18 @@ enum NumberKernels {
 
     // MARK: Sums
 
-    /// Sum of doubles in a fixed order of eight lanes.
-    static func sumDoubles(_ part: UnsafeRawPointer, _ count: Int) -> Double {
+    /// Sum of doubles in a fixed order of eight lanes. Asks for as much memory from `next` on as it reads: the
+    /// hardware does not look beyond a page of 4 KiB by itself.
+    static func sumDoubles(_ part: UnsafeRawPointer, _ count: Int, next: UnsafeRawPointer) -> Double {
         typealias Lanes = SIMD8<Double>
         var a = Lanes(repeating: 0), b = a, c = a, d = a
         var row = 0
         while row &+ 32 <= count {
             let at = part + row &<< 3
+            cs_prefetch(next + row &<< 3)
+            cs_prefetch(next + row &<< 3 + 64)
+            cs_prefetch(next + row &<< 3 + 128)
+            cs_prefetch(next + row &<< 3 + 192)
             a += at.loadUnaligned(as: Lanes.self)
             b += at.loadUnaligned(fromByteOffset: 64, as: Lanes.self)
             c += at.loadUnaligned(fromByteOffset: 128, as: Lanes.self)
@@ -310,6 +317,38 @@ enum NumberKernels {
             total += part.load(fromByteOffset: row &<< 3, as: Double.self)
             row &+= 1
         }
+        return total
+    }
+
+    /// Lanes of all ones where the bits (of 8 rows) are set.
+    @inline(__always)
+    private static func lanes(_ bits: UInt64) -> SIMD8<UInt64> {
+        let each = SIMD8<UInt64>(1, 2, 4, 8, 16, 32, 64, 128)
+        let set = (SIMD8<UInt64>(repeating: bits) & each) .== each
+        return unsafeBitCast(set, to: SIMD8<UInt64>.self)
+    }
+
+    /// Sum of the doubles whose bit is set; the memory of all 64 is readable.
+    static func sumDoubles(_ part: UnsafeRawPointer, where bits: UInt64) -> Double {
+        var sums = SIMD8<Double>(repeating: 0), block = 0
+        while block < 64 {
+            let cells = part.loadUnaligned(fromByteOffset: block &<< 3, as: SIMD8<UInt64>.self)
+            sums += unsafeBitCast(cells & lanes(bits &>> UInt64(block) & 0xff), to: SIMD8<Double>.self)
+            block &+= 8
+        }
+        return sums.sum()
+    }
+
+    /// Wrapping sum of the numbers whose bit is set.
+    static func sumNumbers(_ numbers: UnsafePointer<Int64>, where bits: UInt64) -> UInt64 {
+        var sums = SIMD8<UInt64>(repeating: 0), block = 0
+        while block < 64 {
+            let cells = UnsafeRawPointer(numbers + block).loadUnaligned(as: SIMD8<UInt64>.self)
+            sums = sums &+ (cells & lanes(bits &>> UInt64(block) & 0xff))
+            block &+= 8
+        }
+        var total: UInt64 = 0
+        for lane in 0..<8 { total &+= sums[lane] }
         return total
     }
 

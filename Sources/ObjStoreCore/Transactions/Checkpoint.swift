@@ -104,6 +104,7 @@ extension Database {
         shared.durableSlot.store(UInt64(slot))
         shared.generation.store(max(shared.generation.load(), meta.generation))
         shared.metaVersion.store(max(shared.metaVersion.load(), meta.version))
+        if InjectedBug.active(.barrierWord) && shared.barrierWord.load() <= meta.version { shared.barrierWord.store(0) }
         let start = shared.logStart.load()
         if LogStart.epoch(start) != LogStart.low(meta.log.epoch) || LogStart.lsn(start) < meta.log.lsn {
             // An older meta (completed for a dead checkpointer) never moves LOGSTART back.
@@ -127,7 +128,8 @@ extension Database {
         // The run is not ours until the record is written; then `allocate` makes it so.
         do throws(StoreError) {
             let placed = run.range.map { ExtentWriter.PlacedPage(page: $0, liveUnits: PageSize.unitsPerPage) }
-            AllocationDelta(allocated: placed, freed: [oldMap]).encode(into: deltaBuffer, version: version)
+            let delta = InjectedBug.active(.freeMapUnlogged) ? AllocationDelta() : AllocationDelta(allocated: placed, freed: [oldMap])
+            delta.encode(into: deltaBuffer, version: version)
             var record = LogRecord(version: version)
             record.flags = .checkpoint
             record.root = head.root

@@ -11,33 +11,46 @@ extension Database {
             if shared.isPoisoned { throw poisonedError }
             if shared.prepared.load() == 0 { try prepareForWriting() }
             let left = deadline < 0 ? -1 : max(0, deadline - machine.monotonic())
-            guard try locks.writer.acquire(timeout: left) else {
+            guard try acquireWriter(timeout: left) else {
                 throw timeout == 0
                     ? StoreError(.busy, "another transaction is being written")
                     : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
             }
-            if isClosed { locks.writer.release(); throw StoreError(.closedHandle, "the store is closed") }
-            if shared.isPoisoned { locks.writer.release(); throw poisonedError }
-            if shared.prepared.load() == 0 { locks.writer.release(); continue }
+            if isClosed { releaseWriter(); throw StoreError(.closedHandle, "the store is closed") }
+            if shared.isPoisoned { releaseWriter(); throw poisonedError }
+            if shared.prepared.load() == 0 { releaseWriter(); continue }
+            if InjectedBug.active(.adoptBeyondHead) { try adoptBeyondHead() }
             let head = shared.head.load()
             let entry = shared.ringEntry(head)
             guard entry.version == head else {
-                locks.writer.release()
+                releaseWriter()
                 throw StoreError(.corrupt, "the ring of roots has no entry for HEAD \(head)")
             }
             // Back-pressure: one ring entry is the checkpoint's.
             if head + 1 - shared.published.load() >= UInt64(shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
-                locks.writer.release()
+                releaseWriter()
                 try waitDurable(head)
                 continue
             }
             if !logHasRoomForCommit(entry.log) && !InjectedBug.active(.logOverrun) {
-                locks.writer.release()
+                releaseWriter()
                 try checkpoint()
                 continue
             }
             return entry
         }
+    }
+
+    private func acquireWriter(timeout: Int64) throws(StoreError) -> Bool {
+        if InjectedBug.active(.lockStolen) {
+            if try !locks.writer.acquire(timeout: 0) { stolenLocks += 1 }
+            return true
+        }
+        return try locks.writer.acquire(timeout: timeout)
+    }
+
+    func releaseWriter() {
+        if stolenLocks > 0 { stolenLocks -= 1 } else { locks.writer.release() }
     }
 
     /// Bytes that every commit leaves to the next checkpoint's record.
@@ -134,4 +147,19 @@ enum LogStart {
     static func low(_ epoch: UInt64) -> UInt64 { epoch & 0xf_ffff }
     static func epoch(_ word: UInt64) -> UInt64 { word >> 44 }
     static func lsn(_ word: UInt64) -> UInt64 { (word & ((1 << 44) - 1)) << 9 }
+}
+
+extension Database {
+    /// An injected bug (C1): the next owner of the lock believes complete records beyond HEAD.
+    private func adoptBeyondHead() throws(StoreError) {
+        let scanner = try requireLog().scanner()
+        var entry = shared.ringEntry(shared.head.load())
+        while let record = try scanner.next(entry.log, version: entry.version + 1) {
+            entry = SharedState.RingEntry(
+                version: record.version, root: record.root, filePages: record.filePages, log: record.end,
+                isCheckpoint: record.flags.contains(.checkpoint), freeMap: record.freeMap,
+                barrier: record.flags.contains(.summary) ? record.version : 0)
+            moveHead(entry, from: record.version)
+        }
+    }
 }

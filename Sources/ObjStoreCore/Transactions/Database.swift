@@ -39,6 +39,9 @@ package final class Database: @unchecked Sendable {
     /// Until `open` has succeeded, and after `close`.
     private var closed = true
 
+    /// Only for the injected bug `lockStolen`.
+    var stolenLocks = 0
+
     package nonisolated(unsafe) var probe: (any EngineProbe)?
     var background: BackgroundWork?
 
@@ -202,14 +205,14 @@ package final class Database: @unchecked Sendable {
             try file.sync()
             shared.syncs.add(1)
         } catch {
-            setPoison()
+            if !InjectedBug.active(.checkpointNoPoison) { setPoison() }
             throw StoreError(.syncFailed, error.message)
         }
     }
 
     func setPoison() {
-        probe?.didPoison(self)
         shared.poison()
+        probe?.didPoison(self)
         announce()
     }
 

@@ -34,7 +34,9 @@ extension Database {
             let durable = shared.durable.load()
             if durable & ~SharedState.poisonBit >= version { return }
             if durable & SharedState.poisonBit != 0 { throw unknownOutcome(version) }
-            if try locks.sync.acquire(timeout: 0) {
+            if InjectedBug.active(.stranded) && shared.syncing.load() != 0 {
+                machine.wait(shared.event, while: event, timeout: 20_000_000)
+            } else if try locks.sync.acquire(timeout: 0) {
                 try lead(for: version)
             } else {
                 // The leader announces; a dead one does not, so look again now and then.
@@ -88,6 +90,10 @@ extension Database {
     func behindBarrier(_ head: UInt64) -> UInt64 {
         // An outstanding barrier is beyond PUBLISHED, so its entry is still in the ring.
         var limit = head
+        if InjectedBug.active(.barrierWord) {
+            let barrier = shared.barrierWord.load()
+            return barrier != 0 && barrier <= head ? barrier - 1 : head
+        }
         var version = shared.published.load() + 1
         let passed = shared.metaVersion.load()
         while version <= head {

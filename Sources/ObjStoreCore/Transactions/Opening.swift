@@ -32,7 +32,7 @@ extension Database {
         defer { locks.open.release() }
         let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared))
         let shared = SharedState(memory, limits: options.shared)
-        let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive))
+        let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         let database = isFirst
             ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
             : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)

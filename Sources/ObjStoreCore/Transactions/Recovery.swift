@@ -24,7 +24,7 @@ extension Database {
 
         // Replay in one batch into fresh pages. The version goes on even when there was nothing to replay: the
         // new epoch's chain begins with it.
-        let version = scan.version + 1
+        let version = scan.version + (InjectedBug.active(.noEpoch) ? 0 : 1)
         var entry = SharedState.RingEntry(version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log)
         if scan.count > 0 { entry.root = try replay(meta, entry, count: scan.count, version: version) }
         let space = allocator!.space
@@ -188,7 +188,11 @@ extension Database {
         if machine.exists(name) {
             let file = try machine.open(name, .existing)
             defer { file.close() }
-            if try LogFile.matches(file, uuid: uuid, incarnation: incarnation), try file.size() >= LogFile.headerSize + bytes { return }
+            if try LogFile.matches(file, uuid: uuid, incarnation: incarnation), try file.size() >= LogFile.headerSize + bytes {
+                // Who made it may have died before its name was durable.
+                if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
+                return
+            }
         }
         let temporary = name + ".new-" + String(machine.random64(), radix: 36)
         let file = try machine.open(temporary, .createNew)

@@ -89,6 +89,6 @@ enum FreeMapNode {
         buffer.pad(to: PageSize.page)
         let hash = NodeHeader.computeHash(UnsafeRawPointer(buffer.base), bytes: bytes, seed: seed)
         buffer.store(hash, at: 24)
-        return (buffer, Ref(offset: run.page * PageSize.page, hash: hash))
+        return (buffer, Ref(offset: run.page * PageSize.page, hash: hash, born: version))
     }
 }

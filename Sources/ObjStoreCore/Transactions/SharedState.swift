@@ -40,6 +40,8 @@ package final class SharedState: @unchecked Sendable {
     let metaPins: [SharedWord]
     let durableSlot, generation, prepared, slotHighWater, writerReleases, writerWaiters: SharedWord
     let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
+    /// Only for the injected bug of that name.
+    let barrierWord: SharedWord
 
     static func bytes(_ limits: Limits) -> Int {
         4096 + limits.ringEntries * 128 + limits.slots * 32 + limits.classes * 8
@@ -71,6 +73,7 @@ package final class SharedState: @unchecked Sendable {
         syncs = word(848)
         commits = word(856)
         checkpoints = word(864)
+        barrierWord = word(896)
     }
 
     // MARK: Identity

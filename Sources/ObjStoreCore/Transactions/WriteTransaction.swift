@@ -38,7 +38,7 @@ package final class WriteTransaction {
             return try WriteTransaction(database, entry)
         } catch {
             database.poisonIfDamaged(error)
-            database.locks.writer.release()
+            database.releaseWriter()
             throw error
         }
     }
@@ -105,7 +105,7 @@ package final class WriteTransaction {
         isActive = false
         giveBackPages()
         database.arena.reset()
-        if holdsWriter { database.locks.writer.release() }
+        if holdsWriter { database.releaseWriter() }
     }
 
     /// Undoes the takes of an attempt that came to nothing: the next one may use the pages.
@@ -131,6 +131,11 @@ package final class WriteTransaction {
         return version
     }
 
+    /// Whether a group may have one more member: the ring of roots keeps an entry for the checkpoint.
+    package var canSeal: Bool {
+        base.version + 2 - database.shared.published.load() < UInt64(database.shared.limits.ringEntries - 1)
+    }
+
     /// Ends one member of a group and begins the next, without letting go of the lock.
     package func seal() throws(StoreError) -> WriteTransaction {
         try checkUsable()
@@ -144,7 +149,7 @@ package final class WriteTransaction {
         } catch {
             isActive = false
             giveBackPages()
-            database.locks.writer.release()
+            database.releaseWriter()
             throw error
         }
     }
@@ -165,7 +170,9 @@ package final class WriteTransaction {
         if group.members == 0 { group.firstVersion = version }
         var recordBegun = false
         do throws(StoreError) {
-            if group.members == 0 { try database.prepareAllocator(for: base) }
+            if group.members == 0 { try database.prepareAllocator(for: base) } else if version - database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
+                throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
+            }
             let extents = try flush(version)
             var record = LogRecord(version: version)
             if !isLast && !InjectedBug.active(.groupNoFlag) { record.flags.insert(.continues) }
@@ -203,6 +210,10 @@ package final class WriteTransaction {
                 version: version, root: record.root, filePages: record.filePages, log: record.end, isCheckpoint: false, barrier: 0)
             if group.hasSummary && !InjectedBug.active(.barrierIgnored) {
                 entry.barrier = InjectedBug.active(.barrierInGroup) ? version : group.firstVersion
+                if InjectedBug.active(.barrierWord) {
+                    if database.shared.barrierWord.load() == 0 { database.shared.barrierWord.store(entry.barrier) }
+                    entry.barrier = 0
+                }
             }
             if InjectedBug.active(.headBeforeLog) { database.moveHead(entry, from: group.firstVersion) }
             recordBegun = true
@@ -223,7 +234,7 @@ package final class WriteTransaction {
             giveBackPages()
             database.arena.reset()
             database.poisonIfDamaged(error)
-            database.locks.writer.release()
+            database.releaseWriter()
             if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)") }
             throw error
         }
@@ -231,7 +242,7 @@ package final class WriteTransaction {
         applyToAllocator()
         database.shared.commits.add(UInt64(group.members))
         database.arena.reset()
-        database.locks.writer.release()
+        database.releaseWriter()
         return version
     }
 
@@ -299,7 +310,7 @@ package final class WriteTransaction {
         database.deltaBuffer.pad(to: PageSize.page)
         let hash = PageHash.hash(UnsafeRawPointer(database.deltaBuffer.base), count: length, seed: PageHash.mix(database.seed, version))
         try database.file.write(UnsafeRawPointer(database.deltaBuffer.base), count: database.deltaBuffer.count, at: run.page * PageSize.page)
-        record.deltaRef = Ref(offset: run.page * PageSize.page, hash: hash)
+        record.deltaRef = Ref(offset: run.page * PageSize.page, hash: hash, born: version)
         record.deltaLength = length
         record.filePages = database.allocator!.space.pages
         database.deltaBuffer.removeAll()

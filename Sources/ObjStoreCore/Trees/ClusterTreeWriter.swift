@@ -113,8 +113,12 @@ package final class ClusterWriter {
         for column in 0..<columns.count { try validate(specs.unsafelyUnwrapped[column], values[column]) }
         let slot = Int(key & LeafHead.slotMask)
         if _fastPath(building) {
-            if _fastPath(LeafHead.keyBase(of: key) == builder.unsafelyUnwrapped.keyBase) {
-                try change { () throws(StoreError) in try self.builder.unsafelyUnwrapped.append(slot: slot, values, self.space) }
+            let builder = builder.unsafelyUnwrapped
+            if _fastPath(LeafHead.keyBase(of: key) == builder.keyBase) {
+                do throws(StoreError) { try builder.append(slot: slot, values, space) } catch {
+                    broken = error
+                    throw error
+                }
                 lastKey = key
                 return
             }

@@ -50,6 +50,8 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case headAfterSync
     case pinNoRecheck
     case folderNotSynced  // row 11
+    case stranded  // row 9: a dead leader strands followers
+    case twoSharedStates  // row 4: a second shared state beside the first
 
     /// Whether the mistake is to be made now.
     @inline(__always)

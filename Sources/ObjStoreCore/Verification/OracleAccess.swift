@@ -7,6 +7,39 @@ extension Database {
     }
 }
 
+extension Database {
+    /// As if nothing had been touched yet: the next access to each page checks it again.
+    package func forgetChecks() {
+        guard let mapping = try? mapping(forPages: 1), let bytes = try? file.size() else { return }
+        mapping.forget(page: 0, count: bytes / PageSize.page + 1)
+    }
+}
+
+/// Injected bugs that the workload of the harness makes, not the engine.
+extension Database {
+    /// Row 13: what a forked child's finaliser would do without the generation word.
+    package func releasePinsAsForkedChildWould() {
+        for index in 0..<Int(shared.slotHighWater.load()) where shared.slot(index).instance.load() == instance {
+            shared.slot(index).version.store(0)
+        }
+    }
+
+    /// Row 7: the pin of a version moves to another slot.
+    package func movePin(_ version: UInt64) {
+        let count = shared.limits.slots
+        for index in 0..<count where shared.slot(index).instance.load() == instance && shared.slot(index).version.load() == version {
+            for other in 0..<count where shared.slot(other).instance.compareExchange(0, instance) {
+                if shared.slotHighWater.load() <= UInt64(other) { shared.slotHighWater.store(UInt64(other + 1)) }
+                shared.slot(other).version.store(version)
+                shared.slot(index).version.store(0)
+                shared.slot(index).instance.store(0)
+                return
+            }
+            return
+        }
+    }
+}
+
 /// Walks a tree in any image of the db file, with every check.
 package enum OracleTree {
     package static func forEachExtent(
