@@ -112,7 +112,6 @@ final class EngineOracle: EngineProbe, Oracle {
     func didLoadAllocator(_ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError) {
         if InjectedBug.active(.freeMapUnlogged) { return }
         world.quietly {
-            guard !world.hasEvicted else { return }
             var units = [Int](repeating: 0, count: space.pages)
             do throws(StoreError) {
                 try walk(root, database.seedForOracle) { extent in
@@ -124,7 +123,11 @@ final class EngineOracle: EngineProbe, Oracle {
                         unit += count
                     }
                 }
-            } catch { return fail("P2: the tree of version \(version) is damaged: \(error.message)") }
+            } catch {
+                // After an eviction damage is seen, which is right; what is not seen must be whole.
+                if world.hasEvicted { return }
+                return fail("P2: the tree of version \(version) is damaged: \(error.message)")
+            }
             for page in freeMap.page..<(freeMap.page + freeMap.count) where page < units.count { units[page] += 8 }
             for page in 3..<space.pages where units[page] != space.liveUnits(page) {
                 return fail("P6: allocator of P\(world.running?.process.id ?? 0) at version \(version): page \(page) has \(units[page]) units in use, the allocator counts \(space.liveUnits(page))")

@@ -80,9 +80,16 @@ final class History {
         }
     }
 
+    /// A process that has nothing more to do closes its store and ends.
+    func closeQuietly(_ process: SimulatedProcess) {
+        guard let database = oracle.databases.first(where: { $0.process == process.id })?.database else { return process.exit() }
+        process.spawn("closer") { [self] _ in close(database, process) }
+    }
+
     func close(_ database: Database, _ process: SimulatedProcess) {
         do throws(StoreError) { try database.close() } catch { world.say("close: \(error)") }
         process.disown(database)
+        oracle.databases.removeAll { $0.process == process.id }
     }
 
     // MARK: Transactions

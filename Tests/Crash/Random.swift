@@ -22,6 +22,8 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     options.kernel = kernel
     options.trace = trace
     options.addressSpace = 1 << 31
+    // With small sectors even a meta can be torn.
+    options.sectorBytes = random.chance(0.3) ? 128 : 512
     let tight = random.chance(0.5)
     // One history in six runs on a disk that becomes full.
     if random.chance(1.0 / 6) { options.capacity = 420_000 + random.below(200_000) }
@@ -33,13 +35,15 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     var launches = 0
     while world.steps < budget && world.violation == nil {
         let isIdle = !world.step()
-        if isIdle || (world.steps % 400 == 0 && random.chance(0.5)) {
+        if isIdle && random.chance(0.3) {
+            for process in world.processes where process.taskCount == 0 { history.closeQuietly(process) }
+        } else if isIdle || (world.steps % 400 == 0 && random.chance(0.5)) {
             launches += 1
             if launches > 10 { break }
             if world.processes.count < 4 {
                 history.launch { history.randomWork($0, $1, profile: profile) }
             } else if let quiet = world.processes.first(where: { $0.taskCount == 0 }) {
-                quiet.exit()
+                if random.chance(0.4) { quiet.exit() } else { history.closeQuietly(quiet) }
             }
         }
     }

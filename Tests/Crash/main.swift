@@ -62,6 +62,8 @@ case "trace":
     exit(outcome.violation == nil ? 0 : 1)
 case "random":
     exit(runRandom(arguments))
+case "controls":
+    exit(runControls(arguments))
 default:
     usage("unknown mode \(arguments.mode)")
 }

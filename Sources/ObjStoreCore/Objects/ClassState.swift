@@ -255,6 +255,8 @@ final class LongValues: IndexLongValues {
     private let reader: ClusterReader
     private let property: Int
 
+    private override init() { fatalError("made with a reader") }
+
     init(_ reader: ClusterReader, property: Int) {
         self.reader = reader
         self.property = property

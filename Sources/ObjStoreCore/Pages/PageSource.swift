@@ -27,7 +27,8 @@ package struct PageSource: @unchecked Sendable {
             }
             return try checkNode(ref, kind)
         }
-        return UnsafeRawPointer(arena.unsafelyUnwrapped.pointer(ref))
+        guard let arena else { throw damaged(ref, "a ref into a transaction") }
+        return UnsafeRawPointer(arena.pointer(ref))
     }
 
     @inline(__always)
@@ -40,7 +41,8 @@ package struct PageSource: @unchecked Sendable {
             }
             return try checkPart(ref, kind, bytes: bytes, hash32: hash32, born: born)
         }
-        return UnsafeRawPointer(arena.unsafelyUnwrapped.pointer(ref))
+        guard let arena else { throw damaged(ref, "a ref into a transaction") }
+        return UnsafeRawPointer(arena.pointer(ref))
     }
 
     /// Asks the processor to fetch the beginning of an extent that will be needed soon.

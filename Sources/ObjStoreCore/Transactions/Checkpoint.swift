@@ -58,6 +58,8 @@ extension Database {
         guard let (image, freeMapRef) = freeMap else {
             throw StoreError(.internalError, "the free map does not fit in the pages that were taken for it")
         }
+        // The file may have grown since R's record, by a commit that failed: the map speaks of all of it.
+        let filePages = allocator!.space.pages
         let oldMetaVersion = shared.metaVersion.load()
         locks.writer.release()
         holdsWriter = false
@@ -74,7 +76,7 @@ extension Database {
         if InjectedBug.active(.sameSlot) { slot ^= 1 }
         let meta = Meta(
             uuid: uuid, incarnation: incarnation, generation: shared.generation.load() + 1, version: round.version, root: round.root,
-            freeMap: freeMapRef, filePages: round.filePages, log: round.log, hashSeed: seed, created: created, isClean: clean)
+            freeMap: freeMapRef, filePages: filePages, log: round.log, hashSeed: seed, created: created, isClean: clean)
         if InjectedBug.active(.logReleasedEarly) { shared.logStart.store(LogStart.word(meta.log)) }
         try writeMeta(meta, slot: slot)
         if !InjectedBug.active(.releasedBeforeSync) { try syncDB() }

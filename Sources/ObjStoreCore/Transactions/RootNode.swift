@@ -10,7 +10,8 @@ enum RootNode {
     static let headerSize = 64
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
-        bytes == headerSize + 8 * NodeHeader.count(node)
+        guard bytes == headerSize + 8 * NodeHeader.count(node), !schema(node).isDirty else { return false }
+        return (0..<NodeHeader.count(node)).allSatisfy { !classNode(node, $0).isDirty }
     }
 
     @inline(__always) static func schema(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
@@ -40,7 +41,9 @@ enum ClassNode {
     static func bytes(indexes: Int) -> Int { headerSize + entrySize * indexes }
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
-        bytes == ClassNode.bytes(indexes: NodeHeader.count(node)) && objectCount(node) >= 0 && nextKey(node) >= 0
+        guard bytes == ClassNode.bytes(indexes: NodeHeader.count(node)), objectCount(node) >= 0, nextKey(node) >= 0, !cluster(node).isDirty
+        else { return false }
+        return (0..<NodeHeader.count(node)).allSatisfy { !indexRoot(node, $0).isDirty }
     }
 
     @inline(__always) static func cluster(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }

@@ -310,15 +310,17 @@ final class IndexBuilder {
     private func emitText(_ spans: UnsafePointer<IndexEntry>, _ plan: LeafPlan) throws(StoreError) -> (Ref, Int) {
         let count = plan.entries
         let entries = spans + plan.from.span
-        // In order, so what the first and the last share all share.
-        let prefix = IndexBuilder.commonPrefix(entries[0], entries[count - 1], limit: .max)
+        // In order, so what the first and the last share all share; a forged page may be out of order.
+        var prefix = IndexBuilder.commonPrefix(entries[0], entries[count - 1], limit: .max)
         var keyLow = entries[0].key, keyHigh = keyLow, size = 0
         for index in 0..<count {
             let entry = entries[index]
             keyLow = min(keyLow, entry.key)
             keyHigh = max(keyHigh, entry.key)
-            size += entry.head - prefix + (entry.isLong ? IndexLeaf.longTrailer : 0)
+            prefix = min(prefix, entry.head)
+            size += entry.head + (entry.isLong ? IndexLeaf.longTrailer : 0)
         }
+        size -= count * prefix
         let keyWidth = IndexColumn.width(UInt64(bitPattern: keyHigh &- keyLow))
         let offsets = IndexLeaf.textData, keys = offsets + 2 * (count + 1)
         let blob = keys + count * keyWidth + prefix

@@ -1,0 +1,16 @@
+internal import CSystem
+
+/// Memory of zeros straight from the system, of which only what is touched costs anything.
+final class ZeroedMemory: @unchecked Sendable {
+    let base: UnsafeMutableRawPointer
+    private let bytes: Int
+
+    init(bytes: Int) throws(StoreError) {
+        let pointer = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+        guard let pointer, pointer != UnsafeMutableRawPointer(bitPattern: -1) else { throw StoreError(.outOfMemory, "no address space for \(bytes) bytes") }
+        base = pointer
+        self.bytes = bytes
+    }
+
+    deinit { munmap(base, bytes) }
+}

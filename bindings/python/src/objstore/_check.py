@@ -1,0 +1,34 @@
+"""Turns a status of the C interface into an exception."""
+
+import ctypes
+import os
+
+from . import _ffi
+from .errors import Error, Status, class_for
+
+_last_error = _ffi.bind("objstore_last_error")
+
+
+def failure(status: int) -> Error:
+    """The exception for a call of this thread that just returned `status`."""
+    error = _ffi.Error(struct_size=ctypes.sizeof(_ffi.Error))
+    message = f"the library answered with status {status}"
+    details: dict[str, object] = {}
+    # A finaliser that ran in between may have made a failing call: then the details are not ours.
+    if _last_error(ctypes.byref(error)) == 0 and error.status == status:
+        message = _ffi.string(error.message) or message
+        details = {
+            "class_name": _ffi.string(error.class_name) or None,
+            "property_name": _ffi.string(error.property_name) or None,
+            "position": None if error.position < 0 else error.position,
+            "system_error": error.system_error,
+        }
+        if error.system_error:
+            message += f" ({os.strerror(error.system_error)})"
+    known = Status(status) if status in Status.__members__.values() else status
+    return class_for(status)(message, status=known, **details)  # type: ignore[arg-type]
+
+
+def check(status: int) -> None:
+    if status:
+        raise failure(status)

@@ -1,0 +1,335 @@
+"""What can go wrong: one exception class for each thing a program may want to catch.
+
+Each derives from Error and from the builtin that a Python programmer would expect, so that `except KeyError` and
+`except objstore.Error` both work.
+"""
+
+from enum import IntEnum
+
+
+class Status(IntEnum):
+    """How a call ended; the numbers of include/objstore.h."""
+
+    OK = 0
+    INVALID_ARGUMENT = 1
+    CLOSED_HANDLE = 2
+    WRONG_KIND = 3
+    WRONG_STORE = 4
+    WRONG_VIEW = 5
+    NO_SUCH_CLASS = 6
+    NO_SUCH_PROPERTY = 7
+    NO_SUCH_OBJECT = 8
+    WRONG_TYPE = 9
+    NOT_NULLABLE = 10
+    MISSING_VALUE = 11
+    NULL_VALUE = 12
+    INVALID_UTF8 = 13
+    VALUE_TOO_LARGE = 14
+    OUT_OF_RANGE = 15
+    NO_PRIMARY_KEY = 16
+    DUPLICATE_KEY = 17
+    KEY_IMMUTABLE = 18
+    NOT_POSITIONED = 19
+    INVALID_SIGNATURE = 20
+    INVALID_QUERY = 21
+    NOT_SUPPORTED = 22
+    NOT_IN_WRITE = 40
+    ALREADY_IN_WRITE = 41
+    IN_CALLBACK = 42
+    BUSY = 43
+    TIMEOUT = 44
+    READ_ONLY = 45
+    TOO_MANY_READERS = 46
+    FORKED = 47
+    CANCELLED = 48
+    CALLBACK = 49
+    OUT_OF_MEMORY = 60
+    OUT_OF_SPACE = 61
+    IO = 62
+    OUTCOME_UNKNOWN = 63
+    POISONED = 64
+    NOT_FOUND = 80
+    ALREADY_EXISTS = 81
+    NOT_A_STORE = 82
+    CORRUPT = 83
+    VERSION_MISMATCH = 84
+    INCOMPATIBLE_FILE_SYSTEM = 85
+    NEEDS_LOG = 86
+    CONFIG_MISMATCH = 87
+    INVALID_SCHEMA = 88
+    SCHEMA_MISMATCH = 89
+    INTERNAL = 99
+
+
+class Error(Exception):
+    """The base of all errors of this package.
+
+    status         a Status, or an int that this package does not know
+    class_name     the class involved, or None
+    property_name  the property involved, or None
+    position       where in a query or an array of rows, counted from 0, or None
+    system_error   errno, or 0
+    """
+
+    code: Status | int = Status.INTERNAL
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: "Status | int | None" = None,
+        class_name: str | None = None,
+        property_name: str | None = None,
+        position: int | None = None,
+        system_error: int = 0,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = type(self).code if status is None else status
+        self.class_name = class_name
+        self.property_name = property_name
+        self.position = position
+        self.system_error = system_error
+
+    def __str__(self) -> str:  # KeyError would show the repr, OSError nothing
+        return self.message
+
+    def __reduce__(self) -> "tuple[object, ...]":  # the builtins among the bases pickle their own way
+        return _rebuild, (type(self), self.message, self.__dict__.copy())
+
+
+def _rebuild(kind: type[Error], message: str, state: dict[str, object]) -> Error:
+    error = kind(message)
+    error.__dict__.update(state)
+    return error
+
+
+class LibraryNotFound(Error, ImportError):
+    """libobjstore.so cannot be found or loaded."""
+
+    code = Status.NOT_FOUND
+
+
+class InvalidArgument(Error, ValueError):
+    code = Status.INVALID_ARGUMENT
+
+
+class Closed(Error, ValueError):
+    """The store was closed, as with a closed file."""
+
+    code = Status.CLOSED_HANDLE
+
+
+class WrongStore(Error, ValueError):
+    """An object of another store."""
+
+    code = Status.WRONG_STORE
+
+
+class NoSuchClass(Error, LookupError):
+    code = Status.NO_SUCH_CLASS
+
+
+class NoSuchProperty(Error, AttributeError):
+    code = Status.NO_SUCH_PROPERTY
+
+
+class NoSuchObject(Error, KeyError):
+    """The object was deleted, or the transaction that made it was cancelled."""
+
+    code = Status.NO_SUCH_OBJECT
+
+
+class WrongType(Error, TypeError):
+    """A value that does not fit its property."""
+
+    code = Status.WRONG_TYPE
+
+
+class NotNullable(Error, TypeError):
+    """None for a property that may not be None."""
+
+    code = Status.NOT_NULLABLE
+
+
+class MissingValue(Error, TypeError):
+    """No value for a property that has no default."""
+
+    code = Status.MISSING_VALUE
+
+
+class InvalidText(Error, ValueError):
+    """Text that has no UTF-8 form."""
+
+    code = Status.INVALID_UTF8
+
+
+class TooLarge(Error, ValueError):
+    code = Status.VALUE_TOO_LARGE
+
+
+class OutOfRange(Error, ValueError):
+    """A number or a time that does not fit."""
+
+    code = Status.OUT_OF_RANGE
+
+
+class IndexOutOfRange(OutOfRange, IndexError):
+    """results[i] beyond the end."""
+
+
+class NoPrimaryKey(Error, TypeError):
+    code = Status.NO_PRIMARY_KEY
+
+
+class DuplicateKey(Error, KeyError):
+    """An object with this primary key exists."""
+
+    code = Status.DUPLICATE_KEY
+
+
+class KeyImmutable(Error, AttributeError):
+    """A primary key cannot be changed."""
+
+    code = Status.KEY_IMMUTABLE
+
+
+class InvalidQuery(Error, ValueError):
+    """A filter that cannot be read; `position` is the character to look at."""
+
+    code = Status.INVALID_QUERY
+
+
+class NotSupported(Error, NotImplementedError):
+    """Valid, but not in this version."""
+
+    code = Status.NOT_SUPPORTED
+
+
+class NotInWrite(Error, RuntimeError):
+    """Writing outside `with store.write():`, or through something frozen."""
+
+    code = Status.NOT_IN_WRITE
+
+
+class AlreadyInWrite(Error, RuntimeError):
+    """This thread has a transaction open."""
+
+    code = Status.ALREADY_IN_WRITE
+
+
+class InCallback(Error, RuntimeError):
+    code = Status.IN_CALLBACK
+
+
+class Busy(Error, BlockingIOError):
+    """Somebody else has it: the writer's lock, the files."""
+
+    code = Status.BUSY
+
+
+class Timeout(Error, TimeoutError):
+    code = Status.TIMEOUT
+
+
+class ReadOnly(Error, PermissionError):
+    """The store is open read-only."""
+
+    code = Status.READ_ONLY
+
+
+class TooManyReaders(Error, RuntimeError):
+    code = Status.TOO_MANY_READERS
+
+
+class Forked(Error, RuntimeError):
+    """The store was opened by the parent process: open it again in this one."""
+
+    code = Status.FORKED
+
+
+class Cancelled(Error, RuntimeError):
+    code = Status.CANCELLED
+
+
+class OutOfMemory(Error, MemoryError):
+    code = Status.OUT_OF_MEMORY
+
+
+class StorageError(Error, OSError):
+    """The disk or the file system failed; `system_error` has errno. What was tried did not happen."""
+
+    code = Status.IO
+
+
+class OutOfSpace(StorageError):
+    code = Status.OUT_OF_SPACE
+
+
+class OutcomeUnknown(StorageError):
+    """The disk refused to sync: the transaction is whole or absent. Open again and look."""
+
+    code = Status.OUTCOME_UNKNOWN
+
+
+class Poisoned(StorageError):
+    """A sync failed: reading goes on, writing does not, until everybody has closed the store."""
+
+    code = Status.POISONED
+
+
+class NotFound(Error, FileNotFoundError):
+    code = Status.NOT_FOUND
+
+
+class AlreadyExists(Error, FileExistsError):
+    code = Status.ALREADY_EXISTS
+
+
+class NotAStore(Error, ValueError):
+    """The file is something else, or of a format or file system that cannot be used."""
+
+    code = Status.NOT_A_STORE
+
+
+class Corrupt(Error, ValueError):
+    """A check of the content failed; after verify() `findings` has a line for each."""
+
+    code = Status.CORRUPT
+    findings: tuple[str, ...] = ()
+
+
+class SchemaError(Error, TypeError):
+    """The models contradict themselves, or the file."""
+
+    code = Status.INVALID_SCHEMA
+
+
+class InternalError(Error, RuntimeError):
+    """The library found an error of its own: please report the message."""
+
+    code = Status.INTERNAL
+
+
+_BY_STATUS: dict[int, type[Error]] = {
+    int(kind.code): kind
+    for kind in (
+        InvalidArgument, Closed, WrongStore, NoSuchClass, NoSuchProperty, NoSuchObject, WrongType, NotNullable,
+        MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery,
+        NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
+        Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,
+        NotAStore, Corrupt, SchemaError,
+    )
+}  # fmt: skip
+_BY_STATUS |= {
+    Status.VERSION_MISMATCH: NotAStore,
+    Status.INCOMPATIBLE_FILE_SYSTEM: NotAStore,
+    Status.NEEDS_LOG: NotAStore,
+    Status.CONFIG_MISMATCH: InvalidArgument,
+    Status.SCHEMA_MISMATCH: SchemaError,
+}
+
+
+def class_for(status: int) -> type[Error]:
+    """The exception for a status of the library; InternalError for those that this package never causes."""
+    return _BY_STATUS.get(status, InternalError)

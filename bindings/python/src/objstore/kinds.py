@@ -1,0 +1,144 @@
+"""The kinds of values: which Python type is which, and what a property accepts.
+
+There is hardly any conversion. An int is accepted for a float where it is exactly that number, subclasses and
+NumPy's scalars become the plain type, a datetime must have a time zone and becomes UTC.
+"""
+
+import enum
+import numbers
+import operator
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from .errors import NotNullable, OutOfRange, WrongType
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+NULL, BOOL, INT, DOUBLE, STRING, BINARY, TIMESTAMP = 0, 1, 2, 4, 6, 7, 8
+BY_TYPE: dict[type, int] = {bool: BOOL, int: INT, float: DOUBLE, str: STRING, bytes: BINARY, datetime: TIMESTAMP}
+PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()}
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def _wrong(prop: "Property", value: object, wanted: str) -> WrongType:
+    return WrongType(
+        f"{prop.path}: {wanted} is wanted, not {value!r} ({type(value).__name__})",
+        class_name=prop.model_name,
+        property_name=prop.name,
+    )
+
+
+def _unfit(prop: "Property", message: str) -> OutOfRange:
+    return OutOfRange(f"{prop.path}: {message}", class_name=prop.model_name, property_name=prop.name)
+
+
+def _bool(prop: "Property", value: Any) -> bool:
+    if isinstance(value, bool) or getattr(value, "dtype", None) == bool and not value.shape:
+        return bool(value)
+    raise _wrong(prop, value, "True or False")
+
+
+def _int(prop: "Property", value: Any) -> int:
+    if isinstance(value, bool):
+        raise _wrong(prop, value, "an int")
+    try:
+        number = int(operator.index(value))  # int(): an IntEnum member becomes its number
+    except TypeError:
+        raise _wrong(prop, value, "an int") from None
+    if SMALLEST <= number <= LARGEST:
+        return number
+    raise _unfit(prop, f"{number} does not fit 64 bits")
+
+
+def _float(prop: "Property", value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _wrong(prop, value, "a float")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if number == value or value != value:
+        return number
+    raise _unfit(prop, f"{value!r} is not exactly a float")
+
+
+def _str(prop: "Property", value: Any) -> str:
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise _wrong(prop, value, "a str")
+
+
+def _bytes(prop: "Property", value: Any) -> bytes:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise _wrong(prop, value, "bytes")
+
+
+def _datetime(prop: "Property", value: Any) -> datetime:
+    if not isinstance(value, datetime):
+        raise _wrong(prop, value, "a datetime")
+    if value.utcoffset() is None:
+        raise WrongType(
+            f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
+            "use datetime.now(timezone.utc) or value.replace(tzinfo=…)",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    try:
+        return value.astimezone(timezone.utc)
+    except OverflowError:
+        raise _unfit(prop, f"{value!r} is beyond what a datetime in UTC can say") from None
+
+
+_CONVERT: dict[int, Callable[["Property", Any], Any]] = {
+    BOOL: _bool, INT: _int, DOUBLE: _float, STRING: _str, BINARY: _bytes, TIMESTAMP: _datetime,
+}  # fmt: skip
+
+
+def convert(prop: "Property", value: Any) -> Any:
+    """What the property holds when it is given `value`; raises WrongType, NotNullable or OutOfRange."""
+    if value is None:
+        if prop.nullable:
+            return None
+        raise NotNullable(
+            f"{prop.path} may not be None (declare it as {prop.type_name} | None)",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    if prop.enum is None:
+        return _CONVERT[prop.kind](prop, value)
+    if isinstance(value, prop.enum):
+        return value
+    raise _wrong(prop, value, f"a member of {prop.enum.__name__}")
+
+
+def member(prop: "Property", value: Any) -> Any:
+    """The member of the property's enumeration for a stored value."""
+    assert prop.enum is not None
+    try:
+        return prop.enum(value)
+    except ValueError:
+        raise _unfit(prop, f"the stored value {value!r} is no member of {prop.enum.__name__}") from None
+
+
+def enum_kind(enumeration: type[enum.Enum]) -> int | None:
+    """INT or STRING, whichever all values of an enumeration are; else None."""
+    types = {type(m.value) for m in enumeration}
+    return BY_TYPE[types.pop()] if types in ({int}, {str}) else None
+
+
+def instant(value: datetime) -> tuple[int, int]:
+    """Seconds since 1970 and nanoseconds of an aware datetime."""
+    since = value - EPOCH
+    return since.days * 86400 + since.seconds, since.microseconds * 1000
+
+
+def moment(seconds: int, nanoseconds: int) -> datetime:
+    """The datetime, cut to microseconds; OutOfRange outside the years 1 to 9999."""
+    try:
+        return EPOCH + timedelta(0, seconds, nanoseconds // 1000)
+    except OverflowError:
+        raise OutOfRange(f"{seconds} seconds since 1970 are beyond what a datetime can say") from None

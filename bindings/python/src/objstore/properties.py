@@ -1,0 +1,188 @@
+"""Properties of model classes, and the comparisons that are made from them."""
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+from . import kinds, objects
+from .errors import MissingValue
+
+if TYPE_CHECKING:
+    from .models import Model
+
+
+class _Missing(enum.Enum):
+    MISSING = "MISSING"
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing.MISSING
+
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(1, 7)
+SYMBOLS = {EQUAL: "==", NOT_EQUAL: "!=", LESS: "<", LESS_EQUAL: "<=", GREATER: ">", GREATER_EQUAL: ">="}
+
+
+class Condition(NamedTuple):
+    """`property operator value`: what `Dog.age < 2` makes, and what a filter is read into."""
+
+    property: "Property"
+    operator: int
+    value: Any
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"'{self}' is a question to a store, neither true nor false: hand it to where()")
+
+    def __str__(self) -> str:
+        return f"{self.property.name} {SYMBOLS[self.operator]} {self.value!r}"
+
+
+class Property(property):
+    """One property of a model class: `Dog.age`.
+
+    A subclass of the builtin, so that reading an attribute of an object goes straight to a plain function (50 ns),
+    and reading it from the class gives the property itself, to ask with: `Dog.age < 2`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        index: int,
+        kind: int,
+        *,
+        nullable: bool = False,
+        primary_key: bool = False,
+        indexed: bool = False,
+        default: Any = MISSING,
+        enumeration: type[enum.Enum] | None = None,
+    ) -> None:
+        super().__init__(_getter(index), _setter(index), None)
+        self.name = name
+        self.index = index
+        self.kind = kind
+        self.nullable = nullable
+        self.primary_key = primary_key
+        self.indexed = indexed
+        self.enum = enumeration
+        self.python_type: type = enumeration or kinds.PYTHON_TYPE[kind]
+        self.default = default
+        self.model: type[Model] | None = None
+        self.model_name = ""
+
+    def attach(self, model: "type[Model]") -> None:
+        """Called once, when the class is ready: names it in errors, and checks the default."""
+        self.model, self.model_name = model, model.__name__
+        if self.default is not MISSING:
+            self.default = kinds.convert(self, self.default)
+
+    def copy(self, index: int) -> "Property":
+        """The same property for a subclass."""
+        return Property(
+            self.name,
+            index,
+            self.kind,
+            nullable=self.nullable,
+            primary_key=self.primary_key,
+            indexed=self.indexed,
+            default=self.default,
+            enumeration=self.enum,
+        )
+
+    @property
+    def path(self) -> str:
+        return f"{self.model_name}.{self.name}"
+
+    @property
+    def type_name(self) -> str:
+        return self.python_type.__name__
+
+    def given(self, value: Any) -> Any:
+        """What a new object holds when the constructor is given `value`, or MISSING."""
+        if value is not MISSING:
+            return kinds.convert(self, value)
+        if self.default is not MISSING:
+            return self.default
+        if self.nullable:
+            return None
+        raise self.missing()
+
+    def missing(self) -> MissingValue:
+        return MissingValue(
+            f"{self.path} has no default and must be given a value",
+            class_name=self.model_name,
+            property_name=self.name,
+        )
+
+    def _compare(self, operator: int, value: Any) -> Condition:
+        if value is not None:
+            value = kinds.convert(self, value)
+        return Condition(self, operator, value)
+
+    def __eq__(self, value: object) -> Condition:  # type: ignore[override]
+        return self._compare(EQUAL, value)
+
+    def __ne__(self, value: object) -> Condition:  # type: ignore[override]
+        return self._compare(NOT_EQUAL, value)
+
+    def __lt__(self, value: object) -> Condition:
+        return self._compare(LESS, value)
+
+    def __le__(self, value: object) -> Condition:
+        return self._compare(LESS_EQUAL, value)
+
+    def __gt__(self, value: object) -> Condition:
+        return self._compare(GREATER, value)
+
+    def __ge__(self, value: object) -> Condition:
+        return self._compare(GREATER_EQUAL, value)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"<property {self.path}>"
+
+
+def _getter(index: int) -> Callable[[Any], Any]:
+    read = objects.read
+
+    def get(self: Any) -> Any:
+        block = self._o_block
+        if block.epoch.fast:
+            column = block.columns[index]
+            if column is not None:
+                return column[self._o_row]
+        return read(self, index)
+
+    return get
+
+
+def _setter(index: int) -> Callable[[Any, Any], None]:
+    write = objects.write
+
+    def set(self: Any, value: Any) -> None:
+        write(self, index, value)
+
+    return set
+
+
+class Declared(NamedTuple):
+    """What field() returns, until the class is ready."""
+
+    default: Any
+    primary_key: bool
+    indexed: bool
+
+
+@overload
+def field(*, primary_key: bool = ..., indexed: bool = ...) -> Any: ...
+@overload
+def field(*, default: Any, primary_key: bool = ..., indexed: bool = ...) -> Any: ...
+def field(*, default: Any = MISSING, primary_key: bool = False, indexed: bool = False) -> Any:
+    """Says more about a property: `id: int = field(primary_key=True)`.
+
+    default      what an object gets that is made without a value
+    primary_key  int or str: unique, and never changed
+    indexed      comparisons find their objects without a scan; not for bytes
+    """
+    return Declared(default, primary_key, indexed)
