@@ -41,7 +41,7 @@ struct Arguments {
 
 func usage(_ problem: String) -> Never {
     print(problem)
-    print("usage: crash [random|trace|controls] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--verbose]")
+    print("usage: crash [random|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--verbose]")
     exit(2)
 }
 func usageError<T>(_ word: String) -> T { usage("bad value for \(word)") }
@@ -62,6 +62,8 @@ case "trace":
     exit(outcome.violation == nil ? 0 : 1)
 case "random":
     exit(runRandom(arguments))
+case "enumerate":
+    exit(runEnumeration(arguments))
 case "controls":
     exit(runControls(arguments))
 default:

@@ -200,7 +200,7 @@ import Testing
                     let hash = NodeHeader.computeHash(node, bytes: length, seed: model.file.seed)
                     node.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
                     checked.update(repeating: 0, count: bytes / PageSize.unit)
-                    do { _ = try Self.digest(source, Ref(offset: model.root.offset, hash: hash), model.schema) } catch { errors += 1 }
+                    do { _ = try Self.digest(source, Ref(offset: model.root.offset, hash: hash, born: NodeHeader.born(node)), model.schema) } catch { errors += 1 }
                 }
                 node.storeBytes(of: old, toByteOffset: at, as: UInt8.self)
             }

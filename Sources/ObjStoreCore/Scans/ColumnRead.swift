@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 
 /// Where values of one column go, one after another: an array of the caller.
 ///

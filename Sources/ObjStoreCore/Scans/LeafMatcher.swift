@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 
 /// Finds the rows of a leaf whose value in one column compares with a constant as asked.
 ///

@@ -1,6 +1,5 @@
 """Model classes: what objects of a store look like in Python."""
 
-import builtins
 import enum
 import inspect
 import sys
@@ -69,18 +68,18 @@ class Model(metaclass=ModelMeta):
                 raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {sorted(unknown)[0]!r}")
             objects.start(self, [p.given(values.get(p.name, MISSING)) for p in cls._objstore_properties])
 
-    @builtins.property
+    @property
     def is_managed(self) -> bool:
         """Does the object belong to a store?"""
         return self._o_block.store is not None
 
-    @builtins.property
+    @property
     def is_frozen(self) -> bool:
         """Does it show one version for ever?"""
         store = self._o_block.store
         return store is not None and store.is_frozen
 
-    @builtins.property
+    @property
     def is_valid(self) -> bool:
         """Can its attributes be read? Not when it was deleted, or its store closed."""
         return objects.exists(self)
@@ -146,7 +145,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
         resolved = _resolve(cls, name, annotation, scope)
         if typing.get_origin(resolved) is ClassVar or resolved is ClassVar:
             continue
-        if name.startswith("_o_") or hasattr(Model, name):
+        if name.startswith("_o_") or name in vars(Model) or name in vars(object):
             raise SchemaError(f"{cls.__name__}.{name}: the name is used by objstore.Model", class_name=cls.__name__)
         given = cls.__dict__.get(name, MISSING)
         declared = given if isinstance(given, Declared) else Declared(given, False, False)

@@ -1,0 +1,103 @@
+"""Many objects at a time into the library: columns for objstore_insert_rows."""
+
+import ctypes
+from array import array
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, kinds
+from .errors import OutOfRange
+from .kinds import BINARY, BOOL, DOUBLE, INT, STRING
+from .values import encode
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+_FILLER: dict[int, Any] = {
+    kinds.BOOL: False, INT: 0, DOUBLE: 0.0, STRING: "", BINARY: b"", kinds.TIMESTAMP: kinds.EPOCH,
+}  # fmt: skip
+_DIGITS = bytes.maketrans(b"\0\1", b"01")
+
+
+class Columns:
+    """The C columns, and the memory that they point into."""
+
+    def __init__(self, count: int) -> None:
+        self.array = (_ffi.Column * count)()
+        self._memory: list[Any] = []  # kept as long as the columns
+
+    def fill(self, index: int, property_id: int, prop: "Property", values: list[Any]) -> None:
+        """Makes a column of converted values."""
+        column = self.array[index]
+        column.property_id, column.kind = property_id, prop.kind
+        if prop.nullable:
+            present = [v is not None for v in values]
+            if False in present:
+                column.validity = self._address(array("B", _bitmap(present)))
+                filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
+                values = [filler if v is None else v for v in values]
+        if prop.enum is not None:
+            values = [v.value for v in values]
+        kind = prop.kind
+        if kind == INT:
+            column.values = self._address(_integers(prop, values))
+        elif kind == DOUBLE:
+            column.values = self._address(array("d", values))
+        elif kind == BOOL:
+            column.values = self._address(array("B", bytes(values)))
+        elif kind == kinds.TIMESTAMP:
+            column.values = self._address(array("q", [word for v in values for word in kinds.instant(v)]))
+        else:
+            self._texts(column, prop, values)
+
+    def _texts(self, column: Any, prop: "Property", values: list[Any]) -> None:
+        if prop.kind == STRING:
+            joined = "".join(values)
+            if joined.isascii():
+                content = joined.encode()
+            else:
+                values = [encode(prop, v) for v in values]
+                content = b"".join(values)
+        else:
+            content = b"".join(values)
+        column.offsets = self._address(array("q", accumulate(map(len, values), initial=0)))
+        column.values = self._address(array("B", content))
+        column.values_bytes = len(content)
+
+    def _address(self, memory: "array[Any]") -> int:
+        self._memory.append(memory)
+        if len(memory) == 0:
+            memory.append(0)  # an empty array has no address
+        return memory.buffer_info()[0]
+
+
+def _integers(prop: "Property", values: list[int]) -> "array[int]":
+    try:
+        return array("q", values)
+    except OverflowError:
+        row, number = next((i, v) for i, v in enumerate(values) if not kinds.SMALLEST <= v <= kinds.LARGEST)
+        raise OutOfRange(
+            f"{prop.path}: {number} does not fit 64 bits",
+            class_name=prop.model_name,
+            property_name=prop.name,
+            position=row,
+        ) from None
+
+
+def _bitmap(present: list[bool]) -> bytes:
+    """One bit a row, the lowest of byte 0 first: the flags as one binary number, its digits written backwards."""
+    digits = bytes(present).translate(_DIGITS)[::-1]
+    return int(digits, 2).to_bytes((len(present) + 7) // 8, "little")
+
+
+def address_of(memory: "array[Any]") -> int:
+    return memory.buffer_info()[0]
+
+
+def words(count: int) -> "array[int]":
+    """`count` zero words for the library to fill."""
+    return array("q", bytes(8 * count))
+
+
+def property_ids(ids: list[int]) -> Any:
+    return (ctypes.c_uint32 * len(ids))(*ids)

@@ -1,0 +1,175 @@
+"""Reading and writing the attributes of objects, wherever their values are."""
+
+from collections import deque
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from . import kinds
+from .errors import Closed, NotInWrite, WrongStore
+
+if TYPE_CHECKING:
+    from .schema import Binding
+    from .views import Block, View
+
+
+class _LooseEpoch:
+    fast = False
+
+
+class _Loose:
+    """The block of unmanaged objects: their values are their own."""
+
+    epoch = _LooseEpoch()
+    store = None
+    columns: list[Any] = []
+
+
+LOOSE = _Loose()
+
+
+def start(obj: Any, values: list[Any]) -> None:
+    """Makes an object that was just created unmanaged, with these values."""
+    obj._o_values = values
+    obj._o_block = LOOSE
+    obj._o_row = 0
+
+
+def read(obj: Any, index: int) -> Any:
+    """The value of a property that is not at hand in the object's block, or perhaps not good any more."""
+    block = obj._o_block
+    store = block.store
+    if store is None:
+        return obj._o_values[index]
+    binding = store._binding(type(obj))
+    view = store._view_for(block.epoch)
+    key = obj._o_key
+    if block.epoch is view.epoch and (binding.class_id, key) not in view.written:
+        column = block.columns[index]
+        if column is None:
+            column = block.column(binding, index)
+        if column is not None:
+            return column[obj._o_row]
+        value = view.get(binding, key, index)
+        if block.single:
+            block.columns[index] = {obj._o_row: value}
+        return value
+    value = view.get(binding, key, index)
+    obj._o_block = fresh = view_block(view, store, binding)
+    fresh.columns[index] = {obj._o_row: value}
+    return value
+
+
+def view_block(view: "View", store: Any, binding: "Binding") -> "Block":
+    """A block of one object, with nothing in it yet."""
+    from .views import Block
+
+    return Block(view.epoch, store, [None] * len(binding.properties), None, True)
+
+
+def write(obj: Any, index: int, value: Any) -> None:
+    """Sets a property: of an unmanaged object at once, of a managed one in its store's open write."""
+    prop = type(obj)._objstore_properties[index]
+    store = obj._o_block.store
+    if store is None:
+        obj._o_values[index] = kinds.convert(prop, value)
+        return
+    transaction = store._writing(prop)
+    transaction.set(store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
+
+
+def make(model: type, block: Any, key: int, row: int = 0) -> Any:
+    """A managed object."""
+    obj = object.__new__(model)
+    obj._o_block = block
+    obj._o_key = key
+    obj._o_row = row
+    return obj
+
+
+def make_many(model: Any, block: Any, keys: list[int], rows: Any) -> list[Any]:
+    """Managed objects of one block. Every loop is inside the interpreter: 0.2 µs an object."""
+    made = list(map(object.__new__, repeat(model, len(keys))))
+    _set_all(model, "_o_block", made, repeat(block))
+    _set_all(model, "_o_key", made, keys)
+    _set_all(model, "_o_row", made, rows)
+    return made
+
+
+def manage(model: Any, objects: list[Any], block: Any, keys: list[int]) -> None:
+    """Makes unmanaged objects managed ones."""
+    _set_all(model, "_o_key", objects, keys)
+    _set_all(model, "_o_block", objects, repeat(block))
+
+
+def loosen(objects: list[Any]) -> None:
+    """Makes objects unmanaged again: the transaction that added them was cancelled."""
+    for obj in objects:
+        obj._o_block = LOOSE
+        del obj._o_key
+
+
+def _set_all(model: Any, slot: str, objects: list[Any], values: Any) -> None:
+    deque(map(getattr(_model_base(), slot).__set__, objects, values), maxlen=0)
+
+
+def _model_base() -> Any:
+    from .models import Model
+
+    return Model
+
+
+def exists(obj: Any) -> bool:
+    store = obj._o_block.store
+    if store is None:
+        return True
+    try:
+        return store._reader().exists(store._binding(type(obj)).head, obj._o_key)
+    except Closed:
+        return False
+
+
+def freeze(obj: Any) -> Any:
+    store = obj._o_block.store
+    if store is None:
+        raise WrongStore(f"this {type(obj).__name__} belongs to no store: there is nothing to freeze")
+    frozen = store.freeze()
+    binding = frozen._binding(type(obj))
+    made = make(type(obj), view_block(frozen._reader(), frozen, binding), obj._o_key)
+    if not made.is_valid:
+        getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
+    return made
+
+
+def detach(obj: Any) -> Any:
+    model = type(obj)
+    copy = object.__new__(model)
+    start(copy, [getattr(obj, prop.name) for prop in model._objstore_properties])
+    return copy
+
+
+def identity(obj: Any) -> tuple[int, int] | None:
+    """Store and class in one number, and key; None of an unmanaged object."""
+    store = obj._o_block.store
+    return None if store is None else (store._binding(type(obj)).head, obj._o_key)
+
+
+def same(a: Any, b: Any) -> bool:
+    if not hasattr(b, "_o_block"):
+        return False
+    mine = identity(a)
+    return mine is not None and mine == identity(b)
+
+
+def hash_of(obj: Any) -> int:
+    mine = identity(obj)
+    if mine is None:
+        raise TypeError(f"an unmanaged {type(obj).__name__} has no hash: its identity comes with adding it to a store")
+    return hash(mine)
+
+
+def not_in_write(what: str, class_name: str | None = None, property_name: str | None = None) -> NotInWrite:
+    return NotInWrite(
+        f"{what} is possible only inside 'with store.write():' of the same store, on the thread that began it",
+        class_name=class_name,
+        property_name=property_name,
+    )

@@ -1,0 +1,113 @@
+"""Many objects at a time out of the library: the packed form (section 11 of objstore.h) as Python values."""
+
+import ctypes
+import struct
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, kinds
+from ._check import check
+from .kinds import BOOL, DOUBLE, INT, STRING, TIMESTAMP
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+_read = _ffi.bind("objstore_results_read")
+_free = _ffi.bind("objstore_buffer_free")
+_HEADER = struct.Struct("=IIQIIIIQQQQ")
+_COLUMN = struct.Struct("=IiQQQQQ")
+MAGIC = 0x4B504F4F
+LAYOUT = 1
+
+
+class Rows:
+    """A packed buffer. Columns become lists when somebody asks for them."""
+
+    __slots__ = ("memory", "count", "deleted", "_keys", "_columns")
+
+    def __init__(self, memory: memoryview) -> None:
+        magic, layout, self.count, columns, *_, self._keys, _, self.deleted = _HEADER.unpack_from(memory)
+        if (magic, layout) != (MAGIC, LAYOUT):
+            raise ValueError(f"a packed buffer of layout {layout} (magic {magic:#x})")
+        self.memory = memory
+        self._columns = [_COLUMN.unpack_from(memory, 64 + 48 * i) for i in range(columns)]
+
+    def keys(self) -> list[int]:
+        """The object keys; -1 where the object is gone."""
+        return self.memory[self._keys : self._keys + 8 * self.count].cast("q").tolist()
+
+    def present(self, index: int) -> str | None:
+        """A text of one '1' or '0' a row, '0' where the value is null; None when there is no null."""
+        _, _, validity, _, _, _, nulls = self._columns[index]
+        if not nulls:
+            return None
+        bits = int.from_bytes(self.memory[validity : validity + (self.count + 7) // 8], "little")
+        return format(bits | 1 << self.count, "b")[:0:-1]  # the lowest bit first, without the one set on top
+
+    def values(self, index: int) -> memoryview:
+        """The bytes of the values of a column."""
+        _, _, _, _, at, size, _ = self._columns[index]
+        return self.memory[at : at + size]
+
+    def offsets(self, index: int) -> list[int]:
+        at = self._columns[index][3]
+        return self.memory[at : at + 8 * (self.count + 1)].cast("q").tolist()
+
+    def column(self, index: int, prop: "Property") -> list[Any]:
+        """The values of a column as the property's Python type."""
+        content = self.values(index)
+        kind = prop.kind
+        values: list[Any]
+        if kind == INT:
+            values = content.cast("q").tolist()
+        elif kind == DOUBLE:
+            values = content.cast("d").tolist()
+        elif kind == BOOL:
+            values = list(map(bool, content))
+        elif kind == TIMESTAMP:
+            values = [kinds.moment(s, n) for s, n in struct.iter_unpack("=qi4x", content)]
+        else:
+            values = self._texts(index, content, kind)
+        present = self.present(index)
+        if prop.enum is not None:
+            values = [None if present and present[i] == "0" else kinds.member(prop, v) for i, v in enumerate(values)]
+        elif present is not None:
+            values = [v if there == "1" else None for v, there in zip(values, present)]
+        return values
+
+    def _texts(self, index: int, content: memoryview, kind: int) -> list[Any]:
+        whole = bytes(content)
+        offsets = self.offsets(index)
+        if kind != STRING:
+            return [whole[a:b] for a, b in zip(offsets, offsets[1:])]
+        if whole.isascii():
+            text = whole.decode("ascii")
+            return [text[a:b] for a, b in zip(offsets, offsets[1:])]
+        return [whole[a:b].decode() for a, b in zip(offsets, offsets[1:])]
+
+
+def read(results: int, start: int, count: int, ids: Any, columns: int) -> Rows:
+    """Reads properties of objects `start` up to `start + count` of results."""
+    buffer = _ffi.Buffer()
+    try:
+        check(_read(results, start, count, ids, columns, ctypes.byref(buffer)))
+        return Rows(memoryview(ctypes.string_at(buffer.bytes, buffer.length)))
+    finally:
+        _free(ctypes.byref(buffer))
+
+
+def read_over(memory: memoryview, results: int, start: int, count: int, ids: Any, columns: int) -> Rows:
+    """The same into memory of the caller's, which must be large enough for it (fixed-width columns: see room)."""
+    place = (ctypes.c_char * len(memory)).from_buffer(memory)
+    buffer = _ffi.Buffer(bytes=ctypes.addressof(place), capacity=len(memory))
+    try:
+        check(_read(results, start, count, ids, columns, ctypes.byref(buffer)))
+        if buffer.owner:  # it was too small after all, and the library took memory of its own
+            return Rows(memoryview(ctypes.string_at(buffer.bytes, buffer.length)))
+        return Rows(memory[: buffer.length])
+    finally:
+        _free(ctypes.byref(buffer))
+
+
+def room(count: int, width: int) -> int:
+    """Bytes of a packed buffer with one column of fixed width."""
+    return 64 + 48 + 8 * count + (count + 63) // 64 * 8 + (count * width + 7) // 8 * 8

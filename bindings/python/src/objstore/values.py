@@ -1,0 +1,151 @@
+"""Single values on their way to the library and back."""
+
+import ctypes
+import enum
+from ctypes import c_bool, c_int64, c_uint64
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, kinds
+from .errors import InvalidText
+from .kinds import BINARY, BOOL, DOUBLE, INT, NULL, STRING, TIMESTAMP
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+TEXT_ROOM = 1024
+
+
+def encode(prop: "Property", text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidText(
+            f"{prop.path}: {error.object[error.start:error.end]!r} has no UTF-8 form",
+            class_name=prop.model_name,
+            property_name=prop.name,
+            position=error.start,
+        ) from None
+
+
+def _text_bytes(value: Any) -> int:
+    """The most that the text of a value takes."""
+    if isinstance(value, enum.Enum):
+        value = value.value
+    return 4 * len(value) if isinstance(value, str) else len(value) if isinstance(value, bytes) else 0
+
+
+class Values:
+    """Room for some C values, seen as 64-bit words: value i is words[5 * i] (its kind) and four words of content.
+
+    Texts lie in memory of its own, so that one address is all that ctypes has to convert in a call.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.array = (_ffi.Value * count)()
+        self.address = ctypes.addressof(self.array)
+        self.first = self.array[0]
+        memory = memoryview(self.array).cast("B")
+        self.words = memory.cast("q")
+        self.reals = memory.cast("d")
+        self._used = 0
+        self._room = 0
+        self._grow(TEXT_ROOM)
+
+    def _grow(self, room: int) -> None:
+        self._memory = ctypes.create_string_buffer(room)
+        self._bytes = memoryview(self._memory).cast("B")
+        self._base = ctypes.addressof(self._memory)
+        self._used, self._room = 0, room
+
+    def start(self, text_bytes: int = 0) -> None:
+        """Begins anew, with room for so many bytes of text; what is more than usual is given back the next time."""
+        if text_bytes > self._room or self._room > TEXT_ROOM:
+            self._grow(max(text_bytes, TEXT_ROOM))
+        self._used = 0
+
+    def put_one(self, prop: "Property", value: Any) -> None:
+        """Puts a converted value, as the only one."""
+        if prop.kind == STRING or prop.kind == BINARY:
+            self.start(_text_bytes(value))
+        self.put(0, prop, value)
+
+    def put(self, index: int, prop: "Property", value: Any) -> None:
+        """Puts a converted value; start() has made room for texts."""
+        at = 5 * index
+        words = self.words
+        if value is None:
+            words[at] = NULL
+            return
+        if prop.enum is not None:
+            value = value.value
+        kind = prop.kind
+        words[at] = kind
+        if kind == INT or kind == BOOL:
+            words[at + 1] = value
+        elif kind == DOUBLE:
+            self.reals[at + 1] = value
+        elif kind == TIMESTAMP:
+            words[at + 1], words[at + 2] = kinds.instant(value)
+        else:
+            content = value if kind == BINARY else encode(prop, value)
+            begin, end = self._used, self._used + len(content)
+            self._bytes[begin:end] = content
+            self._used = end
+            words[at + 1] = self._base + begin
+            words[at + 2] = len(content)
+
+    def fill(self, properties: "list[Property]", values: list[Any]) -> None:
+        """Puts several."""
+        self.start(sum(map(_text_bytes, values)))
+        for index, prop in enumerate(properties):
+            self.put(index, prop, values[index])
+
+    def get(self, prop: "Property") -> Any:
+        """The first value, as the property's Python type."""
+        words = self.words
+        kind = words[0]
+        if kind == NULL:
+            return None
+        value: Any
+        if kind == INT:
+            value = words[1]
+        elif kind == STRING:
+            value = ctypes.string_at(words[1], words[2]).decode() if words[2] else ""
+        elif kind == DOUBLE:
+            return self.reals[1]
+        elif kind == BOOL:
+            return words[1] & 0xFF != 0
+        elif kind == TIMESTAMP:
+            return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
+        else:
+            return ctypes.string_at(words[1], words[2]) if words[2] else b""
+        return value if prop.enum is None else kinds.member(prop, value)
+
+
+class Scratch:
+    """What one call needs: an object, a value, and room for answers. Taken from a pool and put back, so that a
+    signal handler or a finaliser that calls in between has its own."""
+
+    def __init__(self) -> None:
+        self.object = _ffi.Object()
+        self.head = c_uint64.from_buffer(self.object, 0)  # class and store
+        self.key = c_int64.from_buffer(self.object, 8)
+        self.object_address = ctypes.addressof(self.object)
+        self.values = Values(1)
+        self.flag = c_bool()
+        self.flag_address = ctypes.addressof(self.flag)
+        self.number = c_uint64()
+        self.number_address = ctypes.addressof(self.number)
+        self.handle = c_uint64()
+        self.handle_address = ctypes.addressof(self.handle)
+
+
+_pool: list[Scratch] = []
+give_back = _pool.append
+
+
+def take() -> Scratch:
+    try:
+        return _pool.pop()
+    except IndexError:
+        return Scratch()

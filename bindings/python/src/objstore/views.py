@@ -1,0 +1,188 @@
+"""What objects are read through: a snapshot shared by all threads, or a transaction of one.
+
+    Store ──_snapshot──► Snapshot (a frozen view of the newest version that was noticed)
+      │                     ▲ block.epoch is snapshot.epoch: the block is still good
+      └──_transaction──► Transaction (the open one; only the thread, and the task, that began it reads through it)
+
+A *block* holds values that were read together. It does not refer to the view, so that keeping objects pins nothing;
+it has the view's *epoch*, and is good as long as the view is the one to read through.
+"""
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, packed
+from ._check import check, failure
+from .properties import Condition
+from .values import give_back, take
+
+if TYPE_CHECKING:
+    from .schema import Binding
+
+_get = _ffi.bind("objstore_get")
+_exists = _ffi.bind("objstore_exists")
+_find = _ffi.bind("objstore_find")
+_count = _ffi.bind("objstore_count")
+_count_where = _ffi.bind("objstore_count_where")
+_find_all = _ffi.bind("objstore_find_all")
+_find_where = _ffi.bind("objstore_find_where")
+_results_count = _ffi.bind("objstore_results_count")
+_results_objects = _ffi.bind("objstore_results_objects")
+_results_close = _ffi.bind("objstore_results_close")
+_view_close = _ffi.bind("objstore_view_close")
+_NOTHING: frozenset[tuple[int, int]] = frozenset()
+
+
+class Epoch:
+    """The time during which a view is the one to read through. `fast`: for every thread, without looking further."""
+
+    __slots__ = ("fast",)
+
+    def __init__(self, fast: bool) -> None:
+        self.fast = fast
+
+
+class Block:
+    """Values of some objects, read together. An object knows its row in its block."""
+
+    __slots__ = ("epoch", "store", "columns", "rows", "single")
+
+    def __init__(self, epoch: Epoch, store: Any, columns: list[Any], rows: "packed.Rows | None", single: bool) -> None:
+        self.epoch = epoch
+        self.store = store  # of its objects; None: they are unmanaged
+        self.columns = columns  # by index of the property: a list, or {row: value}; None: not (yet) there
+        self.rows = rows  # where columns come from
+        self.single = single  # of one object alone: it may fill in columns
+
+    def column(self, binding: "Binding", index: int) -> Any:
+        """The column as a list, if it was prefetched."""
+        if self.rows is not None:
+            place = binding.prefetched_places[index]
+            if place is not None:
+                column = self.columns[index] = self.rows.column(place, binding.properties[index])
+                return column
+        return None
+
+
+class Evaluation:
+    """A list of objects that was found, as a handle of the library."""
+
+    __slots__ = ("handle", "count", "_close")
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self._close = _results_close
+        count = ctypes.c_uint64()
+        check(_results_count(handle, ctypes.byref(count)))
+        self.count = count.value
+
+    def __del__(self) -> None:
+        # Its view may have closed it already: then this says CLOSED_HANDLE, and nothing is amiss.
+        self._close(self.handle)
+
+    def objects(self, start: int, count: int) -> Any:
+        """An array of the C objects from index `start` on."""
+        found = (_ffi.Object * count)()
+        got = ctypes.c_size_t()
+        check(_results_objects(self.handle, start, found, count, ctypes.byref(got)))
+        return found
+
+    def keys(self, start: int, count: int) -> list[int]:
+        """Their keys. Ascending: results are in the order of creation."""
+        return memoryview(self.objects(start, count)).cast("B").cast("q").tolist()[1::2]
+
+
+class View:
+    """A view of the library that can be read through."""
+
+    def __init__(self, handle: int, fast: bool) -> None:
+        self.handle = handle
+        self.epoch = Epoch(fast)
+        self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
+        self._evaluations: dict[Any, Evaluation] = {}
+
+    def get(self, binding: "Binding", key: int, index: int) -> Any:
+        """One property of one object."""
+        s = take()
+        s.head.value = binding.head
+        s.key.value = key
+        if status := _get(self.handle, s.object, binding.ids[index], None, s.values.address):
+            raise failure(status)
+        value = s.values.get(binding.properties[index])
+        give_back(s)
+        return value
+
+    def exists(self, head: int, key: int) -> bool:
+        s = take()
+        s.head.value, s.key.value = head, key
+        if status := _exists(self.handle, s.object, s.flag_address):
+            raise failure(status)
+        found = s.flag.value
+        give_back(s)
+        return found
+
+    def find(self, binding: "Binding", key: Any) -> int | None:
+        """The object key of the object with this primary key."""
+        s = take()
+        s.values.put_one(binding.primary_key, key)
+        if status := _find(self.handle, binding.class_id, s.values.first, s.object_address, s.flag_address):
+            raise failure(status)
+        found = s.key.value if s.flag.value else None
+        give_back(s)
+        return found
+
+    def count(self, binding: "Binding", condition: Condition | None) -> int:
+        s = take()
+        if condition is None:
+            status = _count(self.handle, binding.class_id, s.number_address)
+        else:
+            prop, operator, value = condition
+            s.values.put_one(prop, value)
+            status = _count_where(
+                self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, s.number_address
+            )
+        if status:
+            raise failure(status)
+        number = s.number.value
+        give_back(s)
+        return number
+
+    def evaluate(self, binding: "Binding", condition: Condition | None) -> Evaluation:
+        """The objects that satisfy the condition. The same question is asked of the library once, until something
+        is written."""
+        question: Any = binding.class_id
+        if condition is not None:
+            prop, operator, value = condition
+            question = (binding.class_id, prop.index, operator, value)
+        evaluation = self._evaluations.get(question)
+        if evaluation is None:
+            evaluation = self._evaluations[question] = self._evaluate(binding, condition)
+        return evaluation
+
+    def _evaluate(self, binding: "Binding", condition: Condition | None) -> Evaluation:
+        s = take()
+        if condition is None:
+            status = _find_all(self.handle, binding.class_id, s.handle_address)
+        else:
+            prop, operator, value = condition
+            s.values.put_one(prop, value)
+            status = _find_where(
+                self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, s.handle_address
+            )
+        if status:
+            raise failure(status)
+        handle = s.handle.value
+        give_back(s)
+        return Evaluation(handle)
+
+
+class Snapshot(View):
+    """A frozen view. Closed when nobody reads through it any more."""
+
+    def __init__(self, handle: int, fast: bool) -> None:
+        super().__init__(handle, fast)
+        self._close = _view_close
+
+    def __del__(self) -> None:
+        # Closing the store has closed it already, perhaps: then this says CLOSED_HANDLE, and nothing is amiss.
+        self._close(self.handle)
