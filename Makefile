@@ -3,15 +3,20 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # Promised, but nothing of it exists yet: they fail instead of pretending.
-NOT_YET := demo bench crash crash-controls fuzz docs
+NOT_YET := demo bench fuzz docs
 
-.PHONY: help setup lib test install fresh clean $(NOT_YET)
+SECONDS ?= 60
+SEED ?= 1
+
+.PHONY: help setup lib test install crash crash-controls fresh clean $(NOT_YET)
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
 	@echo 'make lib       build build/lib/libobjstore.so'
 	@echo 'make test      every test, then a table'
 	@echo 'make install   install library, header, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
+	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
 	@echo 'make clean     remove .build/ and build/'
 	@echo 'Not yet: $(NOT_YET)'
@@ -24,6 +29,12 @@ lib:
 
 test:
 	@scripts/test
+
+crash:
+	@scripts/crash random --seconds $(SECONDS) --seed $(SEED)
+
+crash-controls:
+	@scripts/crash controls --seconds $(SECONDS)
 
 install:
 	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release

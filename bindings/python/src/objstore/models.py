@@ -34,7 +34,7 @@ class ModelMeta(type):
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> "ModelMeta":
         namespace.setdefault("__slots__", ())  # a misspelt attribute is an error, not a new one
         cls = super().__new__(meta, name, bases, namespace, **options)
-        if not bases:
+        if bases == (objects.Slots,):
             return cls
         _declare(cls, sys._getframe(1).f_locals)
         if "__init__" not in namespace:
@@ -43,7 +43,7 @@ class ModelMeta(type):
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
-class Model(metaclass=ModelMeta):
+class Model(objects.Slots, metaclass=ModelMeta):
     """The base of your classes.
 
         class Dog(objstore.Model):
@@ -59,7 +59,6 @@ class Model(metaclass=ModelMeta):
     microsecond, in UTC), an enum.Enum whose values are all int or all str, and each of them `| None`.
     """
 
-    __slots__ = ("_o_block", "_o_key", "_o_row", "_o_values", "__weakref__")
     if not TYPE_CHECKING:  # checkers take the constructor from the annotations
 
         def __init__(self, **values: Any) -> None:

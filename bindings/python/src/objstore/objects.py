@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Any
 from . import kinds
 from .errors import Closed, NotInWrite, WrongStore
 
+from .views import Block
+
 if TYPE_CHECKING:
     from .schema import Binding
-    from .views import Block, View
+    from .views import View
+
+
+class Slots:
+    """What every object has."""
+
+    __slots__ = (
+        "_o_block",  # where its values are: LOOSE, or a Block, which is replaced as time goes on
+        "_o_row",  # its row there; never changes
+        "_o_key",  # its key in the store, if managed
+        "_o_values",  # its values, while unmanaged
+        "__weakref__",
+    )
 
 
 class _LooseEpoch:
@@ -59,10 +73,8 @@ def read(obj: Any, index: int) -> Any:
     return value
 
 
-def view_block(view: "View", store: Any, binding: "Binding") -> "Block":
+def view_block(view: "View", store: Any, binding: "Binding") -> Block:
     """A block of one object, with nothing in it yet."""
-    from .views import Block
-
     return Block(view.epoch, store, [None] * len(binding.properties), None, True)
 
 
@@ -88,34 +100,31 @@ def make(model: type, block: Any, key: int, row: int = 0) -> Any:
 
 def make_many(model: Any, block: Any, keys: list[int], rows: Any) -> list[Any]:
     """Managed objects of one block. Every loop is inside the interpreter: 0.2 µs an object."""
-    made = list(map(object.__new__, repeat(model, len(keys))))
-    _set_all(model, "_o_block", made, repeat(block))
-    _set_all(model, "_o_key", made, keys)
-    _set_all(model, "_o_row", made, rows)
+    made: list[Any] = list(map(object.__new__, repeat(model, len(keys))))
+    _set_all("_o_block", made, repeat(block))
+    _set_all("_o_key", made, keys)
+    _set_all("_o_row", made, rows)
     return made
 
 
-def manage(model: Any, objects: list[Any], block: Any, keys: list[int]) -> None:
-    """Makes unmanaged objects managed ones."""
-    _set_all(model, "_o_key", objects, keys)
-    _set_all(model, "_o_block", objects, repeat(block))
+def manage(objects: list[Any], block: Block, keys: Any) -> None:
+    """Makes unmanaged objects managed ones. They keep their values until forget(), for loosen()."""
+    _set_all("_o_key", objects, keys)
+    _set_all("_o_block", objects, repeat(block))
+
+
+def forget(objects: list[Any]) -> None:
+    """Drops the values that managed objects had while unmanaged: the transaction that added them is committed."""
+    _set_all("_o_values", objects, repeat(None))
 
 
 def loosen(objects: list[Any]) -> None:
     """Makes objects unmanaged again: the transaction that added them was cancelled."""
-    for obj in objects:
-        obj._o_block = LOOSE
-        del obj._o_key
+    _set_all("_o_block", objects, repeat(LOOSE))
 
 
-def _set_all(model: Any, slot: str, objects: list[Any], values: Any) -> None:
-    deque(map(getattr(_model_base(), slot).__set__, objects, values), maxlen=0)
-
-
-def _model_base() -> Any:
-    from .models import Model
-
-    return Model
+def _set_all(slot: str, objects: list[Any], values: Any) -> None:
+    deque(map(getattr(Slots, slot).__set__, objects, values), maxlen=0)
 
 
 def exists(obj: Any) -> bool:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, packed
 from ._check import check, failure
-from .properties import Condition
 from .values import give_back, take
 
 if TYPE_CHECKING:
+    from .properties import Condition
     from .schema import Binding
 
 _get = _ffi.bind("objstore_get")
@@ -131,7 +131,7 @@ class View:
         give_back(s)
         return found
 
-    def count(self, binding: "Binding", condition: Condition | None) -> int:
+    def count(self, binding: "Binding", condition: "Condition | None") -> int:
         s = take()
         if condition is None:
             status = _count(self.handle, binding.class_id, s.number_address)
@@ -147,7 +147,7 @@ class View:
         give_back(s)
         return number
 
-    def evaluate(self, binding: "Binding", condition: Condition | None) -> Evaluation:
+    def evaluate(self, binding: "Binding", condition: "Condition | None") -> Evaluation:
         """The objects that satisfy the condition. The same question is asked of the library once, until something
         is written."""
         question: Any = binding.class_id
@@ -159,7 +159,7 @@ class View:
             evaluation = self._evaluations[question] = self._evaluate(binding, condition)
         return evaluation
 
-    def _evaluate(self, binding: "Binding", condition: Condition | None) -> Evaluation:
+    def _evaluate(self, binding: "Binding", condition: "Condition | None") -> Evaluation:
         s = take()
         if condition is None:
             status = _find_all(self.handle, binding.class_id, s.handle_address)

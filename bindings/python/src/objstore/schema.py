@@ -1,0 +1,90 @@
+"""Model classes to the library, and the ids that a store gave them back."""
+
+import ctypes
+from collections.abc import Iterable
+from typing import Any
+
+from . import _ffi, columns
+from ._check import check
+from .errors import NoPrimaryKey, SchemaError
+from .kinds import BINARY
+from .models import properties_of
+from .properties import MISSING, Property
+from .values import Values
+
+_schema_new = _ffi.bind("objstore_schema_new")
+_schema_add_class = _ffi.bind("objstore_schema_add_class")
+_schema_add_property = _ffi.bind("objstore_schema_add_property")
+_schema_set_default = _ffi.bind("objstore_schema_set_default")
+_schema_close = _ffi.bind("objstore_schema_close")
+_find_class = _ffi.bind("objstore_find_class")
+_find_property = _ffi.bind("objstore_find_property")
+
+PRIMARY_KEY, INDEXED, NULLABLE = 0x1, 0x2, 0x4
+
+
+class Schema:
+    """The C schema of some models; closed at the end of a with."""
+
+    def __init__(self, models: Iterable[type]) -> None:
+        self.handle = ctypes.c_void_p()
+        check(_schema_new(ctypes.byref(self.handle)))
+        try:
+            names: dict[str, type] = {}
+            for model in models:
+                if names.setdefault(model.__name__, model) is not model:
+                    raise SchemaError(f"two models are called {model.__name__}", class_name=model.__name__)
+            for model in names.values():
+                self._add(model)
+        except BaseException:
+            _schema_close(self.handle)
+            raise
+
+    def _add(self, model: type) -> None:
+        name = _ffi.text(model.__name__)
+        check(_schema_add_class(self.handle, name))
+        for prop in properties_of(model):
+            flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE
+            property_name = _ffi.text(prop.name)
+            check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
+            if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
+                value = Values(1)
+                value.put_one(prop, prop.default)
+                check(_schema_set_default(self.handle, name, property_name, value.first))
+
+    def __enter__(self) -> "Schema":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        check(_schema_close(self.handle))
+
+
+class Binding:
+    """A model class in one store: the ids that its class and properties have there."""
+
+    def __init__(self, model: type, view: Any, store_tag: int) -> None:
+        self.model = model
+        self.properties: tuple[Property, ...] = properties_of(model)
+        found = ctypes.c_uint32()
+        check(_find_class(view, _ffi.text(model.__name__), ctypes.byref(found)))
+        self.class_id = found.value
+        self.head = self.class_id | store_tag << 32  # the first eight bytes of an objstore_object
+        self.ids: list[int] = []
+        for prop in self.properties:
+            check(_find_property(view, self.class_id, _ffi.text(prop.name), ctypes.byref(found)))
+            self.ids.append(found.value)
+        self.key_property = next((p for p in self.properties if p.primary_key), None)
+        # Binaries may be large: they are read when somebody asks for them.
+        prefetched = [p.index for p in self.properties if p.kind != BINARY]
+        self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])
+        self.prefetched_places = [
+            prefetched.index(p.index) if p.index in prefetched else None for p in self.properties
+        ]
+
+    @property
+    def primary_key(self) -> Property:
+        if self.key_property is None:
+            raise NoPrimaryKey(
+                f"{self.model.__name__} does not have a primary key", class_name=self.model.__name__
+            )
+        return self.key_property
