@@ -26,7 +26,7 @@ let package = Package(
 
         // Swift.
         .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI"], swiftSettings: settings),
-        .target(name: "ObjStoreC", dependencies: ["CObjStore", "ObjStoreCore"], swiftSettings: settings),
+        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
         .target(name: "ObjStore", dependencies: ["ObjStoreCore"], swiftSettings: settings),
 
         // The simulated machine: test code, in no product. To come: the program that is given a
@@ -38,6 +38,8 @@ let package = Package(
         // Tests.
         .executableTarget(  // random histories of the engine on the simulated machine
             name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Crash", swiftSettings: settings),
+        .executableTarget(  // real processes that are killed at any time
+            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py"], swiftSettings: settings),
         .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI"], swiftSettings: settings),
         .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
         .testTarget(name: "CAPITests", dependencies: ["CObjStore", "ObjStoreC"], swiftSettings: settings),

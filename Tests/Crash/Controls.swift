@@ -31,7 +31,7 @@ struct Control {
         Control(bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement"),
         Control(bug: .forkRelease, row: "13", mistake: "a forked child releases pins of its parent"),
         Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag"),
-        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed"),
+        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", seed: 4008),
         Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", kernel: .once),
         Control(bug: .adoptBeyondHead, row: "C1", mistake: "complete records beyond HEAD adopted"),
         Control(bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root"),
@@ -45,8 +45,8 @@ struct Control {
         Control(bug: .recoverySameSlot, row: "C7", mistake: "recovery overwrites its own meta"),
         Control(bug: .recoveryReuses, row: "C7", mistake: "recovery writes into its meta's tree"),
         Control(bug: .leaderDeathTrusted, row: "C8", mistake: "result of a dead leader's sync assumed good", kernel: .once),
-        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", kernel: .once),
-        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent"),
+        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", seed: 2035, kernel: .once),
+        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent", seed: 3947),
         Control(bug: .ringOverrun, row: "C10", mistake: "ring of roots has no back-pressure"),
         Control(bug: .logOverrun, row: "C10", mistake: "log has no back-pressure"),
         Control(bug: .durableFirst, row: "C11", mistake: "DURABLE before PUBLISHED"),
@@ -55,12 +55,12 @@ struct Control {
         Control(bug: .sameSlot, row: "-", mistake: "checkpoint overwrites the durable meta"),
         Control(bug: .metaBeforeSync, row: "-", mistake: "meta written before db is synced"),
         Control(bug: .releasedBeforeSync, row: "-", mistake: "space released before the meta is synced"),
-        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written"),
-        Control(bug: .noChain, row: "-", mistake: "records not chained"),
+        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written", seed: 3635),
+        Control(bug: .noChain, row: "-", mistake: "records not chained", seed: 2230),
         Control(bug: .noEpoch, row: "-", mistake: "recovery starts no new epoch"),
         Control(bug: .headBeforeLog, row: "-", mistake: "HEAD set before the record is written"),
         Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync"),
-        Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again"),
+        Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", seed: 2107),
     ]
 }
 
@@ -81,7 +81,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
                 if let violation = randomHistory(seed, kernel: kernel).violation {
                     InjectedBug.set(control.bug, false)
                     let clean = randomHistory(seed, kernel: kernel).violation
-                    send(clean == nil ? "caught: \(violation)\n" : "NOT CLEAN without the bug: \(clean!)\n")
+                    send(clean == nil ? "caught: \(violation)\n" : "NOT CLEAN without the bug, seed \(seed): \(clean!)\n")
                     return
                 }
                 seed += 1

@@ -138,15 +138,15 @@ final class EngineOracle: EngineProbe, Oracle {
     func didRecover(_ database: Database, chain: UInt64, newChain: UInt64, version: UInt64) throws(StoreError) {
         world.quietly {
             recoveries += 1
-            if known.isEmpty {
-                // A new store.
+            if known[chain] == nil, version == 1, acknowledged.map({ known[promised($0)]!.version == 1 }) ?? true {
+                // A new store; also where the first one, to which nobody had written, was lost with its name.
                 known[chain] = Known(version: version, parent: nil, content: [:])
             }
             guard let entry = known[chain] else { return fail("P1: recovered an unknown chain at version \(version)") }
-            if let acknowledged, !isAncestor(acknowledged, of: chain) {
+            if let acknowledged, !isAncestor(promised(acknowledged), of: chain) {
                 return fail("P1: acknowledged version \(known[acknowledged]!.version) lost; recovered \(entry.version)")
             }
-            if let relaxed, !losesData, !isAncestor(relaxed, of: chain) {
+            if let relaxed, !losesData, !isAncestor(promised(relaxed), of: chain) {
                 return fail("P1: relaxed version \(known[relaxed]!.version) lost without a power cut; recovered \(entry.version)")
             }
             if entry.continues { return fail("P5: half of a group survives at version \(entry.version)") }
@@ -356,6 +356,14 @@ final class EngineOracle: EngineProbe, Oracle {
     }
 
     // MARK: Helpers
+
+    /// What was promised with a version: the last transaction in it. A checkpoint's record on top of that, or
+    /// the start of an epoch, may be lost again.
+    private func promised(_ chain: UInt64) -> UInt64 {
+        var link = chain
+        while let entry = known[link], entry.status == nil, let parent = entry.parent { link = parent }
+        return link
+    }
 
     private func isAncestor(_ chain: UInt64, of start: UInt64) -> Bool {
         var link: UInt64? = start

@@ -11,6 +11,8 @@ import Testing
         let file: LeafTestFile
         var root = Ref.null
         var rows: [Int64: [TestValue]] = [:]
+        /// Every key there ever was, and -1 so that there is one.
+        var keys: [Int64] = [-1]
         var nextKey: Int64
         var random: TestRandom
         var writer: ClusterWriter?
@@ -52,6 +54,7 @@ import Testing
             let key = nextKey + skip
             try TestValue.with(row, schema.kinds) { try write().append(key, $0) }
             rows[key] = row
+            keys.append(key)
             nextKey = key + 1
             operations += 1
         }
@@ -145,13 +148,14 @@ import Testing
         }
         func randomRow() -> [TestValue] { schema.kinds.indices.map(randomValue) }
         func randomKey() -> Int64 {
-            if random.chance(95), let key = rows.keys.randomElement(using: &generator) { return key }
+            // Not the dictionary's order, which differs from process to process.
+            if random.chance(95) {
+                for _ in 0..<20 {
+                    let key = keys[random.below(keys.count)]
+                    if rows[key] != nil { return key }
+                }
+            }
             return Int64(random.below(Int(nextKey) + 10))
-        }
-        private lazy var generator = Generator(random: TestRandom(random.next()))
-        struct Generator: RandomNumberGenerator {
-            var random: TestRandom
-            mutating func next() -> UInt64 { random.next() }
         }
     }
 
@@ -391,7 +395,10 @@ import Testing
             for _ in 0..<rows { data.append(model.randomRow()) }
             if round == 1 { model.nextKey += 3000 }
             try appendVectors(model, data)
-            for (index, row) in data.enumerated() { model.rows[model.nextKey + Int64(index)] = row }
+            for (index, row) in data.enumerated() {
+                model.rows[model.nextKey + Int64(index)] = row
+                model.keys.append(model.nextKey + Int64(index))
+            }
             model.nextKey += Int64(rows)
             if round % 2 == 0 { try model.append(model.randomRow()) }
             try model.check("round \(round)")

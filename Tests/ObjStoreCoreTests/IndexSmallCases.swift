@@ -125,7 +125,7 @@ final class IndexDamage {
         let bytes = min(max(NodeHeader.bytes(node), NodeHeader.size), model.file.bytes - offset - 64)
         let hash = NodeHeader.computeHash(node, bytes: bytes, seed: model.file.source.seed)
         node.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
-        return Ref(offset: offset, hash: hash)
+        return Ref(offset: offset, hash: hash, born: NodeHeader.born(node))
     }
 
     private func use(_ root: Ref) {

@@ -129,6 +129,22 @@ import Testing
         #expect(keys.shape.placedBytes < 1_150_000, "random 64-bit keys: \(keys.shape)")
     }
 
+    @Test func removeAllGivesUpEveryExtent() throws {
+        let file = IndexFile()
+        var writer = IndexWriter(space: file.space, root: .null, kind: .int, unique: false)
+        for key in 0..<20_000 { try writer.insert(.int(Int64(key % 700)), Int64(key)) }
+        let root = try file.commit(writer)
+        var extents = 0
+        try IndexTree.forEachExtent(root, file.source) { (_) throws(StoreError) in extents += 1 }
+        let space = file.space
+        writer = IndexWriter(space: space, root: root, kind: .int, unique: false)
+        try writer.insert(.int(5000), 1_000_000)
+        try writer.removeAll()
+        #expect(space.freed.count == extents && Set(space.freed.map(\.unit)).count == extents)
+        #expect(try writer.reader().count() == 0)
+        #expect(try file.commit(writer).isNull)
+    }
+
     // MARK: Changes that wait
 
     @Test(arguments: [ValueKind.int, .string]) func whatIsUndoneLeavesNothing(_ kind: ValueKind) throws {

@@ -127,7 +127,7 @@ import Testing
                 add(Int64(try reader.count(column, .less, .int(3))))
                 add(Int64(truncatingIfNeeded: try reader.summarizeIntegers(column).sum))
             case .double: add(Int64(try reader.count(column, .less, .double(40)))); add(Int64(try reader.summarizeDoubles(column).count))
-            case .string: add(Int64(try reader.count(column, .equal, .string("a", 1)))); add(Int64(try reader.count(column, .greater, .string("b", 1))))
+            case .string: add(Int64(try reader.count(column, .equal, .string(("a" as StaticString).utf8Start, 1)))); add(Int64(try reader.count(column, .greater, .string(("b" as StaticString).utf8Start, 1))))
             default: add(Int64(try reader.count(column, .notEqual, .null)))
             }
         }
@@ -208,13 +208,12 @@ import Testing
         }
     }
 
-    /// A failing allocator: the error comes out, the writer says that it is broken, the old version is whole.
+    /// A part that cannot be read: the error comes out, the writer says that it is broken, the old version is whole.
     @Test func brokenWriter() throws {
         let model = Model(.everyKind(), seed: 41)
         for _ in 0..<5000 { try model.append(model.randomRow()) }
         try model.commit()
         let before = try Self.digest(model.file.source, model.root, model.schema)
-        // A part that cannot be read: the update fails half-way.
         let writer = model.write()
         let reader = try model.reader()
         let row = try #require(try reader.seek(100))

@@ -45,7 +45,7 @@ import Testing
         let keys = model.rows.keys.sorted()
         for column in model.schema.kinds.indices {
             var constants: [TestValue] = [.null]
-            for _ in 0..<3 { if let key = keys.randomElement() { constants.append(model.rows[key]![column]) } }
+            for _ in 0..<3 { if !keys.isEmpty { constants.append(model.rows[keys[model.random.below(keys.count)]]![column]) } }
             constants.append(model.randomValue(column))
             switch model.schema.kinds[column] {
             case .int: constants += [.int(.min), .int(.max), .int(0)]
@@ -64,7 +64,8 @@ import Testing
                         try reader.collect(column, comparison, value[0], into: buffer)
                         try #require(Array(UnsafeBufferPointer(start: buffer.keys, count: buffer.count)) == expected, "\(note): \(comparison) \(constant)")
                         try #require(try reader.first(column, comparison, value[0])?.key == expected.first)
-                        if let middle = keys.randomElement() {
+                        if !keys.isEmpty {
+                            let middle = keys[model.random.below(keys.count)]
                             buffer.clear()
                             try reader.collect(column, comparison, value[0], from: middle, into: buffer, limit: 5)
                             let some = expected.filter { $0 >= middle }.prefix(5)

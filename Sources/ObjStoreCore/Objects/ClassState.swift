@@ -5,18 +5,18 @@
 /// transaction fit for nothing but cancelling.
 package final class ClassState {
     package let schema: ClassSchema
-    private let space: WriteSpace
+    let space: WriteSpace
     let cluster: ClusterWriter
     /// In the order of `schema.indexes`.
     let indexes: [IndexWriter]
-    private let ops: OpLog
+    let ops: OpLog
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
-    private let sharedNextKey: UnsafeMutablePointer<Int64>
-    private var storedNextKey: Int64
-    package private(set) var objectCount: Int
-    private(set) var hasChanges = false
+    let sharedNextKey: UnsafeMutablePointer<Int64>
+    var storedNextKey: Int64
+    package internal(set) var objectCount: Int
+    var hasChanges = false
     /// A failing call could not be undone.
-    package private(set) var isBroken = false
+    package internal(set) var isBroken = false
 
     init(_ schema: ClassSchema, space: WriteSpace, node ref: Ref, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) throws(StoreError) {
         self.schema = schema
@@ -82,7 +82,7 @@ package final class ClassState {
         return key
     }
 
-    private func insert(_ key: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
+    func insert(_ key: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
         try cluster.append(key, values)
         var done = 0
         do throws(StoreError) {
@@ -108,7 +108,7 @@ package final class ClassState {
         ops.update(schema, key: key, property: property, value: value)
     }
 
-    private func change(_ key: Int64, _ property: Int, _ value: Value) throws(StoreError) {
+    func change(_ key: Int64, _ property: Int, _ value: Value) throws(StoreError) {
         if let position = schema.indexPosition(of: property) {
             let old = try self.value(key, property)
             if !old.isSame(as: value) {
@@ -139,7 +139,7 @@ package final class ClassState {
         ops.delete(schema, key: key)
     }
 
-    private func erase(_ key: Int64) throws(StoreError) {
+    func erase(_ key: Int64) throws(StoreError) {
         guard try contains(key) else { throw noSuchObject(key) }
         var done = 0
         do throws(StoreError) {
@@ -232,7 +232,7 @@ package final class ClassState {
 
     // MARK: Errors
 
-    private func undo(_ body: () throws(StoreError) -> Void) {
+    func undo(_ body: () throws(StoreError) -> Void) {
         do { try body() } catch { isBroken = true }
     }
 
@@ -240,11 +240,11 @@ package final class ClassState {
         StoreError(.noPrimaryKey, "class \(schema.name) does not have a primary key").at(class: schema.name)
     }
 
-    private func noSuchObject(_ key: Int64) -> StoreError {
+    func noSuchObject(_ key: Int64) -> StoreError {
         StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(class: schema.name)
     }
 
-    private func duplicate(_ value: Value) -> StoreError {
+    func duplicate(_ value: Value) -> StoreError {
         let name = schema.properties[schema.primaryKey!].name
         return StoreError(.duplicateKey, "an object of class \(schema.name) with \(name) = \(value.text) already exists").at(class: schema.name, property: name)
     }

@@ -14,7 +14,7 @@ func systemError(_ code: Int32, _ action: String) -> StoreError {
         case ENOENT: .notFound
         default: .io
         }
-    return StoreError(status, "cannot \(action): \(errorText(code)) (errno \(code))")
+    return StoreError(status, "cannot \(action): \(errorText(code)) (errno \(code))").system(code)
 }
 
 func errorText(_ code: Int32) -> String {

@@ -11,7 +11,9 @@ public final class StoreError: Error, @unchecked Sendable {
     /// Byte position in a query, a signature or a text; negative where there is none.
     public private(set) var position: Int = -1
     /// What the application's own callback returned, when that is the reason.
-    public private(set) var callbackCode: Int32 = 0
+    public private(set) var callbackCode: Int64 = 0
+    /// errno of the system call that failed, or 0.
+    public private(set) var systemError: Int32 = 0
 
     public init(_ code: StatusCode, _ message: String) {
         self.code = code
@@ -26,7 +28,12 @@ public final class StoreError: Error, @unchecked Sendable {
         return self
     }
 
-    public func callback(_ code: Int32) -> StoreError {
+    func system(_ code: Int32) -> StoreError {
+        systemError = code
+        return self
+    }
+
+    public func callback(_ code: Int64) -> StoreError {
         callbackCode = code
         return self
     }

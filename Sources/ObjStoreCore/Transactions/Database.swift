@@ -38,6 +38,8 @@ package final class Database: @unchecked Sendable {
     private var cachedSchema: (ref: Ref, schema: Schema)?
     /// Until `open` has succeeded, and after `close`.
     private var closed = true
+    /// Opening it replayed a log.
+    package internal(set) var wasRecovered = false
 
     /// Only for the injected bug `lockStolen`.
     var stolenLocks = 0

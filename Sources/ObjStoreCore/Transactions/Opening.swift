@@ -103,6 +103,7 @@ extension Database {
         }
         let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
         try database.recover(meta, slot: slot, identity: identity)
+        database.wasRecovered = true
         try Session.write(file, lockFile: shared.identity, identity)
         return database
     }

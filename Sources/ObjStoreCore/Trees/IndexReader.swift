@@ -55,7 +55,7 @@ package struct IndexReader {
             let values = IndexInner.values(node)
             let nulls = IndexInner.nullSeparators(node)
             var child = nulls > 0 ? nulls &- 1 : 0
-            if bits >= values.base { child = IndexReader.search(values, bits &- values.base, child, NodeHeader.count(node)) }
+            if bits >= values.base { child = IndexInner.last(values, bits &- values.base, child, NodeHeader.count(node)) }
             let ref = IndexInner.ref(node, child)
             if level == 1 {
                 let leaf = try source.node(ref, .indexLeaf)
@@ -76,7 +76,7 @@ package struct IndexReader {
             let values = IndexLeaf.values(leaf)
             if bits < values.base { return nil }
             let wanted = bits &- values.base
-            let index = search(values, wanted, 0, NodeHeader.count(leaf))
+            let index = IndexInner.last(values, wanted, 0, NodeHeader.count(leaf))
             return values.offset(index) == wanted ? Int64(bitPattern: IndexLeaf.keys(leaf)[index]) : nil
         }
         return findInRuns(leaf, bits: bits, low: nil)
@@ -113,13 +113,6 @@ package struct IndexReader {
         let distance = bits &- run.bits
         if run.step == 0 { return distance == 0 ? run.key &+ Int64(run.run &- 1) : nil }
         return distance < UInt64(run.run) ? run.key &+ Int64(bitPattern: distance) : nil
-    }
-
-    /// The last index in `low..<high` whose offset is not greater than `wanted` (or `low`): a guess by
-    /// interpolation, a few steps around it, and halving where the values are not even.
-    @inline(__always)
-    static func search(_ column: IndexColumn, _ wanted: UInt64, _ low: Int, _ high: Int) -> Int {
-        IndexInner.last(column, wanted, low, high)
     }
 
     /// Any kind of value.

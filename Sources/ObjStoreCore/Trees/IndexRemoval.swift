@@ -2,15 +2,19 @@ extension IndexWriter {
     /// Takes every pair away: the tree's extents are given up, changes that waited are forgotten.
     package func removeAll() throws(StoreError) {
         try merge()
-        try giveUp(root, .indexInner)
+        if root.isNull { return }
+        try giveUp(root, .indexInner, below: IndexInner.deepest + 1)
         root = .null
     }
 
-    private func giveUp(_ ref: Ref, _ kind: NodeKind) throws(StoreError) {
-        if ref.isNull { return }
-        let node = try builder.space.source.node(ref, kind)
+    private func giveUp(_ ref: Ref, _ kind: NodeKind, below: Int) throws(StoreError) {
         if kind == .indexInner {
-            for child in 0..<NodeHeader.count(node) { try giveUp(IndexInner.ref(node, child), IndexInner.childKind(node)) }
+            let node = try builder.space.source.node(ref, kind)
+            let level = IndexInner.level(node)
+            guard level < below else { throw StoreError(.corrupt, "damaged index: a node of another level") }
+            for child in 0..<NodeHeader.count(node) {
+                try giveUp(IndexInner.ref(node, child), IndexInner.childKind(node), below: level)
+            }
         }
         try builder.space.discardNode(ref, kind)
     }

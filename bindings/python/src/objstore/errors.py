@@ -110,6 +110,12 @@ class LibraryNotFound(Error, ImportError):
     code = Status.NOT_FOUND
 
 
+class MissingNumpy(Error, ImportError):
+    """NumPy is not installed."""
+
+    code = Status.NOT_FOUND
+
+
 class InvalidArgument(Error, ValueError):
     code = Status.INVALID_ARGUMENT
 

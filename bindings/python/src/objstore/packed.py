@@ -37,11 +37,16 @@ class Rows:
 
     def present(self, index: int) -> str | None:
         """A text of one '1' or '0' a row, '0' where the value is null; None when there is no null."""
-        _, _, validity, _, _, _, nulls = self._columns[index]
-        if not nulls:
+        validity = self.validity(index)
+        if validity is None:
             return None
-        bits = int.from_bytes(self.memory[validity : validity + (self.count + 7) // 8], "little")
+        bits = int.from_bytes(validity, "little")
         return format(bits | 1 << self.count, "b")[:0:-1]  # the lowest bit first, without the one set on top
+
+    def validity(self, index: int) -> memoryview | None:
+        """The bitmap of a column, 1 = there is a value; None when there is no null."""
+        at, nulls = self._columns[index][2], self._columns[index][6]
+        return self.memory[at : at + (self.count + 7) // 8] if nulls else None
 
     def values(self, index: int) -> memoryview:
         """The bytes of the values of a column."""

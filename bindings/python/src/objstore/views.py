@@ -29,6 +29,7 @@ _find_where = _ffi.bind("objstore_find_where")
 _results_count = _ffi.bind("objstore_results_count")
 _results_objects = _ffi.bind("objstore_results_objects")
 _results_close = _ffi.bind("objstore_results_close")
+_view_version = _ffi.bind("objstore_view_version")
 _view_close = _ffi.bind("objstore_view_close")
 _NOTHING: frozenset[tuple[int, int]] = frozenset()
 
@@ -100,6 +101,15 @@ class View:
         self.epoch = Epoch(fast)
         self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
         self._evaluations: dict[Any, Evaluation] = {}
+
+    def version(self) -> int:
+        """The version that is seen."""
+        s = take()
+        if status := _view_version(self.handle, s.number_address):
+            raise failure(status)
+        number = s.number.value
+        give_back(s)
+        return number
 
     def get(self, binding: "Binding", key: int, index: int) -> Any:
         """One property of one object."""

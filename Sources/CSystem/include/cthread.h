@@ -1,0 +1,94 @@
+/* What the C layer keeps for each thread: its last error, and which handle it is inside right now.
+ *
+ * "Inside" is one plain store before a call and one after (a hazard pointer). Whoever closes a handle first
+ * makes new calls impossible, then asks the kernel for a barrier on every running thread (membarrier), then
+ * waits until no thread is inside any more: the price is paid by the closing call, a few microseconds, and
+ * reading from many threads through one frozen view shares no cache line that anybody writes.
+ */
+#ifndef OBJSTORE_CTHREAD_H
+#define OBJSTORE_CTHREAD_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A call that may run the application's callbacks, on the stack of its thread. */
+struct cs_frame {
+    uint64_t handle, store;              /* what it was called on, and the store behind it */
+    struct cs_frame *outer;
+};
+
+/* Records are never freed: those of threads that ended are used again. */
+struct cs_thread {
+    const void *inside[2];               /* handles; NULL = none */
+    uint32_t silent;                     /* > 0: in a callback that must not call the library */
+    uint32_t used;
+    struct cs_thread *next;
+    struct cs_frame *frames;             /* innermost first */
+    /* The last error. `text` holds message, class and property, each followed by a NUL. */
+    int32_t status, system_error;
+    int64_t position, callback_code;
+    char *text;
+    size_t text_capacity, class_offset, property_offset, text_length;
+};
+
+extern __thread struct cs_thread *cs_thread_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern bool cs_needs_fences __attribute__((visibility("hidden")));
+
+/* Makes the record of this thread; aborts without memory. */
+struct cs_thread *cs_thread_make(void);
+
+static inline struct cs_thread *cs_thread_current(void) {
+    struct cs_thread *thread = cs_thread_record;
+    return __builtin_expect(thread != NULL, 1) ? thread : cs_thread_make();
+}
+
+static inline void cs_enter(struct cs_thread *thread, int32_t place, const void *handle) {
+    __atomic_store_n(&thread->inside[place], handle, __ATOMIC_RELAXED);
+    if (__builtin_expect(cs_needs_fences, 0)) __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    else __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+static inline void cs_leave(struct cs_thread *thread, int32_t place) {
+    __atomic_store_n(&thread->inside[place], (const void *)0, __ATOMIC_RELEASE);
+}
+static inline uint64_t cs_load64_acquire(const void *p) { return __atomic_load_n((const uint64_t *)p, __ATOMIC_ACQUIRE); }
+
+/* After this, what any thread stored before its last cs_enter is visible here, and it sees what was stored here. */
+void cs_barrier_all_threads(void);
+/* Whether a thread is inside a handle. */
+bool cs_any_inside(const void *handle);
+
+/* Room for the texts of an error: at least `bytes`. NULL without memory. */
+char *cs_error_room(struct cs_thread *thread, size_t bytes);
+
+/* ---- two locks that a fork takes, so that the child finds them free ------------------------- */
+enum { CS_LOCK_HANDLES = 0, CS_LOCK_STORES = 1, CS_LOCKS = 2 };
+void cs_global_lock(int32_t which);
+void cs_global_unlock(int32_t which);
+
+/* ---- handles: see Sources/ObjStoreC/Handles.swift -------------------------------------------- */
+struct cs_handle {
+    uint64_t state;                      /* generation << 32 | kind; kind 0: closed */
+    uint64_t birth;                      /* fork generation of the process that opened it */
+    const void *object;
+    uint64_t pins;                       /* calls inside that may take long or run callbacks */
+    uint32_t parent, first_child, next, previous;
+    uint32_t next_free, reserved;
+    uint64_t reserved2;
+};
+#define CS_HANDLES_BYTES ((size_t)1 << 28)
+extern struct cs_handle *cs_handles __attribute__((visibility("hidden")));
+extern uint32_t cs_handles_used __attribute__((visibility("hidden")));   /* entry 0 is never used */
+
+/* The header that a handle names, if it can be one at all: whatever the word is, this reads no other memory. */
+static inline struct cs_handle *cs_handle_of(const void *handle) {
+    uint32_t index = (uint32_t)(uintptr_t)handle;
+    return __builtin_expect(index < __atomic_load_n(&cs_handles_used, __ATOMIC_ACQUIRE), 1) ? cs_handles + index : NULL;
+}
+static inline struct cs_handle *cs_handle_at(uint32_t index) { return cs_handles + index; }
+static inline uint32_t cs_handle_index(const struct cs_handle *header) { return (uint32_t)(header - cs_handles); }
+/* One more header, used for the first time; 0 = no room. Under CS_LOCK_HANDLES. */
+uint32_t cs_handle_new(void);
+
+void cs_sleep_ns(int64_t nanoseconds);
+int64_t cs_process_id(void);
+#endif

@@ -1,0 +1,124 @@
+#define _GNU_SOURCE
+#include "csystem.h"
+#include "cthread.h"
+#include <linux/membarrier.h>
+
+__thread struct cs_thread *cs_thread_record __attribute__((tls_model("initial-exec")));
+bool cs_needs_fences;
+
+static struct cs_thread *records;        /* grows at its head only */
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t locks[CS_LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+
+static void thread_ended(void *record) {
+    struct cs_thread *thread = record;
+    cs_leave(thread, 0);
+    cs_leave(thread, 1);
+    thread->silent = 0;
+    thread->frames = 0;
+    thread->status = 0;
+    thread->text_length = 0;
+    cs_thread_record = 0;
+    __atomic_store_n(&thread->used, 0, __ATOMIC_RELEASE);
+}
+
+static void before_fork(void) {
+    for (int i = CS_LOCKS - 1; i >= 0; i--) pthread_mutex_lock(&locks[i]);
+}
+static void after_fork(void) {
+    for (int i = 0; i < CS_LOCKS; i++) pthread_mutex_unlock(&locks[i]);
+}
+/* The other threads are gone, and inside nothing. */
+static void after_fork_in_child(void) {
+    for (struct cs_thread *t = records; t; t = t->next)
+        if (t != cs_thread_record) { cs_leave(t, 0); cs_leave(t, 1); t->frames = 0; t->silent = 0; t->used = 0; }
+    after_fork();
+}
+
+static void start(void) {
+    /* Linux before 4.14, or a sandbox that forbids it: then entering takes a fence. */
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) != 0) cs_needs_fences = true;
+    if (pthread_key_create(&key, thread_ended) != 0 || pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) {
+        fprintf(stderr, "objstore: no thread-specific key left\n");
+        abort();
+    }
+}
+
+struct cs_thread *cs_thread_make(void) {
+    pthread_once(&once, start);
+    struct cs_thread *thread = 0;
+    for (struct cs_thread *t = __atomic_load_n(&records, __ATOMIC_ACQUIRE); t; t = t->next) {
+        uint32_t none = 0;
+        if (__atomic_compare_exchange_n(&t->used, &none, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) { thread = t; break; }
+    }
+    if (!thread) {
+        /* A cache line of its own: other threads look at it only when something is closed. */
+        void *memory = 0;
+        if (posix_memalign(&memory, 64, (sizeof *thread + 63) / 64 * 64) != 0) {
+            fprintf(stderr, "objstore: no memory for the record of a thread\n");
+            abort();
+        }
+        thread = memset(memory, 0, sizeof *thread);
+        thread->used = 1;
+        thread->next = __atomic_load_n(&records, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&records, &thread->next, thread, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    }
+    thread->position = -1;
+    cs_thread_record = thread;
+    pthread_setspecific(key, thread);
+    return thread;
+}
+
+void cs_barrier_all_threads(void) {
+    if (!cs_needs_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+    /* Registration is inherited through fork, but not through everything that clones: register again. */
+    if (!cs_needs_fences && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0
+        && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+bool cs_any_inside(const void *handle) {
+    for (struct cs_thread *t = __atomic_load_n(&records, __ATOMIC_ACQUIRE); t; t = t->next)
+        if (__atomic_load_n(&t->inside[0], __ATOMIC_ACQUIRE) == handle || __atomic_load_n(&t->inside[1], __ATOMIC_ACQUIRE) == handle)
+            return true;
+    return false;
+}
+
+char *cs_error_room(struct cs_thread *thread, size_t bytes) {
+    if (thread->text_capacity < bytes) {
+        size_t capacity = bytes < 256 ? 256 : bytes * 2;
+        char *text = realloc(thread->text, capacity);
+        if (!text) return 0;
+        thread->text = text;
+        thread->text_capacity = capacity;
+    }
+    return thread->text;
+}
+
+void cs_global_lock(int32_t which) {
+    cs_thread_current(); /* the fork handlers are there before the first lock is taken */
+    pthread_mutex_lock(&locks[which]);
+}
+void cs_global_unlock(int32_t which) { pthread_mutex_unlock(&locks[which]); }
+
+struct cs_handle *cs_handles;
+uint32_t cs_handles_used;
+uint32_t cs_handle_new(void) {
+    if (!cs_handles) {
+        /* Pages come into being when they are touched. */
+        void *memory = mmap(0, CS_HANDLES_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) return 0;
+        cs_handles = memory;
+        __atomic_store_n(&cs_handles_used, 1, __ATOMIC_RELEASE);
+    }
+    uint32_t index = cs_handles_used;
+    if ((index + (size_t)1) * sizeof *cs_handles > CS_HANDLES_BYTES) return 0;
+    __atomic_store_n(&cs_handles_used, index + 1, __ATOMIC_RELEASE);
+    return index;
+}
+void cs_sleep_ns(int64_t nanoseconds) {
+    struct timespec t = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    nanosleep(&t, 0);
+}
+int64_t cs_process_id(void) { return getpid(); }

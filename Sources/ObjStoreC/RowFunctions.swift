@@ -1,0 +1,158 @@
+internal import CSystem
+public import CObjStore
+internal import ObjStoreCore
+
+/// What an `objstore_row` holds.
+private struct RowImage {
+    var magic: UInt64
+    /// The view's handle: closed and used again, it no longer fits.
+    var view: UInt64
+    var cursor: RowCursor
+
+    static let magic: UInt64 = 0x776f_725f_6a62_6f01
+
+    @inline(__always)
+    static func of(_ row: UnsafeMutablePointer<objstore_row>) -> UnsafeMutablePointer<RowImage> {
+        UnsafeMutableRawPointer(row).assumingMemoryBound(to: RowImage.self)
+    }
+}
+
+private var blame: Blame {
+    [
+        .noSuchProperty: "property_id", .wrongType: "property_id", .notPositioned: "row", .wrongView: "buffer", .nullValue: "is_null",
+        .noSuchObject: "row", .invalidArgument: "buffer",
+    ]
+}
+
+/// Runs a call on a row inside its view.
+@inline(__always)
+private func withRow(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ blame: @autoclosure () -> Blame = ObjStoreC.blame,
+    _ body: (inout RowCursor) throws(StoreError) -> Void
+) -> objstore_status {
+    guard let row else { return failNull("row") }
+    let image = RowImage.of(row)
+    guard _fastPath(image.pointee.magic == RowImage.magic) else { return fail(.wrongKind, "row was not made by objstore_row_init") }
+    return Handles.use(OpaquePointer(bitPattern: UInt(image.pointee.view)), .view, "row", blame()) { (_: View) throws(StoreError) in
+        try body(&image.pointee.cursor)
+    }
+}
+
+@c @implementation
+public func objstore_row_init(_ view: OpaquePointer?, _ class_id: objstore_class_id, _ row: UnsafeMutablePointer<objstore_row>?) -> objstore_status {
+    guard let row else { return failNull("row") }
+    return Handles.use(view, .view, "view", [.noSuchClass: "class_id"]) { (object: View) throws(StoreError) in
+        precondition(MemoryLayout<RowImage>.size <= MemoryLayout<objstore_row>.size)
+        let cursor = try RowCursor(object, class_id)
+        UnsafeMutableRawPointer(row).initializeMemory(as: RowImage.self, to: RowImage(magic: RowImage.magic, view: UInt64(UInt(bitPattern: view)), cursor: cursor))
+    }
+}
+
+@c @implementation
+public func objstore_row_next(_ row: UnsafeMutablePointer<objstore_row>?, _ more: UnsafeMutablePointer<Bool>?) -> objstore_status {
+    guard let more else { return failNull("more") }
+    return withRow(row) { (cursor) throws(StoreError) in more.pointee = try cursor.next() }
+}
+
+@c @implementation
+public func objstore_row_seek(_ row: UnsafeMutablePointer<objstore_row>?, _ object: objstore_object) -> objstore_status {
+    withRow(row, [.wrongStore: "object", .noSuchObject: "object", .wrongType: "object", .noSuchClass: "object"]) { (cursor) throws(StoreError) in
+        try cursor.seek(objectID(object))
+    }
+}
+
+@c @implementation
+public func objstore_row_object(_ row: UnsafeMutablePointer<objstore_row>?, _ object: UnsafeMutablePointer<objstore_object>?) -> objstore_status {
+    guard let object else { return failNull("object") }
+    return withRow(row) { (cursor) throws(StoreError) in object.pointee = ObjStoreC.object(try cursor.object()) }
+}
+
+/// Hands out what may be null: the value and whether, or an error where nobody asked whether.
+@inline(__always)
+private func answer<T>(_ value: T?, _ zero: T, _ out: UnsafeMutablePointer<T>, _ isNull: UnsafeMutablePointer<Bool>?) throws(StoreError) {
+    if let value {
+        out.pointee = value
+        isNull?.pointee = false
+        return
+    }
+    guard let isNull else { throw nullValue() }
+    out.pointee = zero
+    isNull.pointee = true
+}
+
+@inline(never) private func nullValue() -> StoreError { StoreError(.nullValue, "the value is null, and is_null was not given") }
+
+@c @implementation
+public func objstore_row_bool(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Bool>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in try answer(try cursor.bool(property_id), false, value, is_null) }
+}
+
+@c @implementation
+public func objstore_row_int(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Int64>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in try answer(try cursor.int(property_id), 0, value, is_null) }
+}
+
+@c @implementation
+public func objstore_row_double(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Double>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in try answer(try cursor.double(property_id), 0, value, is_null) }
+}
+
+@c @implementation
+public func objstore_row_timestamp(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_timestamp>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in
+        let read = try cursor.timestamp(property_id)
+        let time = objstore_timestamp(seconds: read.low, nanoseconds: Int32(truncatingIfNeeded: read.high), reserved: 0)
+        try answer(read.isNull ? nil : time, objstore_timestamp(), value, is_null)
+    }
+}
+
+@c @implementation
+public func objstore_row_text(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ value: UnsafeMutablePointer<objstore_text>?, _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in
+        let read = try cursor.bytes(property_id, .string, try outputBuffer(buffer))
+        let text = objstore_text(bytes: Value.text(read.pointer), length: Int64(read.count))
+        try answer(read.isNull ? nil : text, objstore_text(bytes: nil, length: 0), value, is_null)
+    }
+}
+
+@c @implementation
+public func objstore_row_binary(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ value: UnsafeMutablePointer<objstore_bytes>?, _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in
+        let read = try cursor.bytes(property_id, .binary, try outputBuffer(buffer))
+        let bytes = objstore_bytes(bytes: Value.nonNull(read.pointer).assumingMemoryBound(to: UInt8.self), length: Int64(read.count))
+        try answer(read.isNull ? nil : bytes, objstore_bytes(bytes: nil, length: 0), value, is_null)
+    }
+}
+
+@c @implementation
+public func objstore_row_value(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ value: UnsafeMutablePointer<objstore_value>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in try cursor.value(property_id, try outputBuffer(buffer)).store(to: value) }
+}

@@ -1,0 +1,75 @@
+public import CObjStore
+internal import ObjStoreCore
+
+/// A schema being described, behind its handle.
+final class SchemaBox {
+    let lock = Lock()
+    var draft = SchemaDraft()
+}
+
+private func change(
+    _ schema: OpaquePointer?, _ blame: @autoclosure () -> Blame, _ body: (inout SchemaDraft) throws(StoreError) -> Void
+) -> objstore_status {
+    Handles.use(schema, .schema, "schema", blame()) { (box: SchemaBox) throws(StoreError) in
+        try box.lock.withLock { () throws(StoreError) in try body(&box.draft) }
+    }
+}
+
+/// Names the argument in an error of reading it.
+func naming<T>(_ argument: StaticString, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+    do throws(StoreError) { return try body() } catch { throw StoreError(error.code, "\(argument): \(error.message)").at(class: error.className, property: error.propertyName) }
+}
+
+@c @implementation
+public func objstore_schema_new(_ schema: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    newHandle(schema, "schema", .schema) { SchemaBox() }
+}
+
+/// Makes a handle without a parent.
+func newHandle(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ argument: StaticString, _ kind: HandleKind, _ make: () -> AnyObject) -> objstore_status {
+    guard let out else { return failNull(argument) }
+    out.pointee = nil
+    if Handles.isSilent { return Handles.misused(nil, kind, argument) }
+    do throws(StoreError) {
+        out.pointee = try Handles.open(kind, make())
+        return .OBJSTORE_OK
+    } catch {
+        return report(error)
+    }
+}
+
+@c @implementation
+public func objstore_schema_add_class(_ schema: OpaquePointer?, _ class_name: objstore_text) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        try draft.addClass(try naming("class_name") { () throws(StoreError) in try name(class_name) })
+    }
+}
+
+@c @implementation
+public func objstore_schema_add_property(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ kind: objstore_kind, _ flags: UInt32
+) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "kind \(kind.rawValue) has no name") }
+        guard flags & ~SchemaDraft.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        guard let kind = ValueKind(rawValue: UInt8(kind.rawValue)) else { throw StoreError(.notSupported, "kind: mixed properties are not supported by this version") }
+        try draft.addProperty(className, property, kind, SchemaDraft.Flags(rawValue: flags))
+    }
+}
+
+@c @implementation
+public func objstore_schema_set_default(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ value: objstore_value
+) -> objstore_status {
+    change(schema, [.wrongType: "value", .notNullable: "value", .invalidUTF8: "value", .outOfRange: "value"]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let value = try naming("value") { () throws(StoreError) in try Value(value) }
+        try draft.setDefault(className, property, value)
+    }
+}
+
+@c @implementation
+public func objstore_schema_close(_ schema: OpaquePointer?) -> objstore_status { Handles.close(schema, .schema, "schema") }

@@ -1,0 +1,134 @@
+public import CObjStore
+internal import ObjStoreCore
+
+extension Results: ClosedWithParent {
+    func closeWithParent() {}
+}
+
+private var blame: Blame {
+    [
+        .noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "value", .invalidUTF8: "value", .invalidArgument: "value",
+        .outOfRange: "value",
+    ]
+}
+
+private func comparison(_ op: objstore_operator) throws(StoreError) -> Comparison {
+    guard op.rawValue >= 1, let comparison = Comparison(rawValue: UInt8(truncatingIfNeeded: op.rawValue - 1)), op.rawValue <= 6 else {
+        throw StoreError(.notSupported, "op \(op.rawValue) has no name")
+    }
+    return comparison
+}
+
+/// Runs a comparison on a view.
+private func ask(
+    _ view: OpaquePointer?, _ op: objstore_operator, _ value: objstore_value,
+    _ body: (View, Comparison, Value) throws(StoreError) -> Void
+) -> objstore_status {
+    guard (1...6).contains(op.rawValue) else {
+        let used = Handles.use(view, .view, "view") { (_: View) throws(StoreError) in }
+        return used == .OBJSTORE_OK ? fail(.invalidArgument, "op \(op.rawValue) has no name") : used
+    }
+    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
+        try body(view, try comparison(op), try Value(value))
+    }
+}
+
+@c @implementation
+public func objstore_count_where(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return ask(view, op, value) { (view, comparison, value) throws(StoreError) in
+        count.pointee = UInt64(try view.count(class_id, where: property_id, comparison, value))
+    }
+}
+
+@c @implementation
+public func objstore_first_where(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ object: UnsafeMutablePointer<objstore_object>?, _ found: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let object else { return failNull("object") }
+    return ask(view, op, value) { (view, comparison, value) throws(StoreError) in
+        try answer(try view.first(class_id, where: property_id, comparison, value), object, found)
+    }
+}
+
+@c @implementation
+public func objstore_find_where(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ results: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let results else { return failNull("results") }
+    results.pointee = nil
+    return ask(view, op, value) { (object, comparison, value) throws(StoreError) in
+        results.pointee = try Handles.open(.results, try object.find(class_id, where: property_id, comparison, value), parent: view)
+    }
+}
+
+@c @implementation
+public func objstore_find_all(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ results: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let results else { return failNull("results") }
+    results.pointee = nil
+    return Handles.use(view, .view, "view", blame) { (object: View) throws(StoreError) in
+        results.pointee = try Handles.open(.results, try object.findAll(class_id), parent: view)
+    }
+}
+
+@c @implementation
+public func objstore_results_count(_ results: OpaquePointer?, _ count: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in count.pointee = UInt64(results.count) }
+}
+
+@c @implementation
+public func objstore_results_at(_ results: OpaquePointer?, _ index: UInt64, _ object: UnsafeMutablePointer<objstore_object>?) -> objstore_status {
+    guard let object else { return failNull("object") }
+    return Handles.use(results, .results, "results", [.outOfRange: "index"]) { (results: Results) throws(StoreError) in
+        object.pointee = ObjStoreC.object(try results.object(at: index))
+    }
+}
+
+@c @implementation
+public func objstore_results_objects(
+    _ results: OpaquePointer?, _ start: UInt64, _ objects: UnsafeMutablePointer<objstore_object>?, _ capacity: Int,
+    _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return Handles.use(results, .results, "results", [.outOfRange: "start"]) { (results: Results) throws(StoreError) in
+        try check(count: capacity, "capacity")
+        try check(array: objects, capacity, "objects")
+        // The same layout, field by field: see `ObjectID`.
+        let out = UnsafeMutableRawPointer(objects)?.assumingMemoryBound(to: ObjectID.self)
+        count.pointee = try results.objects(from: start, into: out, capacity: capacity)
+    }
+}
+
+@c @implementation
+public func objstore_results_update(_ results: OpaquePointer?, _ changed: UnsafeMutablePointer<Bool>?) -> objstore_status {
+    Handles.use(results, .results, "results") { (results: Results) throws(StoreError) in
+        let isOther = try results.update()
+        changed?.pointee = isOther
+    }
+}
+
+@c @implementation
+public func objstore_results_close(_ results: OpaquePointer?) -> objstore_status { Handles.close(results, .results, "results") }
+
+@c @implementation
+public func objstore_aggregate(
+    _ view: OpaquePointer?, _ class_id: objstore_class_id, _ property_id: objstore_property_id, _ aggregate: objstore_aggregate_kind,
+    _ value: UnsafeMutablePointer<objstore_value>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return Handles.use(
+        view, .view, "view",
+        [.noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "property_id", .invalidArgument: "aggregate", .outOfRange: "property_id"]
+    ) { (view: View) throws(StoreError) in
+        guard let kind = AggregateKind(rawValue: aggregate.rawValue) else { throw StoreError(.invalidArgument, "\(aggregate.rawValue) has no name") }
+        try view.aggregate(class_id, property_id, kind).store(to: value)
+    }
+}

@@ -1,0 +1,146 @@
+public import CObjStore
+internal import ObjStoreCore
+
+/// Text on its way in. `.invalidArgument` for what is no text at all, `.invalidUTF8` for what is not UTF-8.
+func string(_ text: objstore_text) throws(StoreError) -> String {
+    let (pointer, count) = try bytes(of: text)
+    guard ValueCheck.isUTF8(pointer, count) else { throw StoreError(.invalidUTF8, "the text is not valid UTF-8") }
+    return String(decoding: UnsafeRawBufferPointer(start: pointer, count: count), as: UTF8.self)
+}
+
+/// Text that must not be empty.
+func name(_ text: objstore_text) throws(StoreError) -> String {
+    let name = try string(text)
+    if name.isEmpty { throw StoreError(.invalidArgument, "the text is empty") }
+    return name
+}
+
+@inline(__always)
+func bytes(of text: objstore_text) throws(StoreError) -> (UnsafeRawPointer?, Int) {
+    if _fastPath(text.length >= 0) {
+        if text.bytes == nil, text.length != 0 { throw badText(text) }
+        return (UnsafeRawPointer(text.bytes), Int(text.length))
+    }
+    guard text.length == -1, let bytes = text.bytes else { throw badText(text) }
+    var count = 0
+    while bytes[count] != 0 { count &+= 1 }
+    return (UnsafeRawPointer(bytes), count)
+}
+
+@inline(never)
+private func badText(_ text: objstore_text) -> StoreError {
+    text.bytes == nil
+        ? StoreError(.invalidArgument, "the text is NULL with a length of \(text.length)")
+        : StoreError(.invalidArgument, "the text has a length of \(text.length): it is 0 or more, or -1 for NUL-terminated")
+}
+
+extension Value {
+    /// A value of the application; text is borrowed from there.
+    @inline(__always)
+    init(_ value: objstore_value) throws(StoreError) {
+        switch value.kind {
+        case .OBJSTORE_KIND_NULL: self = .null
+        case .OBJSTORE_KIND_BOOL: self = Value(kind: .bool, low: value.data.words.0 & 0xff != 0 ? 1 : 0)
+        case .OBJSTORE_KIND_INT: self = .int(value.data.integer)
+        case .OBJSTORE_KIND_DOUBLE: self = .double(value.data.real)
+        case .OBJSTORE_KIND_STRING:
+            let (pointer, count) = try bytes(of: value.data.text)
+            self = .string(pointer, count)
+        case .OBJSTORE_KIND_BINARY:
+            let binary = value.data.binary
+            guard binary.length >= 0, binary.bytes != nil || binary.length == 0 else {
+                throw StoreError(.invalidArgument, "the binary is \(binary.bytes == nil ? "NULL" : "given") with a length of \(binary.length)")
+            }
+            self = .binary(UnsafeRawPointer(binary.bytes), Int(binary.length))
+        case .OBJSTORE_KIND_TIMESTAMP: self = .timestamp(seconds: value.data.timestamp.seconds, nanoseconds: value.data.timestamp.nanoseconds)
+        default:
+            // Kinds of later versions fit no property of this one.
+            guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: value.kind.rawValue)), value.kind.rawValue >= 0, value.kind.rawValue < 15 else {
+                throw StoreError(.wrongType, "no value has the kind \(value.kind.rawValue)")
+            }
+            self = Value(kind: kind)
+        }
+    }
+
+    @inline(__always)
+    func store(to out: UnsafeMutablePointer<objstore_value>) {
+        var value = objstore_null()
+        value.kind = unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self)
+        switch kind {
+        case .string: value.data.text = objstore_text(bytes: Value.text(pointer), length: Int64(count))
+        case .binary: value.data.binary = objstore_bytes(bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
+        case .timestamp: value.data.timestamp = objstore_timestamp(seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
+        case .null: break
+        default: value.data.integer = low
+        }
+        out.pointee = value
+    }
+
+    /// An empty text is a pointer that is not NULL.
+    @inline(__always)
+    static func nonNull(_ pointer: UnsafeRawPointer?) -> UnsafeRawPointer { pointer ?? UnsafeRawPointer(Value.empty) }
+    @inline(__always)
+    static func text(_ pointer: UnsafeRawPointer?) -> UnsafePointer<CChar> { nonNull(pointer).assumingMemoryBound(to: CChar.self) }
+
+    private nonisolated(unsafe) static let empty: UnsafeMutableRawPointer = {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
+        memory.storeBytes(of: 0, as: UInt64.self)
+        return memory
+    }()
+}
+
+/// Converts an array of values, on the stack where it is short.
+@inline(__always)
+func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ body: (UnsafePointer<Value>) throws(StoreError) -> T) throws(StoreError) -> T {
+    var result: Result<T, StoreError>!
+    withUnsafeTemporaryAllocation(of: Value.self, capacity: max(count, 1)) { buffer in
+        do throws(StoreError) {
+            for index in 0..<count {
+                do throws(StoreError) { buffer[index] = try Value(values.unsafelyUnwrapped[index]) } catch {
+                    throw StoreError(error.code, "values[\(index)]: \(error.message)")
+                }
+            }
+            result = .success(try body(UnsafePointer(buffer.baseAddress.unsafelyUnwrapped)))
+        } catch {
+            result = .failure(error)
+        }
+    }
+    return try result.get()
+}
+
+@inline(__always)
+func objectID(_ object: objstore_object) -> ObjectID { ObjectID(classID: object.class_id, storeTag: object.store_tag, key: object.key) }
+@inline(__always)
+func object(_ id: ObjectID) -> objstore_object { objstore_object(class_id: id.classID, store_tag: id.storeTag, key: id.key) }
+
+/// Numbers of elements: more than half of the address space is a mistake (a negative number, most likely).
+@inline(__always)
+func check(count: Int, _ argument: StaticString) throws(StoreError) {
+    if count < 0 { throw StoreError(.invalidArgument, "\(argument) is \(UInt(bitPattern: count)): too many") }
+}
+
+@inline(__always)
+func check(array: UnsafeRawPointer?, _ count: Int, _ argument: StaticString) throws(StoreError) {
+    if array == nil, count > 0 { throw StoreError(.invalidArgument, "\(argument) is NULL, with \(count) elements") }
+}
+
+/// The buffer, if it is one.
+@inline(__always)
+func outputBuffer(_ buffer: UnsafeMutablePointer<objstore_buffer>?) throws(StoreError) -> UnsafeMutablePointer<OutputBuffer>? {
+    guard let buffer else { return nil }
+    let text = UnsafeMutableRawPointer(buffer).assumingMemoryBound(to: OutputBuffer.self)
+    guard OutputBuffer.isWellFormed(text) else {
+        throw StoreError(.invalidArgument, "buffer: bytes, length and capacity contradict each other; was it initialised?")
+    }
+    return text
+}
+
+@c @implementation
+public func objstore_buffer_free(_ buffer: UnsafeMutablePointer<objstore_buffer>?) -> objstore_status {
+    do throws(StoreError) {
+        if let buffer = try outputBuffer(buffer) { OutputBuffer.free(buffer) }
+        return .OBJSTORE_OK
+    } catch {
+        return report(error)
+    }
+}

@@ -1,0 +1,147 @@
+internal import CSystem
+public import CObjStore
+internal import ObjStoreCore
+
+@c @implementation
+public func objstore_view_open(_ store: OpaquePointer?, _ view: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    guard let view else { return failNull("view") }
+    view.pointee = nil
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        view.pointee = try Handles.open(.view, try box.store.openView(), parent: store)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_view_refresh(_ view: OpaquePointer?, _ changed: UnsafeMutablePointer<Bool>?) -> objstore_status {
+    Handles.use(view, .view, "view", [.wrongView: "view"]) { (view: View) throws(StoreError) in
+        let moved = try view.refresh()
+        changed?.pointee = moved
+    }
+}
+
+@c @implementation
+public func objstore_view_freeze(_ view: OpaquePointer?, _ frozen: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    guard let frozen else { return failNull("frozen") }
+    frozen.pointee = nil
+    return Handles.pin(view, .view, "view", [.wrongView: "view"]) { (object: View) throws(StoreError) in
+        // It outlives the view that it came from: its parent is the store.
+        frozen.pointee = try Handles.open(.view, try object.freeze(), parent: Handles.parent(view!))
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_view_version(_ view: OpaquePointer?, _ version: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+    guard let version else { return failNull("version") }
+    return Handles.use(view, .view, "view") { (view: View) throws(StoreError) in version.pointee = try view.version() }
+}
+
+@c @implementation
+public func objstore_view_get_kind(_ view: OpaquePointer?, _ kind: UnsafeMutablePointer<objstore_view_kind>?) -> objstore_status {
+    guard let kind else { return failNull("kind") }
+    return Handles.use(view, .view, "view") { (view: View) throws(StoreError) in kind.pointee = objstore_view_kind(rawValue: view.kind.rawValue)! }
+}
+
+@c @implementation
+public func objstore_view_close(_ view: OpaquePointer?) -> objstore_status {
+    guard let view else { return .OBJSTORE_OK }
+    return end(view, "view", needsTransaction: false) { (object) throws(StoreError) in object.close() }
+}
+
+/// Ends a view for good: closes its handle, whatever `body` throws.
+private func end(
+    _ handle: OpaquePointer?, _ argument: StaticString, needsTransaction: Bool, _ body: (View) throws(StoreError) -> Void
+) -> objstore_status {
+    let checked = Handles.use(handle, .view, argument) { (view: View) throws(StoreError) in
+        if needsTransaction, view.kind != .transaction { throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction") }
+        if view.isBodys { throw StoreError(.inCallback, "\(argument): the transaction belongs to objstore_write, which ends it when the body returns") }
+    }
+    // Closing what a parent process left behind is fine; everything else is not.
+    if checked != .OBJSTORE_OK, !(checked == .OBJSTORE_ERR_FORKED && !needsTransaction) { return checked }
+    switch Handles.claim(handle!, .view, argument) {
+    case .refused(let status): return status
+    case .inherited: return .OBJSTORE_OK
+    case .mine(let object):
+        defer { Handles.forget(handle!) }
+        do throws(StoreError) {
+            try body(object as! View)
+            return .OBJSTORE_OK
+        } catch {
+            return report(error)
+        }
+    }
+}
+
+// MARK: Transactions
+
+private func begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?, _ wait: Store.Wait) -> objstore_status {
+    guard let transaction else { return failNull("transaction") }
+    transaction.pointee = nil
+    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+        transaction.pointee = try Handles.open(.view, try box.store.begin(wait), parent: store)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    begin(store, transaction, .standard)
+}
+
+@c @implementation
+public func objstore_try_begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    begin(store, transaction, .notAtAll)
+}
+
+@c @implementation
+public func objstore_begin_within(_ store: OpaquePointer?, _ timeout_ms: Int64, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    guard timeout_ms >= -1 else { return fail(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
+    return begin(store, transaction, .atMost(timeout_ms))
+}
+
+@c @implementation
+public func objstore_commit(_ transaction: OpaquePointer?, _ version: UnsafeMutablePointer<UInt64>?) -> objstore_status {
+    end(transaction, "transaction", needsTransaction: true) { (view) throws(StoreError) in
+        let committed = try view.commit()
+        version?.pointee = committed
+    }
+}
+
+@c @implementation
+public func objstore_cancel(_ transaction: OpaquePointer?) -> objstore_status {
+    end(transaction, "transaction", needsTransaction: true) { (view) throws(StoreError) in try view.cancel() }
+}
+
+@c @implementation
+public func objstore_write(
+    _ store: OpaquePointer?, _ body: objstore_write_body?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    guard let body else { return failNull("body") }
+    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+        let view = try box.store.begin()
+        view.isBodys = true
+        let handle: OpaquePointer
+        do throws(StoreError) {
+            handle = try Handles.open(.view, view, parent: store)
+        } catch {
+            view.close()
+            throw error
+        }
+        let result = body(handle, userdata.pointer)
+        view.isBodys = false
+        // Nobody may use the view any more; a store that is closed meanwhile has closed it.
+        guard case .mine = Handles.claim(handle, .view, "transaction") else {
+            return result == .OBJSTORE_OK ? fail(.closedHandle, "store: it was closed before the transaction could be committed") : result
+        }
+        defer { Handles.forget(handle) }
+        guard result == .OBJSTORE_OK else {
+            view.close()
+            return result
+        }
+        _ = try view.commit()
+        return .OBJSTORE_OK
+    }
+}

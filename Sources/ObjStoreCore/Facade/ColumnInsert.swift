@@ -1,0 +1,376 @@
+/// One columnar insert: checks all rows, finds out which exist, then appends and updates.
+///
+/// ```
+///  validate ─► findKeys: for each row  ┌ existing ─► update, in order
+///                                      ├ new      ─► append in runs of columns, in order
+///                                      └ again    ─► (a key that came before in the call) update, at the end
+/// ```
+/// Rows of different keys do not depend on each other, so the three groups may be done one after the other.
+final class ColumnInsert {
+    private let view: View
+    private let cls: ClassSchema
+    private let columns: UnsafeBufferPointer<InputColumn>
+    private let rows: Int
+    /// By input column: the property.
+    private var positions: [Int] = []
+    /// By property: its input column.
+    private var inputs: [Int?]
+    /// Rows that are not just new: the object that exists, or -2 - (the row that had the key first).
+    private var found: [Int64] = []
+    private var hasExisting = false
+    private var hasRepeated = false
+
+    private static let isNew: Int64 = -1
+
+    init(_ view: View, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int) throws(StoreError) {
+        self.view = view
+        self.cls = cls
+        self.columns = columns
+        self.rows = rows
+        inputs = Array(repeating: nil, count: cls.columns.count)
+        for (index, column) in columns.enumerated() {
+            let position = try cls.position(column.propertyID)
+            if inputs[position] != nil { throw cls.named(StoreError(.invalidArgument, "\(path(position)) is given twice"), position) }
+            inputs[position] = index
+            positions.append(position)
+        }
+    }
+
+    private func path(_ position: Int) -> String { cls.name + "." + cls.properties[position].name }
+
+    private func refuse(_ code: StatusCode, _ position: Int, row: Int, _ what: String) -> StoreError {
+        StoreError(code, "row \(row), \(path(position)): \(what)").at(class: cls.name, property: cls.properties[position].name, position: row)
+    }
+
+    // MARK: Checking
+
+    /// Every value of every row; nothing is changed.
+    func validate() throws(StoreError) {
+        if rows == 0 { return }
+        for (index, column) in columns.enumerated() {
+            let position = positions[index], spec = cls.columns[position]
+            guard column.kind == spec.kind else {
+                throw cls.named(StoreError(.wrongType, "\(path(position)) is of type \(spec.kind), not \(column.kind)"), position)
+            }
+            if column.validity != nil, !spec.nullable { try validateNoNulls(column, position) }
+            switch spec.kind {
+            case .string, .binary: try validateText(column, position)
+            case .timestamp:
+                guard column.values != nil else { throw noValues(position) }
+                for row in 0..<rows where !column.isNull(row) {
+                    let nanoseconds = column.value(row).high
+                    if nanoseconds < 0 || nanoseconds > 999_999_999 { throw refuse(.outOfRange, position, row: row, "nanoseconds are 0 to 999999999, not \(nanoseconds)") }
+                }
+            default: guard column.values != nil else { throw noValues(position) }
+            }
+        }
+    }
+
+    private func noValues(_ position: Int) -> StoreError {
+        cls.named(StoreError(.invalidArgument, "\(path(position)): values is NULL"), position)
+    }
+
+    private func validateNoNulls(_ column: InputColumn, _ position: Int) throws(StoreError) {
+        for row in 0..<rows where column.isNull(row) { throw refuse(.notNullable, position, row: row, "it cannot be null") }
+    }
+
+    private func validateText(_ column: InputColumn, _ position: Int) throws(StoreError) {
+        guard let offsets = column.offsets else { throw cls.named(StoreError(.invalidArgument, "\(path(position)): offsets is NULL"), position) }
+        guard column.valuesBytes <= UInt64(Int64.max) else { throw cls.named(StoreError(.invalidArgument, "\(path(position)): values_bytes is \(column.valuesBytes)"), position) }
+        guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
+        let limit = position == cls.primaryKey ? min(View.longestKey, view.shared.database.options.valueLimit) : view.shared.database.options.valueLimit
+        var last = offsets[0]
+        guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
+        let isString = cls.columns[position].kind == .string
+        for row in 0..<rows {
+            let next = offsets[row &+ 1]
+            guard next >= last, next <= Int64(column.valuesBytes) else {
+                throw refuse(.outOfRange, position, row: row, "offsets \(last) and \(next) of \(column.valuesBytes) bytes")
+            }
+            let count = Int(next &- last)
+            if !column.isNull(row) {
+                if count > limit { throw refuse(.valueTooLarge, position, row: row, "\(count) bytes are more than the limit of \(limit)") }
+                if isString, count > 0, !ValueCheck.isUTF8(column.values.unsafelyUnwrapped + Int(last), count) {
+                    throw refuse(.invalidUTF8, position, row: row, "the text is not valid UTF-8")
+                }
+            }
+            last = next
+        }
+    }
+
+    // MARK: Existing objects
+
+    /// Finds out which rows have objects already, or a key that came before. Nothing is changed.
+    func findKeys(_ state: ClassState, _ policy: UpsertPolicy) throws(StoreError) {
+        if rows == 0 { return }
+        var needsDefaults = true
+        if let primary = cls.primaryKey {
+            guard let input = inputs[primary] else {
+                throw cls.named(StoreError(.missingValue, "\(path(primary)): the primary key must be given"), primary)
+            }
+            try findRepeated(columns[input], primary, policy)
+            var firstNew: Int?
+            for row in 0..<rows where found.isEmpty || found[row] == ColumnInsert.isNew {
+                guard let key = try state.find(primaryKey: columns[input].value(row)) else {
+                    firstNew = firstNew ?? row
+                    continue
+                }
+                if policy == .error { throw duplicate(columns[input].value(row), primary, row) }
+                if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
+                found[row] = key
+                hasExisting = true
+            }
+            needsDefaults = firstNew != nil
+            if hasRepeated && hasExisting { linkRepeated() }
+        }
+        // Only new objects need a value for every property.
+        if needsDefaults { for position in 0..<cls.columns.count where inputs[position] == nil { _ = try view.missing(cls, position) } }
+    }
+
+    /// A repetition of a key that exists is one more update of that object.
+    private func linkRepeated() {
+        for row in 0..<rows where found[row] <= -2 {
+            let first = found[Int(-2 - found[row])]
+            if first >= 0 { found[row] = first }
+        }
+    }
+
+    private func duplicate(_ value: Value, _ primary: Int, _ row: Int) -> StoreError {
+        refuse(.duplicateKey, primary, row: row, "an object with the key \(value.text) exists already, or an earlier row has it")
+    }
+
+    /// Marks the rows whose key an earlier row has.
+    private func findRepeated(_ column: InputColumn, _ primary: Int, _ policy: UpsertPolicy) throws(StoreError) {
+        if isAscending(column) { return }
+        // Open addressing: row + 1, or 0.
+        var capacity = 64
+        while capacity < rows * 2 { capacity *= 2 }
+        let table = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity)
+        table.initialize(repeating: 0, count: capacity)
+        defer { table.deallocate() }
+        guard rows < Int(UInt32.max) else { throw StoreError(.invalidArgument, "row_count is \(rows): more than 4294967294 rows in one call") }
+        for row in 0..<rows {
+            let value = column.value(row)
+            var place = Int(truncatingIfNeeded: ColumnInsert.hash(value)) & (capacity - 1)
+            while table[place] != 0 {
+                let first = Int(table[place]) - 1
+                if column.value(first).isSame(as: value) {
+                    if policy == .error { throw duplicate(value, primary, row) }
+                    if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
+                    found[row] = -2 - Int64(first)
+                    hasRepeated = true
+                    break
+                }
+                place = (place + 1) & (capacity - 1)
+            }
+            if table[place] == 0 { table[place] = UInt32(row + 1) }
+        }
+    }
+
+    /// Keys that only rise do not repeat.
+    private func isAscending(_ column: InputColumn) -> Bool {
+        guard column.kind == .int, let values = column.values else { return false }
+        var last = values.loadUnaligned(as: Int64.self)
+        for row in 1..<max(rows, 1) {
+            let next = values.loadUnaligned(fromByteOffset: row &* 8, as: Int64.self)
+            if next <= last { return false }
+            last = next
+        }
+        return true
+    }
+
+    private static func hash(_ value: Value) -> UInt64 {
+        if value.kind == .string { return value.count == 0 ? 0 : IndexBits.hash(value.pointer.unsafelyUnwrapped, value.count, seed: 0x9e37_79b9_7f4a_7c15) }
+        return PageHash.mix(UInt64(bitPattern: value.low), 0x9e37_79b9_7f4a_7c15)
+    }
+
+    // MARK: Applying
+
+    func apply(_ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?) throws(StoreError) -> InsertCounts {
+        var counts = InsertCounts()
+        if rows == 0 { return counts }
+        if hasExisting {
+            for row in 0..<rows where found[row] >= 0 {
+                if try update(state, found[row], row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
+                keys?[row] = found[row]
+            }
+        }
+        var created: [Int64] = hasRepeated ? Array(repeating: -1, count: rows) : []
+        var row = 0
+        while row < rows {
+            if !found.isEmpty, found[row] != ColumnInsert.isNew {
+                row += 1
+                continue
+            }
+            var end = row + 1
+            if found.isEmpty { end = rows } else { while end < rows, found[end] == ColumnInsert.isNew { end += 1 } }
+            try append(state, row, end, keys, &created)
+            counts.created += end - row
+            row = end
+        }
+        if hasRepeated {
+            for row in 0..<rows where found[row] <= -2 {
+                let key = created[Int(-2 - found[row])]
+                if try update(state, key, row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
+                keys?[row] = key
+            }
+        }
+        return counts
+    }
+
+    /// True where something was written.
+    private func update(_ state: ClassState, _ key: Int64, _ row: Int, _ policy: UpsertPolicy) throws(StoreError) -> Bool {
+        var changes: [(position: Int, value: Value)] = []
+        let reader = try state.reader()
+        guard let place = try reader.find(key) else { throw state.noSuchObject(key) }
+        for (index, position) in positions.enumerated() where position != cls.primaryKey {
+            let value = columns[index].value(row)
+            if policy == .modified, try reader.value(place, position).isSame(as: value) { continue }
+            changes.append((position, value))
+        }
+        if changes.isEmpty { return false }
+        for change in changes { try state.update(key, change.position, change.value) }
+        return true
+    }
+
+    /// Appends rows `first ..< end`, which are all new.
+    private func append(_ state: ClassState, _ first: Int, _ end: Int, _ keys: UnsafeMutablePointer<Int64>?, _ created: inout [Int64]) throws(StoreError) {
+        if end - first < ColumnInsert.fewRows {
+            let values = UnsafeMutablePointer<Value>.allocate(capacity: cls.columns.count)
+            defer { values.deallocate() }
+            for row in first..<end {
+                try gather(row, into: values)
+                let key = try state.createUnchecked(values)
+                keys?[row] = key
+                if hasRepeated { created[row] = key }
+            }
+            return
+        }
+        let vectors = try ColumnVectors(cls, columns, inputs)
+        var row = first
+        while row < end {
+            let count = min(end - row, ColumnVectors.rows)
+            let key = try state.createColumns(vectors.fill(from: row, count: count), count: count) { (offset, values) throws(StoreError) in
+                try self.gather(row + offset, into: values)
+            }
+            for offset in 0..<count {
+                keys?[row + offset] = key + Int64(offset)
+                if hasRepeated { created[row + offset] = key + Int64(offset) }
+            }
+            row += count
+        }
+    }
+
+    private static let fewRows = 16
+
+    /// All values of one row.
+    private func gather(_ row: Int, into values: UnsafeMutablePointer<Value>) throws(StoreError) {
+        for position in 0..<cls.columns.count {
+            if let input = inputs[position] { values[position] = columns[input].value(row) } else { values[position] = try view.missing(cls, position) }
+        }
+    }
+}
+
+/// The columns of an insert as trees take them, some thousand rows at a time: timestamps split, defaults repeated.
+private final class ColumnVectors {
+    static let rows = 8192
+    private let cls: ClassSchema
+    private let columns: UnsafeBufferPointer<InputColumn>
+    private let inputs: [Int?]
+    private let vectors: UnsafeMutablePointer<ColumnVector>
+    private var memory: [UnsafeMutableRawPointer] = []
+    /// By property: where seconds and nanoseconds go.
+    private var times: [(seconds: UnsafeMutablePointer<Int64>, nanoseconds: UnsafeMutablePointer<Int32>)?]
+
+    init(_ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ inputs: [Int?]) throws(StoreError) {
+        self.cls = cls
+        self.columns = columns
+        self.inputs = inputs
+        vectors = .allocate(capacity: cls.columns.count)
+        times = Array(repeating: nil, count: cls.columns.count)
+        vectors.initialize(repeating: ColumnVector(layout: .words, allNull: true), count: cls.columns.count)
+        for position in 0..<cls.columns.count {
+            let kind = cls.columns[position].kind
+            if inputs[position] == nil { vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind) }
+            if kind == .timestamp, inputs[position] != nil {
+                times[position] = (room(Int64.self), room(Int32.self))
+            }
+        }
+    }
+
+    deinit {
+        vectors.deallocate()
+        for block in memory { block.deallocate() }
+    }
+
+    private func room<T: BitwiseCopyable>(_: T.Type, _ count: Int = ColumnVectors.rows) -> UnsafeMutablePointer<T> {
+        let block = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) * MemoryLayout<T>.stride, alignment: 16)
+        memory.append(block)
+        return block.assumingMemoryBound(to: T.self)
+    }
+
+    /// One value for every row.
+    private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
+        let layout: ColumnVector.Layout = kind == .bool ? .bytes : kind == .string || kind == .binary ? .text : .words
+        if value.isNull { return ColumnVector(layout: layout, allNull: true) }
+        let rows = ColumnVectors.rows
+        switch kind {
+        case .string, .binary:
+            let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
+            for row in 0...rows { offsets[row] = Int64(row * value.count) }
+            if value.count > 0 { for row in 0..<rows { UnsafeMutableRawPointer(bytes + row * value.count).copyMemory(from: value.pointer!, byteCount: value.count) } }
+            return ColumnVector(layout: .text, offsets: offsets, bytes: UnsafeRawPointer(bytes))
+        case .bool:
+            let bytes = room(UInt8.self)
+            bytes.initialize(repeating: UInt8(truncatingIfNeeded: value.low), count: rows)
+            return ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes))
+        default:
+            let words = room(Int64.self)
+            words.initialize(repeating: value.low, count: rows)
+            var vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words))
+            if kind == .timestamp {
+                let nanoseconds = room(Int32.self)
+                nanoseconds.initialize(repeating: Int32(truncatingIfNeeded: value.high), count: rows)
+                vector.nanoseconds = UnsafePointer(nanoseconds)
+            }
+            return vector
+        }
+    }
+
+    /// The vectors of rows `first ..< first + count`; valid until the next call.
+    func fill(from first: Int, count: Int) -> UnsafePointer<ColumnVector> {
+        for position in 0..<cls.columns.count {
+            guard let input = inputs[position] else { continue }
+            let column = columns[input]
+            var vector: ColumnVector
+            switch column.kind {
+            case .string, .binary: vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
+            case .bool: vector = ColumnVector(layout: .bytes, numbers: column.values.map { $0 + first })
+            case .timestamp:
+                let (seconds, nanoseconds) = times[position]!
+                for row in 0..<count {
+                    let value = column.value(first &+ row)
+                    seconds[row] = value.low
+                    nanoseconds[row] = Int32(truncatingIfNeeded: value.high)
+                }
+                vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(seconds), nanoseconds: UnsafePointer(nanoseconds))
+            default: vector = ColumnVector(layout: .words, numbers: column.values.map { $0 + first * 8 })
+            }
+            if let validity = column.validity { vector.validity = shifted(validity, first, count, position) }
+            vectors[position] = vector
+        }
+        return UnsafePointer(vectors)
+    }
+
+    private var bitmaps: [Int: UnsafeMutablePointer<UInt8>] = [:]
+
+    /// The bits from row `first` on, at bit 0.
+    private func shifted(_ validity: UnsafePointer<UInt8>, _ first: Int, _ count: Int, _ position: Int) -> UnsafePointer<UInt8> {
+        if first & 7 == 0 { return validity + first >> 3 }
+        let bits = bitmaps[position] ?? room(UInt8.self, ColumnVectors.rows / 8 + 1)
+        bitmaps[position] = bits
+        bits.update(repeating: 0, count: (count + 7) / 8)
+        for row in 0..<count where validity[(first + row) >> 3] >> UInt8((first + row) & 7) & 1 != 0 { bits[row >> 3] |= 1 << UInt8(row & 7) }
+        return UnsafePointer(bits)
+    }
+}

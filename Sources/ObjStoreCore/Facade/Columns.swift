@@ -1,0 +1,219 @@
+/// One column of rows to insert, in the application's memory.
+package struct InputColumn {
+    package var propertyID: UInt32
+    package var kind: ValueKind
+    package var values: UnsafeRawPointer?
+    /// Text: rows + 1.
+    package var offsets: UnsafePointer<Int64>?
+    package var validity: UnsafePointer<UInt8>?
+    /// Text: bytes at `values`.
+    package var valuesBytes: UInt64
+
+    package init(
+        propertyID: UInt32, kind: ValueKind, values: UnsafeRawPointer?, offsets: UnsafePointer<Int64>?, validity: UnsafePointer<UInt8>?,
+        valuesBytes: UInt64
+    ) {
+        self.propertyID = propertyID; self.kind = kind; self.values = values; self.offsets = offsets
+        self.validity = validity; self.valuesBytes = valuesBytes
+    }
+
+    @inline(__always)
+    func isNull(_ row: Int) -> Bool {
+        guard let validity else { return false }
+        return validity[row &>> 3] &>> UInt8(row & 7) & 1 == 0
+    }
+
+    /// The value of a row; text is borrowed.
+    @inline(__always)
+    func value(_ row: Int) -> Value {
+        if isNull(row) { return .null }
+        switch kind {
+        case .string, .binary:
+            let start = Int(offsets.unsafelyUnwrapped[row])
+            return Value(kind: kind, pointer: values.map { $0 + start }, count: Int(offsets.unsafelyUnwrapped[row &+ 1]) &- start)
+        case .bool:
+            return Value(kind: .bool, low: values.unsafelyUnwrapped.load(fromByteOffset: row, as: UInt8.self) == 0 ? 0 : 1)
+        case .timestamp:
+            return .timestamp(
+                seconds: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 16, as: Int64.self),
+                nanoseconds: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 16 &+ 8, as: Int32.self))
+        default:
+            return Value(kind: kind, low: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 8, as: Int64.self))
+        }
+    }
+}
+
+package struct InsertCounts: Sendable {
+    package var created = 0
+    package var changed = 0
+    package var unchanged = 0
+}
+
+/// Many objects in one call.
+extension View {
+    /// Inserts rows of columns, as so many calls of `create` or `upsert` in order, all or none.
+    ///
+    /// Everything is checked before the first change. Errors name the row in `position`.
+    package func insert(
+        _ classID: UInt32, _ policy: UpsertPolicy, _ columns: UnsafeBufferPointer<InputColumn>, rows: Int, keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> InsertCounts {
+        try write(classID) { (transaction, cls) throws(StoreError) in
+            if policy != .error, cls.primaryKey == nil { throw noPrimaryKey(cls) }
+            let insert = try ColumnInsert(self, cls, columns, rows)
+            try insert.validate()
+            let state = try transaction.state(Int(cls.id))
+            try insert.findKeys(state, policy)
+            return try changing(state, transaction) { () throws(StoreError) in
+                do throws(StoreError) {
+                    return try insert.apply(state, policy, keys)
+                } catch {
+                    // Nothing that was asked for is wrong: memory, or a damaged page. Half of it is done.
+                    state.isBroken = true
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Reads numbers, bools or timestamps in the order of object keys from behind `position` on.
+    ///
+    /// Returns how many rows there were; `position` becomes the key of the last.
+    package func readColumn(
+        _ classID: UInt32, _ propertyID: UInt32, capacity: Int, position: inout Int64, values: UnsafeMutableRawPointer?,
+        validity: UnsafeMutablePointer<UInt8>?, keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in
+            let (cls, reader, column) = try column(classID, propertyID)
+            let kind = cls.columns[column].kind
+            guard kind != .string, kind != .binary else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
+            guard capacity > 0, let values, position < Int64.max else { return 0 }
+            var scratch = ColumnScratch(rows: capacity, timestamps: kind == .timestamp, validity: validity == nil && cls.columns[column].nullable)
+            defer { scratch.deallocate() }
+            let bits = validity ?? scratch.validity
+            var target = ColumnTarget(validity: bits)
+            switch kind {
+            case .bool: target.bytes = values.assumingMemoryBound(to: UInt8.self)
+            case .timestamp:
+                target.words = scratch.seconds
+                target.nanoseconds = scratch.nanoseconds
+            default: target.words = values.assumingMemoryBound(to: Int64.self)
+            }
+            let from = position &+ 1
+            let count = try reader.readColumn(column, fromKey: from, count: capacity, into: target)
+            if let bits { ColumnScratch.clearBeyond(bits, count, capacity) }
+            if validity == nil, let bits, ColumnScratch.anyNull(bits, count) {
+                throw cls.named(StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"), column)
+            }
+            if kind == .timestamp {
+                for row in 0..<count {
+                    values.storeBytes(of: scratch.seconds.unsafelyUnwrapped[row], toByteOffset: row &* 16, as: Int64.self)
+                    values.storeBytes(of: Int64(scratch.nanoseconds.unsafelyUnwrapped[row]), toByteOffset: row &* 16 &+ 8, as: Int64.self)
+                }
+            }
+            try reader.copyKeys(from: from, count: count, keys, last: &position)
+            return count
+        }
+    }
+
+    /// The same for text and binaries: bytes into `buffer`, `count + 1` offsets.
+    package func readTextColumn(
+        _ classID: UInt32, _ propertyID: UInt32, capacity: Int, position: inout Int64, buffer: UnsafeMutablePointer<OutputBuffer>,
+        offsets: UnsafeMutablePointer<Int64>, validity: UnsafeMutablePointer<UInt8>?, keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in
+            let (cls, reader, column) = try column(classID, propertyID)
+            let kind = cls.columns[column].kind
+            guard kind == .string || kind == .binary else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
+            _ = try OutputBuffer.start(buffer, 0)
+            offsets[0] = 0
+            var count = 0, anyNull = false
+            var next = capacity > 0 && position < Int64.max ? try reader.seek(position &+ 1) : nil
+            if let validity { ColumnScratch.clearBeyond(validity, 0, capacity) }
+            while let row = next, count < capacity {
+                if let bytes = try reader.bytes(row, column) {
+                    if bytes.count > 0 { try OutputBuffer.extend(buffer, by: bytes.count).copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: bytes.count) }
+                    if let validity { validity[count &>> 3] |= 1 &<< UInt8(count & 7) }
+                } else {
+                    anyNull = true
+                }
+                count &+= 1
+                offsets[count] = Int64(buffer.pointee.length)
+                if let keys { keys[count &- 1] = row.key }
+                position = row.key
+                next = count < capacity ? try reader.next(row) : nil
+            }
+            if anyNull, validity == nil {
+                throw cls.named(StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"), column)
+            }
+            return count
+        }
+    }
+
+    private func column(_ classID: UInt32, _ propertyID: UInt32) throws(StoreError) -> (ClassSchema, ClusterReader, Int) {
+        let cls = try schema.cls(classID)
+        return (cls, try reader(cls), try cls.position(propertyID))
+    }
+
+    private func wrongColumn(_ cls: ClassSchema, _ column: Int, _ what: String) -> StoreError {
+        cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[column].name) \(what)"), column)
+    }
+}
+
+/// Memory that a column read needs beside the caller's.
+private struct ColumnScratch {
+    var seconds: UnsafeMutablePointer<Int64>?
+    var nanoseconds: UnsafeMutablePointer<Int32>?
+    var validity: UnsafeMutablePointer<UInt8>?
+
+    init(rows: Int, timestamps: Bool, validity: Bool) {
+        if timestamps {
+            seconds = .allocate(capacity: rows)
+            nanoseconds = .allocate(capacity: rows)
+            nanoseconds?.initialize(repeating: 0, count: rows)
+        }
+        if validity { self.validity = .allocate(capacity: (rows + 7) / 8) }
+    }
+
+    func deallocate() {
+        seconds?.deallocate()
+        nanoseconds?.deallocate()
+        validity?.deallocate()
+    }
+
+    /// Bits from `count` on are 0.
+    static func clearBeyond(_ bits: UnsafeMutablePointer<UInt8>, _ count: Int, _ capacity: Int) {
+        let bytes = (capacity + 7) / 8, first = (count + 7) / 8
+        if count & 7 != 0 { bits[count >> 3] &= 1 << UInt8(count & 7) - 1 }
+        if first < bytes { (bits + first).update(repeating: 0, count: bytes - first) }
+    }
+
+    static func anyNull(_ bits: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        for byte in 0..<(count >> 3) where bits[byte] != 0xff { return true }
+        return count & 7 != 0 && bits[count >> 3] != 1 << UInt8(count & 7) - 1
+    }
+}
+
+extension ClusterReader {
+    /// The keys of `count` objects from `key` on, and the last of them.
+    func copyKeys(from key: Int64, count: Int, _ out: UnsafeMutablePointer<Int64>?, last: inout Int64) throws(StoreError) {
+        if count == 0 { return }
+        guard let out else {
+            // Only the last is wanted.
+            let before = try ordinal(of: key)
+            if let row = try row(at: before + count - 1) { last = row.key }
+            return
+        }
+        var cursor = LeafCursor(self, from: key)
+        var done = 0
+        while done < count, let head = try cursor.next() {
+            let base = LeafHead.keyBase(head), rows = LeafHead.rows(head)
+            var slot = LeafHead.nextLive(head, from: base == LeafHead.keyBase(of: max(key, 0)) ? Int(max(key, 0) & LeafHead.slotMask) : 0)
+            while slot < rows, done < count {
+                out[done] = base &+ Int64(slot)
+                done &+= 1
+                slot = LeafHead.nextLive(head, from: slot &+ 1)
+            }
+        }
+        last = out[count - 1]
+    }
+}

@@ -1,0 +1,69 @@
+/// An object as applications know it: a plain value, the layout of `objstore_object`.
+package struct ObjectID: Hashable, Sendable, BitwiseCopyable {
+    /// See `ClassID`; 0 = no object.
+    package var classID: UInt32
+    /// Which store; see `SharedStore.tag`.
+    package var storeTag: UInt32
+    package var key: Int64
+
+    @inline(__always)
+    package init(classID: UInt32, storeTag: UInt32, key: Int64) {
+        self.classID = classID
+        self.storeTag = storeTag
+        self.key = key
+    }
+    package static let none = ObjectID(classID: 0, storeTag: 0, key: 0)
+}
+
+/// Class ids of the interfaces: position in the schema + 1, so that 0 is none.
+enum ClassID {
+    @inline(__always) static func of(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index &+ 1) }
+    @inline(__always) static func index(_ id: UInt32) -> Int { Int(id) &- 1 }
+}
+
+/// Property ids of the interfaces: class id << 16 | column id + 1. No property id is a class id or a property
+/// of another class, and none changes when properties are added.
+enum PropertyID {
+    @inline(__always) static func of(_ classIndex: UInt32, _ column: UInt32) -> UInt32 { (classIndex &+ 1) &<< 16 | (column &+ 1) }
+    @inline(__always) static func classIndex(_ id: UInt32) -> Int { Int(id &>> 16) &- 1 }
+
+    /// The position of the property in its class; nil where the id is none of that class.
+    @inline(__always)
+    static func position(_ id: UInt32, _ classIndex: UInt32, _ columns: UnsafeBufferPointer<ColumnSpec>) -> Int? {
+        guard id &>> 16 == classIndex &+ 1 else { return nil }
+        let column = (id & 0xffff) &- 1
+        let guess = Int(column)
+        // Columns are never dropped so far, so the guess is right.
+        if _fastPath(guess < columns.count), columns.baseAddress.unsafelyUnwrapped[guess].id == column { return guess }
+        return columns.firstIndex { $0.id == column }
+    }
+}
+
+extension Schema {
+    func cls(_ id: UInt32) throws(StoreError) -> ClassSchema {
+        let index = ClassID.index(id)
+        guard index >= 0, index < classes.count else { throw Schema.noSuchClass(id) }
+        return classes[index]
+    }
+
+    @inline(never)
+    static func noSuchClass(_ id: UInt32) -> StoreError { StoreError(.noSuchClass, "no class has the id \(id)") }
+}
+
+extension ClassSchema {
+    @inline(__always)
+    func position(_ propertyID: UInt32) throws(StoreError) -> Int {
+        guard let position = PropertyID.position(propertyID, id, columns) else { throw noSuchProperty(propertyID) }
+        return position
+    }
+
+    @inline(never)
+    func noSuchProperty(_ propertyID: UInt32) -> StoreError {
+        StoreError(.noSuchProperty, "class \(name) does not have a property with the id \(propertyID)").at(class: name)
+    }
+
+    package var classID: UInt32 { ClassID.of(Int(id)) }
+    package func propertyID(_ position: Int) -> UInt32 { PropertyID.of(id, columns[position].id) }
+
+    func named(_ error: StoreError, _ property: Int) -> StoreError { error.at(class: name, property: properties[property].name) }
+}

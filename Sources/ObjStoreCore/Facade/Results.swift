@@ -1,0 +1,61 @@
+/// Objects that were found, with the question: the list stands still until it is updated, whatever is written.
+///
+/// Its objects may have been deleted since. Any thread.
+package final class Results: @unchecked Sendable {
+    /// `property op value`; nil asks for all objects of the class.
+    struct Question {
+        let propertyID: UInt32
+        let comparison: Comparison
+        let value: OwnedValue
+    }
+
+    package let view: View
+    package let classID: UInt32
+    private let question: Question?
+    private let lock = Lock()
+    /// Ascending; replaced as a whole, never changed.
+    private var keys = KeyBuffer()
+
+    init(_ view: View, _ classID: UInt32, _ question: Question?) {
+        self.view = view
+        self.classID = classID
+        self.question = question
+    }
+
+    /// Asks again in the view as it stands now; returns whether the list is another.
+    package func update() throws(StoreError) -> Bool {
+        let new = try view.serialised { () throws(StoreError) in try view.keys(classID, question) }
+        return lock.withLock {
+            let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }
+            if !isSame { keys = new }
+            return !isSame
+        }
+    }
+
+    /// The list as it stands now: stays as it is, whoever updates meanwhile.
+    func list() -> KeyBuffer { lock.withLock { keys } }
+
+    package var count: Int { list().count }
+
+    package func object(at index: UInt64) throws(StoreError) -> ObjectID {
+        let list = list()
+        guard index < UInt64(list.count) else { throw StoreError(.outOfRange, "index \(index) of \(list.count) results") }
+        return object(list.keys[Int(index)])
+    }
+
+    /// Fills up to `capacity` objects from `start` on; returns how many.
+    package func objects(from start: UInt64, into objects: UnsafeMutablePointer<ObjectID>?, capacity: Int) throws(StoreError) -> Int {
+        let list = list()
+        let count = try range(start, capacity, list)
+        if let objects { for index in 0..<count { objects[index] = object(list.keys[Int(start) + index]) } }
+        return count
+    }
+
+    /// How many there are from `start` on, at most `limit`.
+    func range(_ start: UInt64, _ limit: Int, _ list: KeyBuffer) throws(StoreError) -> Int {
+        guard start <= UInt64(list.count) else { throw StoreError(.outOfRange, "start \(start) of \(list.count) results") }
+        return min(limit, list.count - Int(start))
+    }
+
+    private func object(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: view.shared.tag, key: key) }
+}

@@ -1,0 +1,212 @@
+/// A place on one object of a class, for reading its properties one by one, fast: plain memory of the caller.
+///
+/// It resolves its view once; then a read of a frozen view costs a comparison and the read. The other views move:
+/// their lock is taken, and where they have moved the row looks for its object again.
+/// Owns nothing: whoever uses it knows that the view is open.
+package struct RowCursor {
+    private let view: Unmanaged<View>
+    /// The view's, when everything below was looked up.
+    private var epoch: UInt64
+    private var cluster: ClusterReader
+    private let classID: UInt32
+    private var state: State
+    /// The object it stands on, or stood on when that was deleted; -1 before the first.
+    private var key: Int64
+    private var head: UnsafeRawPointer?
+    private var slot: Int
+
+    private enum State: UInt32 {
+        case before = 0
+        /// On an object, which may have been deleted since.
+        case on = 1
+        case behind = 2
+        /// A seek failed.
+        case nowhere = 3
+    }
+
+    package init(_ view: View, _ classID: UInt32) throws(StoreError) {
+        self.view = Unmanaged.passUnretained(view)
+        self.classID = classID
+        state = .before
+        key = -1
+        head = nil
+        slot = 0
+        (cluster, epoch) = try view.serialised { () throws(StoreError) in (try view.reader(try view.schema.cls(classID)), view.epoch) }
+    }
+
+    // MARK: Moving
+
+    /// Steps to the next object; false = there is none, and the row stands behind the last.
+    package mutating func next() throws(StoreError) -> Bool {
+        try access { (row) throws(StoreError) in
+            switch row.state {
+            case .behind: return false
+            case .nowhere: throw row.notPositioned
+            case .before, .on: break
+            }
+            if let head = row.head {
+                let slot = LeafHead.nextLive(head, from: row.slot &+ 1)
+                if _fastPath(slot < LeafHead.rows(head)) {
+                    row.slot = slot
+                    row.key = LeafHead.keyBase(head) &+ Int64(slot)
+                    return true
+                }
+            }
+            guard let position = try row.cluster.seek(row.key &+ 1) else {
+                row.state = .behind
+                row.head = nil
+                return false
+            }
+            row.stand(position)
+            return true
+        }
+    }
+
+    /// Puts the row on an object; on failure it stands on none.
+    package mutating func seek(_ object: ObjectID) throws(StoreError) {
+        try access { (row) throws(StoreError) in
+            row.state = .nowhere
+            row.head = nil
+            let view = row.view.takeUnretainedValue()
+            let cls = try view.classOf(object, try view.schema)
+            guard object.classID == row.classID else {
+                throw StoreError(.wrongType, "an object of class \(cls.name) in a row of another class").at(class: cls.name)
+            }
+            guard let position = try row.cluster.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            row.stand(position)
+        }
+    }
+
+    private mutating func stand(_ position: RowPosition) {
+        head = position.head
+        slot = position.slot
+        key = position.key
+        state = .on
+    }
+
+    package mutating func object() throws(StoreError) -> ObjectID {
+        guard state == .on else { throw notPositioned }
+        return ObjectID(classID: classID, storeTag: view._withUnsafeGuaranteedRef { $0.shared.tag }, key: key)
+    }
+
+    // MARK: Reading
+
+    /// An int, bool (0 or 1), or the bits of a double; nil = null. `.wrongType` unless the property is of that kind.
+    @inline(__always)
+    package mutating func number(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
+        try access { (row) throws(StoreError) in
+            let column = try row.column(propertyID, kind)
+            return try row.cluster.int(try row.position(), column)
+        }
+    }
+
+    package mutating func int(_ propertyID: UInt32) throws(StoreError) -> Int64? { try number(propertyID, .int) }
+    package mutating func bool(_ propertyID: UInt32) throws(StoreError) -> Bool? { try number(propertyID, .bool).map { $0 != 0 } }
+    package mutating func double(_ propertyID: UInt32) throws(StoreError) -> Double? {
+        guard let bits = try number(propertyID, .double) else { return nil }
+        return Double(bitPattern: UInt64(bitPattern: bits))
+    }
+
+    /// Seconds in `low`, nanoseconds in `high`; null.
+    package mutating func timestamp(_ propertyID: UInt32) throws(StoreError) -> Value {
+        try access { (row) throws(StoreError) in
+            let column = try row.column(propertyID, .timestamp)
+            return try row.cluster.value(try row.position(), column)
+        }
+    }
+
+    /// Text or binary, borrowed or copied into `buffer`; a null has no pointer.
+    package mutating func bytes(_ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError)
+        -> (pointer: UnsafeRawPointer?, count: Int, isNull: Bool)
+    {
+        try access { (row) throws(StoreError) in
+            let column = try row.column(propertyID, kind)
+            guard let bytes = try row.cluster.bytes(try row.position(), column) else { return (nil, 0, true) }
+            if buffer == nil, row.lends { return (bytes.baseAddress, bytes.count, false) }
+            let copy = try row.handOut(Value(kind: kind, pointer: bytes.baseAddress, count: bytes.count), column, buffer)
+            return (copy.pointer, copy.count, false)
+        }
+    }
+
+    package mutating func value(_ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+        try access { (row) throws(StoreError) in
+            let column = try row.column(propertyID)
+            return try row.handOut(try row.cluster.value(try row.position(), column), column, buffer)
+        }
+    }
+
+    // MARK: Inside
+
+    /// Runs `body` alone and with everything looked up.
+    @inline(__always)
+    private mutating func access<T>(_ body: (inout RowCursor) throws(StoreError) -> T) throws(StoreError) -> T {
+        // What never moves needs no lock.
+        if _fastPath(isFrozen) { return try body(&self) }
+        lock()
+        defer { unlock() }
+        try follow()
+        return try body(&self)
+    }
+
+    @inline(__always) private var isFrozen: Bool { view._withUnsafeGuaranteedRef { $0.kind == .frozen } }
+    private var lends: Bool { view._withUnsafeGuaranteedRef { $0.lends } }
+    private func lock() { view._withUnsafeGuaranteedRef { $0.lock.lock() } }
+    private func unlock() { view._withUnsafeGuaranteedRef { $0.lock.unlock() } }
+
+    /// Looks everything up again where the view has moved or written.
+    private mutating func follow() throws(StoreError) {
+        let view = view.takeUnretainedValue()
+        if epoch == view.epoch { return }
+        cluster = try view.reader(try view.schema.cls(classID))
+        epoch = view.epoch
+        head = nil
+        if state == .on, let position = try cluster.find(key) { stand(position) }
+    }
+
+    /// Where the object lies; it may be gone.
+    @inline(__always)
+    private func position() throws(StoreError) -> RowPosition {
+        guard _fastPath(state == .on), let head else { throw state == .on ? gone : notPositioned }
+        return RowPosition(head: head, slot: slot)
+    }
+
+    @inline(__always)
+    private func column(_ propertyID: UInt32) throws(StoreError) -> Int {
+        guard let column = PropertyID.position(propertyID, classID &- 1, cluster.columns) else { throw noSuchProperty(propertyID) }
+        return column
+    }
+
+    @inline(__always)
+    private func column(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int {
+        let column = try column(propertyID)
+        guard _fastPath(cluster.columns.baseAddress.unsafelyUnwrapped[column].kind == kind) else { throw wrongType(column, kind) }
+        return column
+    }
+
+    private func handOut(_ value: Value, _ column: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+        let view = view.takeUnretainedValue()
+        return try view.handOut(value, try view.schema.cls(classID), column, buffer)
+    }
+
+    // MARK: Errors
+
+    private func cls() throws(StoreError) -> ClassSchema { try view.takeUnretainedValue().schema.cls(classID) }
+
+    @inline(never) private var notPositioned: StoreError {
+        StoreError(.notPositioned, state == .before ? "the row stands before the first object: step to the next" : "the row stands on no object")
+    }
+    @inline(never) private var gone: StoreError {
+        do throws(StoreError) { return View.noSuchObject(try cls(), key) } catch { return error }
+    }
+    @inline(never) private func noSuchProperty(_ propertyID: UInt32) -> StoreError {
+        do throws(StoreError) { return try cls().noSuchProperty(propertyID) } catch { return error }
+    }
+    @inline(never) private func wrongType(_ column: Int, _ kind: ValueKind) -> StoreError {
+        do throws(StoreError) {
+            let cls = try cls()
+            return cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[column].name) is a \(cls.columns[column].kind), not a \(kind)"), column)
+        } catch {
+            return error
+        }
+    }
+}

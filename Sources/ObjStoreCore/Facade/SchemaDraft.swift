@@ -1,0 +1,173 @@
+/// Classes as an application describes them, before a file knows them.
+package struct SchemaDraft: Sendable {
+    package struct Class: Sendable {
+        package var name: String
+        package var properties: [PropertySchema] = []
+
+        func propertyIndex(named name: String) -> Int? { properties.firstIndex { $0.name == name } }
+    }
+
+    package struct Flags: OptionSet, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+        package static let primaryKey = Flags(rawValue: 1)
+        package static let indexed = Flags(rawValue: 2)
+        package static let nullable = Flags(rawValue: 4)
+        package static let hasDefault = Flags(rawValue: 0x100)
+        /// What may be asked for; `hasDefault` is only told.
+        package static let all = Flags(rawValue: 7)
+    }
+
+    package private(set) var classes: [Class] = []
+
+    package init() {}
+
+    // MARK: Describing
+
+    package mutating func addClass(_ name: String) throws(StoreError) {
+        try SchemaDraft.checkName(name, "class")
+        guard !classes.contains(where: { $0.name == name }) else {
+            throw StoreError(.invalidSchema, "the schema has a class \(name) already").at(class: name)
+        }
+        classes.append(Class(name: name))
+    }
+
+    package mutating func addProperty(_ className: String, _ name: String, _ kind: ValueKind, _ flags: Flags) throws(StoreError) {
+        let index = try classIndex(className)
+        try SchemaDraft.checkName(name, "property")
+        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
+        switch kind {
+        case .bool, .int, .double, .string, .binary, .timestamp: break
+        case .null: throw invalid("a property needs a kind of value")
+        default:
+            throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
+        }
+        if flags.contains(.primaryKey) {
+            guard kind == .int || kind == .string else { throw invalid("a primary key is an int or a string, not a \(kind)") }
+            guard !flags.contains(.nullable) else { throw invalid("a primary key cannot be null") }
+            if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
+        }
+        if flags.contains(.indexed), kind == .binary { throw invalid("a binary property cannot have an index") }
+        guard classes[index].properties.count < SchemaDraft.maximumProperties else {
+            throw invalid("a class can have \(SchemaDraft.maximumProperties) properties")
+        }
+        classes[index].properties.append(PropertySchema(
+            name: name, kind: kind, isNullable: flags.contains(.nullable), isPrimaryKey: flags.contains(.primaryKey),
+            isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey)))
+    }
+
+    package mutating func setDefault(_ className: String, _ name: String, _ value: Value) throws(StoreError) {
+        let index = try classIndex(className)
+        guard let property = classes[index].propertyIndex(named: name) else {
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+        }
+        let declared = classes[index].properties[property]
+        if declared.isPrimaryKey {
+            throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
+        }
+        let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0)
+        try ValueCheck.check(value, for: property, of: cls, limit: Int(Int32.max))
+        classes[index].properties[property] = PropertySchema(
+            name: name, kind: declared.kind, isNullable: declared.isNullable, isIndexed: declared.isIndexed, defaultValue: OwnedValue(value))
+    }
+
+    private func classIndex(_ name: String) throws(StoreError) -> Int {
+        guard let index = classes.firstIndex(where: { $0.name == name }) else {
+            throw StoreError(.noSuchClass, "the schema does not have a class \(name)").at(class: name)
+        }
+        return index
+    }
+
+    /// Bounded by the ids of `PropertyID`.
+    static let maximumProperties = 65_000
+
+    /// 1 to 255 bytes: ASCII letters, digits, `_` and anything beyond ASCII, not beginning with a digit.
+    private static func checkName(_ name: String, _ what: String) throws(StoreError) {
+        func isAllowed(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...: true
+            default: false
+            }
+        }
+        let bytes = name.utf8
+        guard (1...255).contains(bytes.count), bytes.allSatisfy(isAllowed), !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes.first!) else {
+            throw StoreError(
+                .invalidSchema, "\"\(name)\" is no name of a \(what): 1 to 255 bytes, letters, digits and _, not beginning with a digit")
+        }
+    }
+
+    // MARK: Meeting a file
+
+    /// What the file's schema becomes when the application opens it with this one; nil: it stays as it is.
+    ///
+    /// `.schemaMismatch` names class and property.
+    package func merged(into file: Schema, version: UInt64) throws(StoreError) -> Schema? {
+        guard version >= file.version else {
+            throw StoreError(.schemaMismatch, "the file has schema version \(file.version), the program asks for \(version)")
+        }
+        var result = file.classes
+        var changed = false
+        for cls in classes {
+            guard let index = file.classIndex(named: cls.name) else {
+                let properties = cls.properties.enumerated().map { number, property in
+                    var property = property
+                    property.columnID = UInt32(number)
+                    return property
+                }
+                result.append(ClassSchema(name: cls.name, id: UInt32(result.count), properties: properties, nextColumnID: UInt32(properties.count)))
+                changed = true
+                continue
+            }
+            if let merged = try merge(cls, file.classes[index], mayChange: version > file.version) {
+                result[index] = merged
+                changed = true
+            }
+        }
+        return changed || version > file.version ? Schema(classes: result, version: version) : nil
+    }
+
+    private func merge(_ cls: Class, _ old: ClassSchema, mayChange: Bool) throws(StoreError) -> ClassSchema? {
+        func mismatch(_ property: String, _ what: String) -> StoreError {
+            StoreError(.schemaMismatch, "\(cls.name).\(property): \(what)").at(class: cls.name, property: property)
+        }
+        for property in old.properties where cls.propertyIndex(named: property.name) == nil {
+            throw mismatch(property.name, "the file has this property, the program's schema has not")
+        }
+        var properties = old.properties
+        var next = old.nextColumnID
+        var changed = false
+        for property in cls.properties {
+            guard let index = old.propertyIndex(named: property.name) else {
+                guard mayChange else { throw mismatch(property.name, "the file lacks this property, and the schema version is not higher than the file's") }
+                guard !property.isPrimaryKey else { throw mismatch(property.name, "a primary key cannot be added to a class that exists") }
+                guard next < UInt32(SchemaDraft.maximumProperties) else { throw mismatch(property.name, "the class has had too many properties") }
+                var added = property
+                added.columnID = next
+                next += 1
+                properties.append(added)
+                changed = true
+                continue
+            }
+            let there = old.properties[index]
+            guard there.kind == property.kind else { throw mismatch(property.name, "it is of kind \(there.kind) in the file, \(property.kind) in the program") }
+            guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
+            guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }
+            guard there.isIndexed == property.isIndexed else { throw mismatch(property.name, "it has \(there.isIndexed ? "an" : "no") index in the file, unlike in the program") }
+            if !SchemaDraft.sameDefault(there.defaultValue, property.defaultValue) {
+                guard mayChange else { throw mismatch(property.name, "it has another default in the file, and the schema version is not higher than the file's") }
+                properties[index].defaultValue = property.defaultValue
+                changed = true
+            }
+        }
+        return changed ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next) : nil
+    }
+
+    private static func sameDefault(_ a: OwnedValue?, _ b: OwnedValue?) -> Bool {
+        switch (a, b) {
+        case (nil, nil): true
+        case (let a?, let b?): a.value.isSame(as: b.value)
+        default: false
+        }
+    }
+}

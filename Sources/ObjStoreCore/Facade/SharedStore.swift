@@ -1,0 +1,236 @@
+/// One store in this process, behind every handle that was opened on it.
+///
+/// One file opened twice is one `SharedStore`, found by device and inode of the file; so is a name in memory.
+package final class SharedStore: @unchecked Sendable {
+    package let database: Database
+    package let place: StoreConfiguration.Place
+    /// Absolute path, or the name in memory.
+    package let path: String
+    /// What objects carry to say which store they are of: the same in all processes, unless two open stores
+    /// of this process would have the same one (a byte copy of a file has the uuid of the original).
+    package let tag: UInt32
+    package let isInMemory: Bool
+    package let wasCreated: Bool
+    let isImmutable: Bool
+    private let identity: FileIdentity?
+    /// What opening and closing are serialised by.
+    private let key: String
+    /// Who asks for something else later is told `.configMismatch`.
+    private let flags: StoreConfiguration.Flags
+    private let limits: [StoreConfiguration.Limit: Int64]
+    let log: LogSink?
+    private let fork = ForkGuard()
+
+    private let lock = Lock()
+    private var handles = 1
+    private var isUnclaimed = true
+    /// Schemas whose names and defaults were handed out.
+    private var schemas: [Schema] = []
+    /// The thread that began the transaction that is open; 0 = none.
+    private var writerThread: UInt = 0
+    /// Open views, transactions included.
+    private var viewCount = 0
+
+    private init(_ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?, tag: UInt32, wasCreated: Bool) {
+        self.database = database
+        self.key = key
+        self.path = path
+        self.identity = identity
+        self.tag = tag
+        self.wasCreated = wasCreated
+        place = configuration.place
+        isInMemory = identity == nil
+        isImmutable = configuration.mode == .immutable
+        flags = configuration.flags ?? []
+        limits = configuration.limits
+        log = configuration.log
+    }
+
+    // MARK: The stores of this process
+
+    private struct Registry {
+        var stores: [SharedStore] = []
+        /// Paths and names that some thread is opening.
+        var opening: Set<String> = []
+        /// Of the process that filled it; a forked child begins anew.
+        var owner = ForkGuard()
+    }
+    private nonisolated(unsafe) static var registry = Registry()
+
+    /// Only under `StoresLock`.
+    private static func withRegistry<T, E: Error>(_ body: (inout Registry) throws(E) -> T) throws(E) -> T {
+        try StoresLock.withLock { () throws(E) in
+            if registry.owner.isChild {
+                // The parent's objects are left alone: nothing of them may run in the child.
+                for store in registry.stores { _ = Unmanaged.passRetained(store) }
+                registry = Registry()
+            }
+            return try body(&registry)
+        }
+    }
+
+    /// Opens a store or joins the one that is open. Waits while another thread opens or closes the same one.
+    static func open(_ configuration: StoreConfiguration, machine: Machine) throws(StoreError) -> SharedStore {
+        let key: String
+        var path = ""
+        switch configuration.place {
+        case .none: throw StoreError(.invalidArgument, "the configuration has neither a path nor a memory name")
+        case .memory(let name):
+            path = name
+            // A name of its own is never shared, nor waited for.
+            key = name.isEmpty ? "" : "memory:" + name
+        case .file(let given):
+            path = try resolve(given, machine)
+            key = "file:" + path
+        }
+        return try alone(key) { () throws(StoreError) in
+            try openAlone(configuration, key: key, path: path, machine: machine)
+        }
+    }
+
+    /// Opening and closing one store wait for each other.
+    private static func alone<T>(_ key: String, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        if key.isEmpty { return try body() }
+        while !withRegistry({ $0.opening.insert(key).inserted }) { ThreadIdentity.sleep(200_000) }
+        defer { withRegistry { _ = $0.opening.remove(key) } }
+        return try body()
+    }
+
+    private static func resolve(_ path: String, _ machine: Machine) throws(StoreError) -> String {
+        do throws(StoreError) {
+            return try machine.resolve(path)
+        } catch {
+            // A folder that is not there holds no store.
+            if error.code == .notFound { throw StoreError(.notFound, "there is no store at \(path): \(error.message)") }
+            throw error
+        }
+    }
+
+    private static func openAlone(_ configuration: StoreConfiguration, key: String, path: String, machine: Machine) throws(StoreError) -> SharedStore {
+        var identity: FileIdentity?
+        var mayCreate = true
+        if case .file = configuration.place {
+            let exists = machine.exists(path)
+            if exists && configuration.creation == .always { throw StoreError(.alreadyExists, "there is something at \(path) already") }
+            if !exists && (configuration.mode != .readWrite || configuration.creation == .never) { throw StoreError(.notFound, "there is no store at \(path)") }
+            mayCreate = !exists
+            if exists { identity = try self.identity(of: path, machine) }
+        }
+        let found = withRegistry { registry in
+            registry.stores.first { store in
+                guard !key.isEmpty else { return false }
+                return identity != nil ? store.identity == identity : store.isInMemory && store.place == configuration.place
+            }
+        }
+        if let found, found.join() {
+            do throws(StoreError) { try found.checkSame(configuration) } catch {
+                try? found.leaveAlone()
+                throw error
+            }
+            return found
+        }
+        var options = configuration.options()
+        options.creates = options.creates && mayCreate
+        let isNew = identity == nil
+        if isNew && mayCreate { options.creates = true }
+        let database = try Database.open(path, options: options, machine: machine)
+        do throws(StoreError) {
+            if case .file = configuration.place { identity = try database.file.identity() }
+        } catch {
+            try? database.close()
+            throw error
+        }
+        return withRegistry { registry in
+            var tag = SharedStore.tag(database.uuid)
+            while tag == 0 || registry.stores.contains(where: { $0.tag == tag }) { tag &+= 1 }
+            let store = SharedStore(database, configuration, key: key, path: path, identity: identity, tag: tag, wasCreated: isNew)
+            registry.stores.append(store)
+            return store
+        }
+    }
+
+    private static func identity(of path: String, _ machine: Machine) throws(StoreError) -> FileIdentity {
+        let file = try machine.open(path, .readOnly)
+        defer { file.close() }
+        return try file.identity()
+    }
+
+    private static func tag(_ uuid: (UInt64, UInt64)) -> UInt32 {
+        UInt32(truncatingIfNeeded: PageHash.mix(uuid.0 ^ 0x6f62_6a73_746f_7265, uuid.1))
+    }
+
+    /// True once: for the handle that opened the file.
+    func claimFirst() -> Bool {
+        lock.withLock {
+            defer { isUnclaimed = false }
+            return isUnclaimed
+        }
+    }
+
+    private func join() -> Bool {
+        lock.withLock {
+            if handles == 0 || database.isClosed { return false }
+            handles += 1
+            return true
+        }
+    }
+
+    private func checkSame(_ configuration: StoreConfiguration) throws(StoreError) {
+        func mismatch(_ what: String) -> StoreError {
+            StoreError(.configMismatch, "this process has \(path) open with \(what)")
+        }
+        if let asked = configuration.flags, asked != flags { throw mismatch("other flags") }
+        for (limit, value) in configuration.limits where !limit.isOfHandle && limits[limit] != value { throw mismatch("another limit \(limit)") }
+        if isImmutable && configuration.mode != .immutable { throw mismatch("the mode immutable") }
+    }
+
+    /// Gives up one handle; the last one closes the store, and what that throws says what the file is like now.
+    func leave() throws(StoreError) {
+        if fork.isChild { return }
+        try SharedStore.alone(key) { () throws(StoreError) in try leaveAlone() }
+    }
+
+    private func leaveAlone() throws(StoreError) {
+        let isLast = lock.withLock {
+            handles -= 1
+            return handles == 0
+        }
+        guard isLast else { return }
+        defer { SharedStore.withRegistry { registry in registry.stores.removeAll { $0 === self } } }
+        do throws(StoreError) {
+            try database.close()
+            log?.write(.info, "closed \(path)")
+        } catch {
+            log?.write(.error, "closing \(path): \(error.message)")
+            throw error
+        }
+    }
+
+    // MARK: Threads
+
+    /// Throws where this thread would wait for itself.
+    func checkOutside(_ operation: String) throws(StoreError) {
+        let me = ThreadIdentity.current
+        if lock.withLock({ writerThread == me }) {
+            throw StoreError(.alreadyInWrite, "\(operation): this thread has a transaction of the store open")
+        }
+    }
+
+    func didBegin() {
+        let me = ThreadIdentity.current
+        lock.withLock { writerThread = me }
+    }
+
+    /// Before the writer lock is released: afterwards the word is the next writer's.
+    func willEnd() { lock.withLock { writerThread = 0 } }
+
+    func countViews(_ change: Int) { lock.withLock { viewCount += change } }
+    var views: Int { lock.withLock { viewCount } }
+
+    /// Keeps what was handed out of a schema as long as the store is open.
+    func keep(_ schema: Schema) {
+        lock.withLock { if !schemas.contains(where: { $0 === schema }) { schemas.append(schema) } }
+    }
+
+    var isInherited: Bool { fork.isChild }
+}

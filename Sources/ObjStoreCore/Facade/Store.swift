@@ -1,0 +1,183 @@
+/// An open store, as one part of the application opened it: mode, durability and timeout are its own, the
+/// content is shared with every other handle, thread and process.
+package final class Store: @unchecked Sendable {
+    package let shared: SharedStore
+    package let mode: StoreConfiguration.Mode
+    package let durability: StoreOptions.Durability
+    /// Milliseconds to wait for other writers; negative: for ever.
+    package let writeTimeout: Int64
+    /// This handle created the file / replayed its log.
+    package let wasCreated: Bool
+    package let wasRecovered: Bool
+
+    private let lock = Lock()
+    private var closed = false
+    /// Views that must be closed with the store; they do not keep themselves alive through it.
+    private var views: [ObjectIdentifier: WeakView] = [:]
+    private struct WeakView { weak var view: View? }
+
+    /// Opens, creates or recovers; applies the configuration's schema.
+    ///
+    /// Errors: those of `objstore_open`. What fails leaves no trace but, possibly, the new empty file.
+    package static func open(_ configuration: StoreConfiguration, machine: Machine = RealMachine.shared) throws(StoreError) -> Store {
+        let shared = try SharedStore.open(configuration, machine: machine)
+        do throws(StoreError) {
+            let store = try Store(shared, configuration)
+            try store.apply(configuration)
+            shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
+            return store
+        } catch {
+            try? shared.leave()
+            throw error
+        }
+    }
+
+    private init(_ shared: SharedStore, _ configuration: StoreConfiguration) throws(StoreError) {
+        self.shared = shared
+        mode = configuration.mode
+        durability = configuration.durability
+        writeTimeout = configuration.writeTimeout
+        let isFirst = shared.claimFirst()
+        wasCreated = isFirst && shared.wasCreated
+        wasRecovered = isFirst && shared.database.wasRecovered
+    }
+
+    // MARK: Schema
+
+    private func apply(_ configuration: StoreConfiguration) throws(StoreError) {
+        guard let draft = configuration.schema else { return }
+        let schema = try shared.database.snapshot().schema
+        guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion) else { return }
+        // A number alone is no reason to refuse who only reads.
+        let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
+        if mode != .readWrite {
+            if addsNothing { return }
+            throw StoreError(.readOnly, "the store is open read-only, and its file lacks classes or properties of the program's schema")
+        }
+        try shared.checkOutside("open")
+        let transaction = try begin(timeout: writeTimeout, isTry: false)
+        do throws(StoreError) {
+            // Another process may have been faster.
+            if let merged = try draft.merged(into: transaction.schema, version: configuration.schemaVersion) {
+                try transaction.change(to: merged)
+            }
+        } catch {
+            shared.willEnd()
+            transaction.cancel()
+            throw error
+        }
+        try end { () throws(StoreError) in _ = try transaction.commit(.full) }
+    }
+
+    // MARK: Views
+
+    package func openView() throws(StoreError) -> View {
+        try checkOpen()
+        return try register(View(store: self, snapshot: shared.database.snapshot(), kind: .live))
+    }
+
+    /// Closes the view again where the store was closed meanwhile.
+    func register(_ view: View) throws(StoreError) -> View {
+        let isOpen = lock.withLock { () -> Bool in
+            if closed { return false }
+            views[ObjectIdentifier(view)] = WeakView(view: view)
+            return true
+        }
+        guard isOpen else {
+            view.close()
+            throw closedError
+        }
+        return view
+    }
+
+    func unregister(_ view: View) { lock.withLock { _ = views.removeValue(forKey: ObjectIdentifier(view)) } }
+
+    // MARK: Writing
+
+    /// How long to wait for other writers.
+    package enum Wait {
+        /// As the configuration says.
+        case standard
+        case notAtAll
+        /// Milliseconds; negative: for ever.
+        case atMost(Int64)
+    }
+
+    /// Begins a transaction on the newest version, not on that of any view.
+    ///
+    /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`.
+    package func begin(_ wait: Wait = .standard) throws(StoreError) -> View {
+        try checkWritable()
+        try shared.checkOutside("begin")
+        let transaction: WriteTransaction
+        switch wait {
+        case .standard: transaction = try begin(timeout: writeTimeout, isTry: false)
+        case .notAtAll: transaction = try begin(timeout: 0, isTry: true)
+        case .atMost(let milliseconds): transaction = try begin(timeout: milliseconds, isTry: false)
+        }
+        return try register(View(store: self, transaction: transaction))
+    }
+
+    private func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
+        let transaction: WriteTransaction
+        do throws(StoreError) {
+            transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout))
+        } catch {
+            if error.code == .busy && !isTry {
+                throw StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout) ms")
+            }
+            throw error
+        }
+        shared.didBegin()
+        return transaction
+    }
+
+    /// Ends the transaction that is open; nobody is its writer any more, whatever comes of it.
+    func end<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        shared.willEnd()
+        return try body()
+    }
+
+    package func flush() throws(StoreError) {
+        try checkWritable()
+        try shared.checkOutside("flush")
+        try shared.database.flush()
+    }
+
+    package func checkpoint() throws(StoreError) {
+        try checkWritable()
+        try shared.checkOutside("checkpoint")
+        try shared.database.checkpoint()
+    }
+
+    package func checkOpen() throws(StoreError) {
+        try shared.database.checkOpen()
+        if isClosed { throw closedError }
+    }
+
+    private func checkWritable() throws(StoreError) {
+        try checkOpen()
+        if mode != .readWrite { throw StoreError(.readOnly, "the store is open read-only") }
+    }
+
+    private var closedError: StoreError { StoreError(.closedHandle, "the store was closed") }
+    package var isClosed: Bool { lock.withLock { closed } }
+
+    // MARK: Closing
+
+    /// Cancels transactions, closes views, and, as the last handle of the process, closes the store. The handle
+    /// is closed whatever is thrown. No other thread may be inside a call on one of its frozen views.
+    package func close() throws(StoreError) {
+        let open = lock.withLock { () -> [View]? in
+            if closed { return nil }
+            closed = true
+            return views.values.compactMap(\.view)
+        }
+        guard let open else { return }
+        if shared.isInherited { return }
+        for view in open { view.close() }
+        try shared.leave()
+    }
+
+    deinit { try? close() }
+}

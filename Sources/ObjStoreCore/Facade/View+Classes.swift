@@ -1,0 +1,99 @@
+/// What a class looks like to applications.
+package struct ClassInfo: Sendable {
+    package let classID: UInt32
+    package let name: String
+    package let propertyCount: Int
+    /// 0 = none.
+    package let primaryKey: UInt32
+}
+
+package struct PropertyInfo: Sendable {
+    package let propertyID: UInt32
+    package let classID: UInt32
+    package let name: String
+    package let kind: ValueKind
+    package let flags: SchemaDraft.Flags
+    /// Its place in the class.
+    package let index: Int
+    /// Null where there is none; borrowed as long as the store is open.
+    package let defaultValue: Value
+}
+
+/// Classes and properties by name, id and index, as the view's version has them.
+extension View {
+    package func findClass(_ name: String) throws(StoreError) -> UInt32 {
+        try serialised { () throws(StoreError) in
+            guard let index = try schema.classIndex(named: name) else {
+                throw StoreError(.noSuchClass, "there is no class \(name)").at(class: name)
+            }
+            return ClassID.of(index)
+        }
+    }
+
+    package func findProperty(_ classID: UInt32, _ name: String) throws(StoreError) -> UInt32 {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            guard let position = cls.propertyIndex(named: name) else {
+                throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(class: cls.name, property: name)
+            }
+            return cls.propertyID(position)
+        }
+    }
+
+    package func classCount() throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in try schema.classes.count }
+    }
+
+    package func classInfo(at index: Int) throws(StoreError) -> ClassInfo {
+        try serialised { () throws(StoreError) in
+            let schema = try schema
+            guard index >= 0, index < schema.classes.count else {
+                throw StoreError(.outOfRange, "class \(index) of \(schema.classes.count)")
+            }
+            return View.info(schema.classes[index])
+        }
+    }
+
+    package func classInfo(_ classID: UInt32) throws(StoreError) -> ClassInfo {
+        try serialised { () throws(StoreError) in View.info(try schema.cls(classID)) }
+    }
+
+    private static func info(_ cls: ClassSchema) -> ClassInfo {
+        ClassInfo(
+            classID: cls.classID, name: cls.name, propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0)
+    }
+
+    package func propertyInfo(_ classID: UInt32, at index: Int) throws(StoreError) -> PropertyInfo {
+        try serialised { () throws(StoreError) in
+            let schema = try schema
+            let cls = try schema.cls(classID)
+            guard index >= 0, index < cls.properties.count else {
+                throw StoreError(.outOfRange, "property \(index) of \(cls.properties.count) of class \(cls.name)").at(class: cls.name)
+            }
+            return info(cls, index, schema)
+        }
+    }
+
+    package func propertyInfo(_ propertyID: UInt32) throws(StoreError) -> PropertyInfo {
+        try serialised { () throws(StoreError) in
+            let schema = try schema
+            let index = PropertyID.classIndex(propertyID)
+            guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
+            let cls = schema.classes[index]
+            return info(cls, try cls.position(propertyID), schema)
+        }
+    }
+
+    private func info(_ cls: ClassSchema, _ index: Int, _ schema: Schema) -> PropertyInfo {
+        shared.keep(schema)
+        let property = cls.properties[index]
+        var flags: SchemaDraft.Flags = []
+        if property.isPrimaryKey { flags.insert(.primaryKey) }
+        if property.isIndexed { flags.insert(.indexed) }
+        if property.isNullable { flags.insert(.nullable) }
+        if property.defaultValue != nil { flags.insert(.hasDefault) }
+        return PropertyInfo(
+            propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, flags: flags, index: index,
+            defaultValue: property.defaultValue?.value ?? .null)
+    }
+}

@@ -1,0 +1,332 @@
+/// What an upsert did.
+package enum UpsertOutcome: Int32, Sendable {
+    case unchanged = 0
+    case changed = 1
+    case created = 2
+}
+
+/// What to do where an object with the primary key exists.
+package enum UpsertPolicy: Int32, Sendable {
+    case error = 0
+    /// Write the given properties that differ; nothing where none does.
+    case modified = 1
+    /// Write all given properties.
+    case all = 2
+}
+
+/// Creating, reading, changing and deleting objects.
+///
+/// Properties are given by id, values must be of exactly the property's kind. Every failing call leaves the
+/// transaction as it was: everything is checked before the first change, and what can still fail then (memory,
+/// a damaged page) is undone by inverse operations.
+extension View {
+    // MARK: Creating
+
+    /// Creates an object; what is not given gets its default, or null. `.missingValue`, `.duplicateKey`.
+    package func create(_ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> ObjectID {
+        try write(classID) { (transaction, cls) throws(StoreError) in
+            let row = try fullRow(cls, properties, values)
+            let state = try transaction.state(Int(cls.id))
+            let key = try changing(state, transaction) { () throws(StoreError) in try state.create(row) }
+            return ObjectID(classID: classID, storeTag: shared.tag, key: key)
+        }
+    }
+
+    /// Creates an object or updates the one with the same primary key, which must be given.
+    package func upsert(
+        _ classID: UInt32, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        try write(classID) { (transaction, cls) throws(StoreError) in
+            guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
+            let positions = try resolve(cls, properties, values)
+            guard let given = (0..<properties.count).first(where: { positions[$0] == primary }) else {
+                throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)
+            }
+            let state = try transaction.state(Int(cls.id))
+            guard let key = try state.find(primaryKey: values[given]) else {
+                let row = try fullRow(cls, properties, values)
+                let key = try changing(state, transaction) { () throws(StoreError) in try state.create(row) }
+                return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
+            }
+            if policy == .error { throw state.duplicate(values[given]) }
+            let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
+            // Key out, and what does not differ where that matters.
+            var count = 0
+            let reader = policy == .modified ? try state.reader() : nil
+            let there = try reader?.find(key)
+            let changes = scratch.reserve(properties.count)
+            for index in 0..<properties.count where positions[index] != primary {
+                if let reader, let there, try reader.value(there, positions[index]).isSame(as: values[index]) { continue }
+                positions[count] = positions[index]
+                changes[count] = values[index]
+                count += 1
+            }
+            if count == 0 { return (object, .unchanged) }
+            try changing(state, transaction) { () throws(StoreError) in try state.update(key, positions, changes, count) }
+            return (object, .changed)
+        }
+    }
+
+    // MARK: Reading
+
+    /// One property. Text is copied into `buffer`, or borrowed (`lends`) where there is none.
+    package func value(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+        try serialised { () throws(StoreError) in
+            let cls = try classOf(object, try schema)
+            let reader = try reader(cls)
+            guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            let position = try cls.position(propertyID)
+            return try handOut(try reader.value(row, position), cls, position, buffer)
+        }
+    }
+
+    /// Several properties of one object into `values`; on failure anything may stand there.
+    package func values(
+        _ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
+        into values: UnsafeMutablePointer<Value>
+    ) throws(StoreError) {
+        try serialised { () throws(StoreError) in
+            let cls = try classOf(object, try schema)
+            let reader = try reader(cls)
+            guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            let positions = UnsafeMutablePointer<Int>.allocate(capacity: properties.count + 1)
+            defer { positions.deallocate() }
+            for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
+            // No scratch memory here: a frozen view is read by several threads at a time.
+            for index in 1..<max(properties.count, 1) {
+                for other in 0..<index where positions[other] == positions[index] { throw givenTwice(cls, positions[index]) }
+            }
+            for index in 0..<properties.count {
+                let value = try reader.value(row, positions[index])
+                if buffer == nil, !lends, value.pointer != nil { throw cannotLend(cls, positions[index]) }
+                values[index] = value
+            }
+            if let buffer { try OutputBuffer.copy(values, properties.count, into: buffer) }
+        }
+    }
+
+    /// A value on its way out of the view.
+    @inline(__always)
+    func handOut(_ value: Value, _ cls: ClassSchema, _ position: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+        guard value.kind == .string || value.kind == .binary else { return value }
+        guard let buffer else {
+            if lends { return value }
+            throw cannotLend(cls, position)
+        }
+        var copy = value
+        try OutputBuffer.copy(&copy, 1, into: buffer)
+        return copy
+    }
+
+    @inline(never)
+    func cannotLend(_ cls: ClassSchema, _ position: Int) -> StoreError {
+        cls.named(StoreError(.wrongView, "\(cls.name).\(cls.properties[position].name): a live view does not lend text, since it may move: a buffer is needed"), position)
+    }
+
+    // MARK: Changing
+
+    /// Writes one property, also when it has that value already.
+    package func set(_ object: ObjectID, _ propertyID: UInt32, _ value: Value) throws(StoreError) {
+        var id = propertyID, value = value
+        try withUnsafePointer(to: &id) { (id) throws(StoreError) in
+            try withUnsafePointer(to: &value) { (value) throws(StoreError) in
+                try set(object, UnsafeBufferPointer(start: id, count: 1), value)
+            }
+        }
+    }
+
+    /// Writes several properties, all or none.
+    package func set(_ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) {
+        try write(object) { (transaction, cls) throws(StoreError) in
+            let positions = try resolve(cls, properties, values)
+            let state = try transaction.state(Int(cls.id))
+            let reader = try state.reader()
+            guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            var count = properties.count
+            var changes = values
+            if let primary = cls.primaryKey, let given = (0..<count).first(where: { positions[$0] == primary }) {
+                guard try reader.value(row, primary).isSame(as: values[given]) else { throw keyImmutable(cls) }
+                // The key stays; the others move up.
+                let others = scratch.reserve(count)
+                for index in 0..<count { others[index] = values[index] }
+                for index in given..<(count - 1) {
+                    positions[index] = positions[index + 1]
+                    others[index] = others[index + 1]
+                }
+                changes = UnsafePointer(others)
+                count -= 1
+            }
+            if count == 0 { return }
+            try changing(state, transaction) { () throws(StoreError) in try state.update(object.key, positions, changes, count) }
+        }
+    }
+
+    /// Adds to an int; returns the sum. `.nullValue`, `.outOfRange`, `.keyImmutable`, `.wrongType`.
+    package func increment(_ object: ObjectID, _ propertyID: UInt32, _ delta: Int64) throws(StoreError) -> Int64 {
+        try write(object) { (transaction, cls) throws(StoreError) in
+            let position = try cls.position(propertyID)
+            guard cls.columns[position].kind == .int else {
+                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not an int"), position)
+            }
+            if position == cls.primaryKey { throw keyImmutable(cls) }
+            let state = try transaction.state(Int(cls.id))
+            return try changing(state, transaction) { () throws(StoreError) in try state.increment(object.key, position, delta) }
+        }
+    }
+
+    package func delete(_ object: ObjectID) throws(StoreError) {
+        try write(object) { (transaction, cls) throws(StoreError) in
+            let state = try transaction.state(Int(cls.id))
+            try changing(state, transaction) { () throws(StoreError) in try state.delete(object.key) }
+        }
+    }
+
+    /// Returns how many there were.
+    package func deleteAll(_ classID: UInt32) throws(StoreError) -> Int {
+        try write(classID) { (transaction, cls) throws(StoreError) in
+            let state = try transaction.state(Int(cls.id))
+            return try changing(state, transaction) { () throws(StoreError) in try state.deleteAll() }
+        }
+    }
+
+    // MARK: Finding
+
+    /// The object with that primary key, or nil.
+    package func find(_ classID: UInt32, _ key: Value) throws(StoreError) -> ObjectID? {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
+            guard key.kind == cls.columns[primary].kind else {
+                throw cls.named(
+                    StoreError(.wrongType, "the primary key \(cls.name).\(cls.properties[primary].name) is a \(cls.columns[primary].kind), not \(key.kind) (\(key.text))"),
+                    primary)
+            }
+            try ValueCheck.check(key, for: primary, of: cls, limit: Int.max)
+            let found: Int64?
+            if let transaction {
+                found = try transaction.state(Int(cls.id)).find(primaryKey: key)
+            } else {
+                found = try withIndex(cls, primary, longValues: key.count > View.longestIndexHead) { (index) throws(StoreError) in try index.find(key) } ?? nil
+            }
+            return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+        }
+    }
+
+    /// Texts up to this length lie in an index as a whole.
+    static let longestIndexHead = 64
+
+    package func exists(_ object: ObjectID) throws(StoreError) -> Bool {
+        if object == .none { return false }
+        return try serialised { () throws(StoreError) in
+            let cls = try classOf(object, try schema)
+            return try reader(cls).find(object.key) != nil
+        }
+    }
+
+    package func count(_ classID: UInt32) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            if let snapshot { return ClassNode.objectCount(try snapshot.classNode(Int(cls.id))) }
+            return try writing().state(Int(cls.id)).objectCount
+        }
+    }
+
+    // MARK: Checks
+
+    func write<T>(_ classID: UInt32, _ body: (WriteTransaction, ClassSchema) throws(StoreError) -> T) throws(StoreError) -> T {
+        if kind != .transaction { throw notInWrite }
+        lock.lock()
+        defer { lock.unlock() }
+        let transaction = try writing()
+        try checkUsable(transaction)
+        return try body(transaction, try transaction.schema.cls(classID))
+    }
+
+    func write<T>(_ object: ObjectID, _ body: (WriteTransaction, ClassSchema) throws(StoreError) -> T) throws(StoreError) -> T {
+        if kind != .transaction { throw notInWrite }
+        lock.lock()
+        defer { lock.unlock() }
+        let transaction = try writing()
+        try checkUsable(transaction)
+        return try body(transaction, try classOf(object, transaction.schema))
+    }
+
+    private func checkUsable(_ transaction: WriteTransaction) throws(StoreError) {
+        if transaction.isBroken {
+            throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled")
+        }
+    }
+
+    /// The step that changes something: rows look again, and a failed undo is remembered.
+    @inline(__always)
+    func changing<T>(_ state: ClassState, _ transaction: WriteTransaction, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        defer { didWrite() }
+        do throws(StoreError) {
+            return try body()
+        } catch {
+            if state.cluster.isBroken { state.isBroken = true }
+            throw error
+        }
+    }
+
+    /// Positions of the given properties, each once; their values checked. Valid until the next call.
+    func resolve(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafeMutablePointer<Int> {
+        let positions = scratch.positions(max(properties.count, cls.columns.count))
+        for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
+        try checkOnce(cls, positions, properties.count)
+        for index in 0..<properties.count { try check(values[index], positions[index], cls) }
+        return positions
+    }
+
+    @inline(__always)
+    func check(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        try ValueCheck.check(value, for: position, of: cls, limit: shared.database.options.valueLimit)
+        if position == cls.primaryKey, value.count > View.longestKey {
+            throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \(View.longestKey) are allowed"), position)
+        }
+    }
+
+    static let longestKey = 1024
+
+    func checkOnce(_ cls: ClassSchema, _ positions: UnsafePointer<Int>, _ count: Int) throws(StoreError) {
+        if count < 2 { return }
+        let marks = scratch.marks(cls.columns.count)
+        for index in 0..<count {
+            if marks[positions[index]] { throw givenTwice(cls, positions[index]) }
+            marks[positions[index]] = true
+        }
+    }
+
+    private func givenTwice(_ cls: ClassSchema, _ position: Int) -> StoreError {
+        cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position)
+    }
+
+    /// A value for each property of the class: given, default or null. Valid until the next call.
+    private func fullRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
+        let positions = try resolve(cls, properties, values)
+        let row = scratch.reserve(cls.columns.count)
+        let marks = scratch.marks(cls.columns.count)
+        for index in 0..<properties.count {
+            row[positions[index]] = values[index]
+            marks[positions[index]] = true
+        }
+        for position in 0..<cls.columns.count where !marks[position] { row[position] = try missing(cls, position) }
+        return UnsafePointer(row)
+    }
+
+    /// What a property gets that was not given.
+    func missing(_ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
+        if let value = cls.properties[position].defaultValue { return value.value }
+        if cls.columns[position].nullable { return .null }
+        throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[position].name) has no default and cannot be null: a value must be given"), position)
+    }
+
+    func noPrimaryKey(_ cls: ClassSchema) -> StoreError {
+        StoreError(.noPrimaryKey, "class \(cls.name) does not have a primary key").at(class: cls.name)
+    }
+
+    private func keyImmutable(_ cls: ClassSchema) -> StoreError {
+        let primary = cls.primaryKey!
+        return cls.named(StoreError(.keyImmutable, "\(cls.name).\(cls.properties[primary].name) is the primary key: it cannot be changed"), primary)
+    }
+}

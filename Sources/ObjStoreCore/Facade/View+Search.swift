@@ -1,0 +1,177 @@
+/// What a sum, an extreme or an average is asked of.
+package enum AggregateKind: Int32, Sendable {
+    case sum = 1
+    case minimum = 2
+    case maximum = 3
+    case average = 4
+}
+
+/// Asking with one comparison. An index is used where there is one, else the column is scanned.
+extension View {
+    package func count(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in
+            let (cls, position) = try prepare(classID, propertyID, comparison, value)
+            if let count = try withIndex(cls, position, longValues: value.count > View.longestIndexHead, { (index) throws(StoreError) in try index.count(comparison, value) }) {
+                return count
+            }
+            return try reader(cls).count(position, comparison, value)
+        }
+    }
+
+    /// The first in the order of creation.
+    package func first(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> ObjectID? {
+        try serialised { () throws(StoreError) in
+            let (cls, position) = try prepare(classID, propertyID, comparison, value)
+            // An index says how few there are; where there are many, the scan ends soon.
+            let reader = try reader(cls)
+            var key: Int64?
+            let isKnown = try withIndex(cls, position, longValues: value.count > View.longestIndexHead) { (index) throws(StoreError) -> Bool in
+                guard try index.count(comparison, value) <= View.fewMatches else { return false }
+                try index.forEach(comparison, value) { (found) throws(StoreError) in
+                    key = min(key ?? .max, found)
+                    return true
+                }
+                return true
+            }
+            if isKnown != true { key = try reader.first(position, comparison, value)?.key }
+            return key.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+        }
+    }
+
+    /// Up to so many entries of an index are walked to find the one with the least key.
+    private static let fewMatches = 1000
+
+    /// All, in the order of creation.
+    package func find(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Results {
+        let results = Results(self, classID, Results.Question(propertyID: propertyID, comparison: comparison, value: OwnedValue(value)))
+        _ = try results.update()
+        return results
+    }
+
+    package func findAll(_ classID: UInt32) throws(StoreError) -> Results {
+        let results = Results(self, classID, nil)
+        _ = try results.update()
+        return results
+    }
+
+    /// The keys that satisfy a question, ascending. Serialised by the caller.
+    func keys(_ classID: UInt32, _ question: Results.Question?) throws(StoreError) -> KeyBuffer {
+        guard let question else {
+            let cls = try schema.cls(classID)
+            let reader = try reader(cls)
+            let keys = KeyBuffer(capacity: max(64, try reader.count()))
+            try reader.collectAll(into: keys)
+            return keys
+        }
+        let value = question.value.value
+        let (cls, position) = try prepare(classID, question.propertyID, question.comparison, value)
+        let found = KeyBuffer()
+        let reader = try reader(cls)
+        let total = try reader.count()
+        // Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
+        let usedIndex = try withIndex(cls, position, longValues: value.count > View.longestIndexHead) { (index) throws(StoreError) -> Bool in
+            guard try index.count(question.comparison, value) <= max(64, total / 10) else { return false }
+            try index.forEach(question.comparison, value) { (key) throws(StoreError) in
+                found.append(key)
+                return true
+            }
+            found.sort()
+            return true
+        }
+        if usedIndex == true { return found }
+        _ = try reader.collect(position, question.comparison, value, into: found)
+        return found
+    }
+
+    /// Checks what is asked: the value must be of the property's kind, or null for equality.
+    private func prepare(_ classID: UInt32, _ propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> (ClassSchema, Int) {
+        let cls = try schema.cls(classID)
+        let position = try cls.position(propertyID)
+        let kind = cls.columns[position].kind
+        let isEquality = comparison == .equal || comparison == .notEqual
+        func wrong(_ what: String) -> StoreError {
+            cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
+        }
+        if value.isNull {
+            guard isEquality else { throw wrong("null is neither less nor greater than anything") }
+            return (cls, position)
+        }
+        guard value.kind == kind else { throw wrong("it is a \(kind), and is compared with \(value.kind) (\(value.text))") }
+        guard kind != .binary || isEquality else { throw wrong("binaries are only compared for equality") }
+        try ValueCheck.check(value, for: position, of: cls, limit: Int.max)
+        return (cls, position)
+    }
+
+    // MARK: Aggregates
+
+    /// Over all objects; nulls are skipped. Of nothing the sum is 0, the others are null.
+    package func aggregate(_ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind) throws(StoreError) -> Value {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            let position = try cls.position(propertyID)
+            let reader = try reader(cls)
+            func named(_ code: StatusCode, _ what: String) -> StoreError {
+                cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)
+            }
+            switch (cls.columns[position].kind, aggregate) {
+            case (.int, .sum):
+                let sum = try reader.sumIntegers(position).sum
+                guard let exact = Int64(exactly: sum) else { throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits") }
+                return .int(exact)
+            case (.int, .average): return try reader.summarizeIntegers(position).average.map { .double($0) } ?? .null
+            case (.int, _):
+                let summary = try reader.summarizeIntegers(position)
+                return summary.count == 0 ? .null : .int(aggregate == .minimum ? summary.minimum : summary.maximum)
+            case (.double, .sum): return .double(try reader.sumDoubles(position).sum)
+            case (.double, .average):
+                let (sum, count) = try reader.sumDoubles(position)
+                return count == 0 ? .null : .double(sum / Double(count))
+            case (.double, _):
+                let summary = try reader.summarizeDoubles(position)
+                let value = aggregate == .minimum ? summary.minimum : summary.maximum
+                // Infinity of nothing, or of nothing but NaN, is no value of the column.
+                if summary.count == 0 { return .null }
+                if value.isInfinite, try reader.first(position, .equal, .double(value)) == nil { return .null }
+                return .double(value)
+            case (.timestamp, .minimum), (.timestamp, .maximum): return try reader.extremeTimestamp(position, isMinimum: aggregate == .minimum)
+            default: throw named(.wrongType, "is a \(cls.columns[position].kind): there is no \(aggregate) of it")
+            }
+        }
+    }
+}
+
+extension ClusterReader {
+    /// The keys of all objects.
+    func collectAll(into keys: KeyBuffer) throws(StoreError) {
+        var cursor = LeafCursor(self, from: 0)
+        while let head = try cursor.next() {
+            let base = LeafHead.keyBase(head), rows = LeafHead.rows(head)
+            var slot = LeafHead.nextLive(head, from: 0)
+            while slot < rows {
+                keys.append(base &+ Int64(slot))
+                slot = LeafHead.nextLive(head, from: slot &+ 1)
+            }
+        }
+    }
+
+    func extremeTimestamp(_ column: Int, isMinimum: Bool) throws(StoreError) -> Value {
+        var best = Value.null
+        var next = try seek(0)
+        while let row = next {
+            let value = try value(row, column)
+            if !value.isNull {
+                let isLess = (value.low, value.high) < (best.low, best.high)
+                if best.isNull || (isMinimum ? isLess : (best.low, best.high) < (value.low, value.high)) { best = value }
+            }
+            next = try self.next(row)
+        }
+        return best
+    }
+}
+
+extension KeyBuffer {
+    func sort() {
+        var all = UnsafeMutableBufferPointer(start: keys, count: count)
+        all.sort()
+    }
+}

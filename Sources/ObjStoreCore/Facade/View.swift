@@ -1,0 +1,257 @@
+/// A place from which a store is seen: live, frozen or as a transaction.
+///
+/// ```
+///               what it sees                         moves       writes
+///  live         a published version                  refresh     no
+///  frozen       one version, for ever                never       no
+///  transaction  the newest version + its own changes each write  yes
+/// ```
+/// Frozen views are read without a lock from any thread. Calls on the others are serialised by the view's lock,
+/// so that they may move between threads. What is borrowed from a view lives as long as `lends` says.
+package final class View: @unchecked Sendable {
+    package enum Kind: Int32, Sendable {
+        case live = 1
+        case frozen = 2
+        case transaction = 3
+    }
+
+    package let kind: Kind
+    package let store: Store
+    package let shared: SharedStore
+    let lock = Lock()
+
+    /// Of live and frozen views; nil once closed.
+    private(set) var snapshot: Snapshot?
+    /// Of transactions; nil once it ended.
+    private(set) var transaction: WriteTransaction?
+    /// Changes whenever what was read may be another: rows compare it.
+    private(set) var epoch: UInt64 = 1
+    /// Given to the body of a `write`, who ends it: nobody else may.
+    package var isBodys = false
+    private(set) var isClosed = false
+    /// Memory for the values of one call.
+    var scratch = ValueScratch()
+
+    init(store: Store, snapshot: Snapshot, kind: Kind) {
+        self.store = store
+        self.kind = kind
+        self.snapshot = snapshot
+        shared = store.shared
+        shared.countViews(1)
+    }
+
+    init(store: Store, transaction: WriteTransaction) {
+        self.store = store
+        kind = .transaction
+        self.transaction = transaction
+        shared = store.shared
+        shared.countViews(1)
+    }
+
+    deinit {
+        close()
+        scratch.deallocate()
+    }
+
+    // MARK: Life
+
+    /// A transaction is cancelled. Waits for calls on other threads, except reads of a frozen view: there the
+    /// caller knows that there are none.
+    package func close() {
+        if shared.isInherited { return }
+        let wasOpen = lock.withLock { () -> Bool in
+            if isClosed { return false }
+            isClosed = true
+            epoch &+= 1
+            if let transaction {
+                shared.willEnd()
+                transaction.cancel()
+            }
+            transaction = nil
+            snapshot = nil
+            return true
+        }
+        if wasOpen {
+            shared.countViews(-1)
+            store.unregister(self)
+        }
+    }
+
+    /// Moves a live view to the newest version; returns whether there was one.
+    package func refresh() throws(StoreError) -> Bool {
+        try lock.withLock { () throws(StoreError) in
+            guard kind == .live else { throw StoreError(.wrongView, "only a live view can be refreshed") }
+            guard let snapshot else { throw closedError }
+            try shared.database.checkOpen()
+            if shared.database.publishedVersion == snapshot.version { return false }
+            let new = try shared.database.snapshot()
+            let isNewer = new.version != snapshot.version
+            self.snapshot = new
+            epoch &+= 1
+            return isNewer
+        }
+    }
+
+    package func freeze() throws(StoreError) -> View {
+        try store.register(View(store: store, snapshot: pinnedSnapshot("freeze"), kind: .frozen))
+    }
+
+    /// What a live or frozen view stands on, to go on with after the view has moved.
+    func pinnedSnapshot(_ operation: String) throws(StoreError) -> Snapshot {
+        try lock.withLock { () throws(StoreError) in
+            guard kind != .transaction else { throw StoreError(.wrongView, "\(operation): not what a transaction sees, which may never be committed") }
+            guard let snapshot else { throw closedError }
+            return snapshot
+        }
+    }
+
+    /// Of a transaction, the version it started from.
+    package func version() throws(StoreError) -> UInt64 {
+        try serialised { () throws(StoreError) in try versionUnlocked() }
+    }
+
+    /// Serialised by the caller.
+    func versionUnlocked() throws(StoreError) -> UInt64 {
+        if let snapshot { return snapshot.version }
+        guard let transaction else { throw closedError }
+        return transaction.baseVersion
+    }
+
+    /// Commits with the durability of the store's handle. The view is closed whatever is thrown, except for
+    /// `.notInWrite`. Returns the new version, or the one that it began with when nothing changed.
+    package func commit() throws(StoreError) -> UInt64 {
+        lock.lock()
+        guard kind == .transaction, let transaction else {
+            lock.unlock()
+            throw kind == .transaction ? closedError : notInWrite
+        }
+        self.transaction = nil
+        epoch &+= 1
+        lock.unlock()
+        defer { close() }
+        return try store.end { () throws(StoreError) in
+            let version = try transaction.commit(store.durability)
+            shared.log?.write(.debug, "version \(version) of \(shared.path)")
+            return version
+        }
+    }
+
+    /// Ends the transaction without a trace.
+    package func cancel() throws(StoreError) {
+        guard kind == .transaction else { throw notInWrite }
+        close()
+    }
+
+    var closedError: StoreError { StoreError(.closedHandle, kind == .transaction ? "the transaction has ended" : "the view was closed") }
+    var notInWrite: StoreError { StoreError(.notInWrite, "the view is \(kind), not a transaction: only a transaction can write") }
+
+    /// Whether text may be borrowed: until the view is closed, or the transaction's next write.
+    package var lends: Bool { kind != .live }
+
+    // MARK: Access
+
+    /// Runs `body` alone, where the view can move.
+    @inline(__always)
+    func serialised<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        if kind == .frozen { return try body() }
+        lock.lock()
+        defer { lock.unlock() }
+        return try body()
+    }
+
+    /// The classes as the view sees them. Serialised by the caller.
+    var schema: Schema {
+        get throws(StoreError) {
+            if let snapshot { return snapshot.schema }
+            guard let transaction else { throw closedError }
+            return transaction.schema
+        }
+    }
+
+    /// The objects of a class. Serialised by the caller; valid until the view moves or writes.
+    @inline(__always)
+    func reader(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
+        if let snapshot { return ClusterReader(source: snapshot.source, root: ClassNode.cluster(try snapshot.classNode(Int(cls.id))), columns: cls.columns) }
+        guard let transaction else { throw closedError }
+        return try transaction.state(Int(cls.id)).reader()
+    }
+
+    /// The index of a property, which `body` asks. Serialised by the caller.
+    func withIndex<T>(_ cls: ClassSchema, _ property: Int, longValues: Bool, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T? {
+        guard let position = cls.indexPosition(of: property) else { return nil }
+        if let snapshot {
+            let node = try snapshot.classNode(Int(cls.id))
+            let column = cls.columns[property].id
+            var root = Ref.null
+            for entry in 0..<NodeHeader.count(node) where ClassNode.indexColumn(node, entry) == column { root = ClassNode.indexRoot(node, entry) }
+            let kind = cls.columns[property].kind
+            let values = longValues ? LongValues(try reader(cls), property: property) : nil
+            defer { withExtendedLifetime(values) {} }
+            return try body(IndexReader(source: snapshot.source, root: root, kind: kind, longValues: values))
+        }
+        guard let transaction else { throw closedError }
+        return try body(try transaction.state(Int(cls.id)).indexes[position].reader())
+    }
+
+    /// The writable class of a transaction; everything borrowed is void afterwards. Serialised by the caller.
+    @inline(__always)
+    func writing() throws(StoreError) -> WriteTransaction {
+        guard let transaction else { throw kind == .transaction ? closedError : notInWrite }
+        return transaction
+    }
+
+    func didWrite() { epoch &+= 1 }
+
+    /// The position of an object's class, if it is one of this store.
+    @inline(__always)
+    func classOf(_ object: ObjectID, _ schema: Schema) throws(StoreError) -> ClassSchema {
+        guard _fastPath(object.storeTag == shared.tag) else { throw View.wrongStore(object) }
+        let index = ClassID.index(object.classID)
+        guard _fastPath(index >= 0 && index < schema.classes.count) else { throw Schema.noSuchClass(object.classID) }
+        return schema.classes[index]
+    }
+
+    @inline(never)
+    static func wrongStore(_ object: ObjectID) -> StoreError {
+        object == .none
+            ? StoreError(.noSuchObject, "no object was given: all its bytes are zero")
+            : StoreError(.wrongStore, "the object is of another store (its tag is \(object.storeTag))")
+    }
+
+    @inline(never)
+    static func noSuchObject(_ cls: ClassSchema, _ key: Int64) -> StoreError {
+        StoreError(.noSuchObject, "the object \(cls.name)#\(key) was deleted or never existed").at(class: cls.name)
+    }
+}
+
+/// Memory for what any call of a view needed so far: values, positions and marks of properties.
+struct ValueScratch {
+    private var values = UnsafeMutableBufferPointer<Value>(start: nil, count: 0)
+    private var positions = UnsafeMutableBufferPointer<Int>(start: nil, count: 0)
+    private var marks = UnsafeMutableBufferPointer<Bool>(start: nil, count: 0)
+
+    mutating func reserve(_ count: Int) -> UnsafeMutablePointer<Value> { ValueScratch.room(&values, count, .null) }
+    mutating func positions(_ count: Int) -> UnsafeMutablePointer<Int> { ValueScratch.room(&positions, count, 0) }
+    /// All false.
+    mutating func marks(_ count: Int) -> UnsafeMutablePointer<Bool> {
+        let room = ValueScratch.room(&marks, count, false)
+        room.update(repeating: false, count: count)
+        return room
+    }
+
+    @inline(__always)
+    private static func room<T>(_ buffer: inout UnsafeMutableBufferPointer<T>, _ count: Int, _ zero: T) -> UnsafeMutablePointer<T> {
+        if _slowPath(buffer.count < count || buffer.baseAddress == nil) {
+            buffer.deallocate()
+            buffer = .allocate(capacity: max(count, 32))
+            buffer.initialize(repeating: zero)
+        }
+        return buffer.baseAddress.unsafelyUnwrapped
+    }
+
+    func deallocate() {
+        values.deallocate()
+        positions.deallocate()
+        marks.deallocate()
+    }
+}

@@ -1,0 +1,16 @@
+internal import CSystem
+
+/// Tells threads of this process apart: a number that no other living thread has.
+enum ThreadIdentity {
+    static var current: UInt { UInt(bitPattern: cs_thread_current()) }
+    static func sleep(_ nanoseconds: Int64) { cs_sleep_ns(nanoseconds) }
+}
+
+/// A lock of the process, not of an object: `fork` takes it, so that a child finds it free.
+enum StoresLock {
+    static func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        cs_global_lock(Int32(CS_LOCK_STORES))
+        defer { cs_global_unlock(Int32(CS_LOCK_STORES)) }
+        return try body()
+    }
+}

@@ -1,0 +1,42 @@
+"""objstore: an embedded object database.
+
+    import objstore
+    from objstore import field
+
+    class Dog(objstore.Model):
+        id: int = field(primary_key=True)
+        name: str = ""
+        age: int = 0
+
+    with objstore.open("dogs.objstore", models=[Dog]) as store:
+        with store.write():
+            store.add(Dog(id=1, name="Rex", age=1), update="modified")
+        print(store.objects(Dog).where(Dog.age < 2).count())
+"""
+
+from . import _ffi
+from .errors import (
+    AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, InCallback,
+    IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidText, KeyImmutable, LibraryNotFound,
+    MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
+    NotInWrite, NotNullable, NotSupported, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
+    SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType,
+)  # fmt: skip
+from .info import Pin, Statistics
+from .models import Model
+from .properties import Condition, Property, field
+from .results import Results
+from .store import Frozen, Store, delete_files, exists, open
+from .transaction import Counts, Transaction
+
+__version__: str = _ffi.bind("objstore_version")().decode()
+
+__all__ = [
+    "AlreadyExists", "AlreadyInWrite", "Busy", "Cancelled", "Closed", "Condition", "Corrupt", "Counts", "DuplicateKey",
+    "Error", "Forked", "Frozen", "InCallback", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery",
+    "InvalidText", "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey",
+    "NoSuchClass", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable",
+    "NotSupported", "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property",
+    "ReadOnly", "Results", "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "TooLarge",
+    "TooManyReaders", "Transaction", "WrongStore", "WrongType", "delete_files", "exists", "field", "open",
+]  # fmt: skip

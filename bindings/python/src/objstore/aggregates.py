@@ -1,0 +1,71 @@
+"""Sum, minimum, maximum and average of results.
+
+Of a whole class the library computes them. Of a part they are computed here, from the one column that is read.
+"""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, packed
+from ._check import check
+from .columns import property_ids
+from .errors import OutOfRange, WrongType
+from .kinds import DOUBLE, INT, LARGEST, SMALLEST, TIMESTAMP
+from .values import give_back, take
+
+if TYPE_CHECKING:
+    from .properties import Property
+    from .results import Results
+
+_aggregate = _ffi.bind("objstore_aggregate")
+
+KINDS = {"sum": 1, "min": 2, "max": 3, "avg": 4}
+
+
+def aggregate(results: "Results[Any]", name: str, prop: "Property") -> Any:
+    allowed = (INT, DOUBLE) if name in ("sum", "avg") else (INT, DOUBLE, TIMESTAMP)
+    if prop.kind not in allowed or prop.enum is not None:
+        raise WrongType(
+            f"{prop.path}: there is no {name} of {prop.type_name}",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    if results._condition is not None:
+        return _of_part(results, name, prop)
+    binding = results._binding
+    s = take()
+    check(
+        _aggregate(
+            results._source._reader().handle,
+            binding.class_id,
+            binding.ids[prop.index],
+            KINDS[name],
+            s.values.address,
+        )
+    )
+    value = s.values.get(prop)
+    give_back(s)
+    return value
+
+
+def _of_part(results: "Results[Any]", name: str, prop: "Property") -> Any:
+    view, evaluation = results._evaluate()
+    rows = packed.read(evaluation.handle, 0, evaluation.count, property_ids([results._binding.ids[prop.index]]), 1)
+    values = [v for v in rows.column(0, prop) if v is not None]
+    if name == "sum":
+        return _sum(prop, values)
+    if name == "avg":
+        return math.fsum(values) / len(values) if values else None
+    comparable = [v for v in values if v == v]  # NaN is skipped
+    return (min if name == "min" else max)(comparable) if comparable else None
+
+
+def _sum(prop: "Property", values: list[Any]) -> Any:
+    if prop.kind == DOUBLE:
+        return float(sum(values))
+    total = sum(values)
+    if SMALLEST <= total <= LARGEST:
+        return total
+    raise OutOfRange(
+        f"{prop.path}: the sum {total} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name
+    )

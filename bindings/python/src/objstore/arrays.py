@@ -1,0 +1,97 @@
+"""Properties of many objects as NumPy arrays. NumPy is imported when it is asked for."""
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, packed
+from ._check import check
+from .columns import property_ids
+from .errors import MissingNumpy, OutOfRange
+from .kinds import BINARY, BOOL, DOUBLE, INT, STRING, TIMESTAMP
+
+if TYPE_CHECKING:
+    import numpy
+
+    from .properties import Property
+    from .results import Results
+
+_read_column = _ffi.bind("objstore_read_column")
+
+START = -1  # OBJSTORE_START
+_STORED = {BOOL: "?", INT: "<i8", DOUBLE: "<f8", TIMESTAMP: [("seconds", "<i8"), ("nanoseconds", "<i4"), ("_", "<u4")]}
+
+
+def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, Any]":
+    try:
+        import numpy
+    except ImportError as error:
+        raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
+    if prop.kind in (STRING, BINARY):
+        return _objects(numpy, results, prop)
+    read = _whole_class if results._condition is None else _part
+    values, validity, count = read(numpy, results, prop)
+    if prop.kind == TIMESTAMP:
+        values = _instants(numpy, prop, values)
+    if not prop.nullable:
+        return values  # type: ignore[no-any-return]
+    if validity is None:
+        mask = numpy.zeros(count, bool)
+    else:
+        mask = numpy.unpackbits(validity, count=count, bitorder="little") == 0
+    return numpy.ma.MaskedArray(values, mask)  # type: ignore[no-any-return]
+
+
+def _whole_class(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
+    """The library writes the column into the array."""
+    view, binding = results._source._reader(), results._binding
+    capacity = view.count(binding, None)
+    values = numpy.empty(capacity, _STORED[prop.kind])
+    validity = numpy.zeros((capacity + 7) // 8, numpy.uint8) if prop.nullable else None
+    position, count = ctypes.c_int64(START), ctypes.c_size_t()
+    if capacity:
+        check(
+            _read_column(
+                view.handle,
+                binding.class_id,
+                binding.ids[prop.index],
+                capacity,
+                ctypes.byref(position),
+                values.ctypes.data,
+                None if validity is None else validity.ctypes.data,
+                None,
+                ctypes.byref(count),
+            )
+        )
+    return values[: count.value], validity, count.value
+
+
+def _part(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
+    """The library writes the packed form into memory of ours, and the array is a view of that."""
+    _, evaluation = results._evaluate()
+    count = evaluation.count
+    stored = numpy.dtype(_STORED[prop.kind])
+    memory = numpy.zeros(packed.room(count, stored.itemsize), numpy.uint8)
+    ids = property_ids([results._binding.ids[prop.index]])
+    rows = packed.read_over(memoryview(memory), evaluation.handle, 0, count, ids, 1)
+    present = rows.validity(0)
+    validity = None if present is None else numpy.frombuffer(present, numpy.uint8)
+    return numpy.frombuffer(rows.values(0), stored, count), validity, count
+
+
+def _instants(numpy: Any, prop: "Property", values: Any) -> Any:
+    """Microseconds since 1970: all that a Python datetime can say, and more."""
+    seconds = values["seconds"]
+    if seconds.size and (seconds.max() > 2**63 // 10**6 - 1 or seconds.min() < -(2**63) // 10**6 + 1):
+        raise OutOfRange(
+            f"{prop.path}: a time does not fit datetime64[us]", class_name=prop.model_name, property_name=prop.name
+        )
+    return (seconds * 1_000_000 + values["nanoseconds"] // 1000).view("datetime64[us]")
+
+
+def _objects(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
+    _, evaluation = results._evaluate()
+    ids = property_ids([results._binding.ids[prop.index]])
+    rows = packed.read(evaluation.handle, 0, evaluation.count, ids, 1)
+    values = numpy.empty(rows.count, object)
+    values[:] = rows.column(0, prop)
+    return values

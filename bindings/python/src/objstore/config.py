@@ -1,0 +1,89 @@
+"""What objstore.open() is given, as a configuration of the library."""
+
+import ctypes
+import os
+from typing import Any, Literal
+
+from . import _ffi
+from ._check import check
+from .errors import InvalidArgument
+
+_config_new = _ffi.bind("objstore_config_new")
+_config_close = _ffi.bind("objstore_config_close")
+_set_path = _ffi.bind("objstore_config_set_path")
+_set_memory = _ffi.bind("objstore_config_set_memory")
+_set_mode = _ffi.bind("objstore_config_set_mode")
+_set_creation = _ffi.bind("objstore_config_set_creation")
+_set_durability = _ffi.bind("objstore_config_set_durability")
+_set_schema = _ffi.bind("objstore_config_set_schema")
+_set_limit = _ffi.bind("objstore_config_set_limit")
+_set_flags = _ffi.bind("objstore_config_set_flags")
+
+Mode = Literal["read-write", "read-only", "immutable"]
+Creation = Literal["if-missing", "never", "always"]
+Durability = Literal["full", "relaxed", "none"]
+MODES = {"read-write": 0, "read-only": 1, "immutable": 2}
+CREATIONS = {"if-missing": 0, "never": 1, "always": 2}
+DURABILITIES = {"full": 0, "relaxed": 1, "none": 2}
+LIMITS = {
+    "write_timeout_ms": 1,
+    "open_timeout_ms": 2,
+    "value_bytes": 3,
+    "checkpoint_log_bytes": 4,
+    "checkpoint_operations": 5,
+    "checkpoint_idle_ms": 6,
+    "log_bytes": 7,
+}
+EXCLUSIVE, WITHOUT_LOG = 0x2, 0x4
+
+
+def _choice(what: str, value: str, choices: dict[str, int]) -> int:
+    if value in choices:
+        return choices[value]
+    raise InvalidArgument(f"{what} is one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def milliseconds(seconds: float) -> int:
+    """At least 1 for anything above 0."""
+    if seconds < 0:
+        raise InvalidArgument(f"{seconds} seconds are less than none; leave a time-out out to wait for ever")
+    return max(1, round(seconds * 1000)) if seconds else 0
+
+
+class Config:
+    """The C configuration; closed at the end of a with."""
+
+    def __init__(self) -> None:
+        self.handle = ctypes.c_void_p()
+        check(_config_new(ctypes.byref(self.handle)))
+
+    def __enter__(self) -> "Config":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        check(_config_close(self.handle))
+
+    def place(self, path: "str | os.PathLike[str] | None", memory: str | None) -> None:
+        if (path is None) == (memory is None):
+            raise InvalidArgument("a store is opened either by its path or, with memory=, by a name in memory")
+        if memory is not None:
+            check(_set_memory(self.handle, _ffi.text(memory)))
+        elif path is not None:
+            check(_set_path(self.handle, _ffi.text_of(os.fsencode(path))))
+
+    def mode(self, mode: str, create: str) -> None:
+        check(_set_mode(self.handle, _choice("mode", mode, MODES)))
+        check(_set_creation(self.handle, _choice("create", create, CREATIONS)))
+
+    def durability(self, durability: str, relaxed: float) -> None:
+        check(_set_durability(self.handle, _choice("durability", durability, DURABILITIES), milliseconds(relaxed)))
+
+    def schema(self, schema: Any, version: int) -> None:
+        check(_set_schema(self.handle, schema, version))
+
+    def flags(self, exclusive: bool, without_log: bool) -> None:
+        check(_set_flags(self.handle, exclusive * EXCLUSIVE | without_log * WITHOUT_LOG))
+
+    def limits(self, limits: dict[str, int]) -> None:
+        for name, value in limits.items():
+            check(_set_limit(self.handle, _choice("a limit", name, LIMITS), value))

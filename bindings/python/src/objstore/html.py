@@ -1,0 +1,39 @@
+"""Objects and results as tables, for notebooks."""
+
+import html
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .models import Model
+    from .results import Results
+
+ROWS = 10
+LONGEST = 80
+
+
+def _cell(value: Any) -> str:
+    text = "" if value is None else value if isinstance(value, str) else repr(value)
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 1] + "…"
+    return html.escape(text)
+
+
+def object_table(obj: "Model") -> str:
+    name = html.escape(type(obj).__name__)
+    if not obj.is_valid:
+        return f"<p><b>{name}</b>: deleted, or its store closed</p>"
+    rows = "".join(
+        f"<tr><th>{html.escape(p.name)}</th><td>{_cell(getattr(obj, p.name))}</td></tr>"
+        for p in type(obj)._objstore_properties
+    )
+    return f"<table><caption>{name}</caption>{rows}</table>"
+
+
+def results_table(results: "Results[Any]") -> str:
+    properties = results._binding.properties
+    head = "".join(f"<th>{html.escape(p.name)}</th>" for p in properties)
+    shown = results[:ROWS]
+    body = "".join("<tr>" + "".join(f"<td>{_cell(getattr(o, p.name))}</td>" for p in properties) + "</tr>" for o in shown)
+    more = len(results) - len(shown)
+    foot = f"<p>and {more:,} more</p>" if more > 0 else ""
+    return f"<table><caption>{html.escape(repr(results))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"

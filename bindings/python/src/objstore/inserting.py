@@ -1,0 +1,135 @@
+"""New objects, one or many: from Python values to rows and columns."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from . import kinds, objects
+from .errors import InvalidArgument, NoPrimaryKey
+from .models import property_named
+from .properties import MISSING, Property
+from .transaction import Counts, Transaction
+from .views import Block, Epoch
+
+if TYPE_CHECKING:
+    from .schema import Binding
+    from .store import Store
+
+_values_of = attrgetter("_o_values")
+
+
+def _allow(binding: "Binding", policy: int) -> None:
+    if policy and binding.key_property is None:
+        raise NoPrimaryKey(
+            f"{binding.model.__name__} does not have a primary key, so there is nothing to find an existing object by",
+            class_name=binding.model.__name__,
+        )
+
+
+def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> Any:
+    _allow(binding, policy)
+    key = transaction.create(binding, list(binding.properties), obj._o_values, policy)
+    transaction.adopt(binding, [obj], [key])
+    return obj
+
+
+def add_all(transaction: Transaction, store: "Store", fresh: list[Any], policy: int) -> Counts:
+    total = Counts(0, 0, 0)
+    by_model: dict[type, list[Any]] = {}
+    if len(set(map(type, fresh))) == 1:
+        by_model[type(fresh[0])] = fresh
+    else:
+        for obj in fresh:
+            by_model.setdefault(type(obj), []).append(obj)
+    for model, group in by_model.items():
+        binding = store._binding(model)
+        _allow(binding, policy)
+        if (policy or binding.key_property is None) and len(set(map(id, group))) < len(group):
+            raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
+        lists = list(map(list, zip(*map(_values_of, group))))
+        counts, keys = transaction.insert(binding, list(binding.properties), lists, len(group), policy)
+        transaction.adopt(binding, group, keys)
+        total = Counts(*map(sum, zip(total, counts)))
+    return total
+
+
+def create(transaction: Transaction, binding: "Binding", values: Any, policy: int) -> Any:
+    _allow(binding, policy)
+    properties = _named(binding, values)
+    row = [kinds.convert(p, v) for p, v in zip(properties, _in_order(values))]
+    _complete(binding, properties, row)
+    key = transaction.create(binding, properties, row, policy)
+    block = Block(Epoch(False), transaction.store, [None] * len(binding.properties), None, True)
+    return objects.make(binding.model, block, key)
+
+
+def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any], policy: int) -> Counts:
+    """In groups of rows that give the same properties, one after the other; usually that is one group."""
+    _allow(binding, policy)
+    total = Counts(0, 0, 0)
+    for shape, group in _groups(rows):
+        properties = _named(binding, group[0])
+        if isinstance(shape, tuple):
+            given = [[row[name] for row in group] for name in shape]
+        else:
+            given = list(map(list, zip(*group)))
+        lists = [_converted(p, values) for p, values in zip(properties, given)]
+        defaults: list[Any] = []
+        _complete(binding, properties, defaults)
+        lists += [[value] * len(group) for value in defaults]
+        counts, _ = transaction.insert(binding, properties, lists, len(group), policy)
+        total = Counts(*map(sum, zip(total, counts)))
+    return total
+
+
+def _groups(rows: Iterable[Any]) -> "Iterable[tuple[Any, list[Any]]]":
+    shape: Any = None
+    group: list[Any] = []
+    for row in rows:
+        its = tuple(row) if isinstance(row, Mapping) else len(row) if isinstance(row, Sequence) else None
+        if its != shape and group:
+            yield shape, group
+            group = []
+        shape = its
+        group.append(row)
+    if group:
+        yield shape, group
+
+
+def _in_order(values: Any) -> Iterable[Any]:
+    return values.values() if isinstance(values, Mapping) else values
+
+
+def _named(binding: "Binding", values: Any) -> list[Property]:
+    """The properties that values are given for."""
+    model = binding.model
+    if isinstance(values, Mapping):
+        return [property_named(model, name) for name in values]
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidArgument(
+            f"{model.__name__} is made of a mapping or a list, not of {values!r}", class_name=model.__name__
+        )
+    if len(values) > len(binding.properties):
+        raise InvalidArgument(
+            f"{model.__name__}: more values ({len(values)}) than properties ({len(binding.properties)})",
+            class_name=model.__name__,
+        )
+    return list(binding.properties[: len(values)])
+
+
+def _complete(binding: "Binding", properties: list[Property], values: list[Any]) -> None:
+    """Adds the default of the primary key, which the library does not keep, if the key is not given."""
+    key = binding.key_property
+    if key is not None and key.default is not MISSING and not any(p is key for p in properties):
+        properties.append(key)
+        values.append(key.default)
+
+
+def _converted(prop: Property, values: list[Any]) -> list[Any]:
+    """The values as the property holds them; those that are of the right type are not looked at one by one."""
+    types = set(map(type, values))
+    if prop.nullable:
+        types.discard(type(None))
+    if types <= {prop.python_type} and prop.kind != kinds.TIMESTAMP:
+        return values
+    return [kinds.convert(prop, v) for v in values]

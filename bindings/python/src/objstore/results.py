@@ -1,0 +1,211 @@
+"""Results: the objects of a class, or those of them that satisfy a condition."""
+
+import bisect
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from . import aggregates, arrays, kinds, objects, packed, query
+from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
+from .html import results_table
+from .models import Model, property_named
+from .properties import Condition, Property
+from .views import Block, Evaluation, View
+
+if TYPE_CHECKING:
+    import numpy
+
+    from .schema import Binding
+    from .source import Source
+
+M = TypeVar("M", bound=Model)
+N = TypeVar("N")
+FIRST_CHUNK, LARGEST_CHUNK = 128, 16384  # objects that are read together while iterating
+
+
+class Results(Generic[M]):
+    """A question to a store and its answer, in the order of creation. Live: each use sees the newest version, while a
+    for loop that has begun goes on over the objects that it began with.
+
+        for dog in store.objects(Dog).where(Dog.age < 2): …
+        len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.sum(Dog.age), dogs.to_numpy("age")
+    """
+
+    __slots__ = ("_source", "_binding", "_condition")
+
+    def __init__(self, source: "Source", binding: "Binding", condition: Condition | None = None) -> None:
+        self._source = source
+        self._binding = binding
+        self._condition = condition
+
+    # Asking
+
+    def where(self, condition: "Condition | bool") -> "Results[M]":
+        """Those that satisfy a comparison of a property: `.where(Dog.age < 2)`."""
+        if not isinstance(condition, Condition):
+            raise InvalidArgument(f"a comparison of a property is wanted, such as Dog.age < 2, not {condition!r}")
+        if not any(condition.property is p for p in self._binding.properties):
+            raise InvalidArgument(
+                f"'{condition}' is about {condition.property.model_name}, and these are {self._binding.model.__name__}",
+                class_name=self._binding.model.__name__,
+            )
+        if self._condition is not None:
+            raise NotSupported(f"'{self._condition}' and '{condition}': one comparison is all this version can do")
+        return Results(self._source, self._binding, condition)
+
+    def filter(self, text: str, *arguments: Any) -> "Results[M]":
+        """The same from text: `.filter("age < $0", 2)`; $0, $1 … stand for the arguments."""
+        return self.where(query.parse(self._binding.model, text, arguments))
+
+    # The list
+
+    def _evaluate(self) -> tuple[View, Evaluation]:
+        view = self._source._reader()
+        return view, view.evaluate(self._binding, self._condition)
+
+    def count(self) -> int:
+        """How many there are."""
+        return self._source._reader().count(self._binding, self._condition)
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __bool__(self) -> bool:
+        return self.count() > 0
+
+    def __iter__(self) -> Iterator[M]:
+        view, evaluation = self._evaluate()
+        return itertools.chain.from_iterable(self._chunks(view, evaluation, 0, evaluation.count))
+
+    def _chunks(self, view: View, evaluation: Evaluation, start: int, end: int) -> Iterator[list[M]]:
+        """Lists of objects that are read together: short ones first, for who looks at some only."""
+        size = FIRST_CHUNK
+        while start < end:
+            count = min(size, end - start)
+            yield self._objects(view, evaluation, start, count)
+            start += count
+            size = min(size * 8, LARGEST_CHUNK)
+
+    def _objects(self, view: View, evaluation: Evaluation, start: int, count: int) -> list[M]:
+        """The objects from index `start` on, without those that were deleted since, their values prefetched."""
+        binding = self._binding
+        rows = packed.read(evaluation.handle, start, count, binding.prefetched_ids, len(binding.prefetched_ids))
+        block = Block(view.epoch, self._source, [None] * len(binding.properties), rows, False)
+        keys = rows.keys()
+        if not rows.deleted:
+            return objects.make_many(binding.model, block, keys, range(count))
+        there = [row for row, key in enumerate(keys) if key >= 0]
+        return objects.make_many(binding.model, block, [keys[row] for row in there], there)
+
+    @overload
+    def __getitem__(self, index: int) -> M: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[M]: ...
+    def __getitem__(self, index: int | slice) -> M | list[M]:
+        view, evaluation = self._evaluate()
+        count = evaluation.count
+        if isinstance(index, slice):
+            start, stop, step = index.indices(count)
+            wanted = range(start, stop, step)
+            if not wanted:
+                return []
+            low, high = min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1])
+            return list(itertools.chain.from_iterable(self._chunks(view, evaluation, low, high + 1)))[:: step]
+        at = index + count if index < 0 else index
+        if not 0 <= at < count:
+            raise IndexOutOfRange(f"index {index} of {count} results", class_name=self._binding.model.__name__)
+        return self._one(view, evaluation.keys(at, 1)[0])
+
+    def _one(self, view: View, key: int) -> M:
+        made: M = objects.make(self._binding.model, objects.view_block(view, self._source, self._binding), key)
+        return made
+
+    def first(self) -> M | None:
+        """The first one in the order of creation, or None."""
+        view, evaluation = self._evaluate()
+        return self._one(view, evaluation.keys(0, 1)[0]) if evaluation.count else None
+
+    def __contains__(self, obj: object) -> bool:
+        if not isinstance(obj, self._binding.model):
+            return False
+        mine = objects.identity(obj)
+        if mine is None or mine[0] != self._binding.head:
+            return False
+        _, evaluation = self._evaluate()
+        keys = evaluation.keys(0, evaluation.count)
+        at = bisect.bisect_left(keys, mine[1])
+        return at < len(keys) and keys[at] == mine[1]
+
+    # Numbers
+
+    def _property(self, given: Any) -> Property:
+        """Dog.age or "age"."""
+        if isinstance(given, str):
+            return property_named(self._binding.model, given)
+        if isinstance(given, Property) and any(given is p for p in self._binding.properties):
+            return given
+        raise InvalidArgument(f"a property of {self._binding.model.__name__} is wanted, such as Dog.age or 'age'")
+
+    def sum(self, property: N | str) -> N:
+        """The sum of an int or float property, None left out; 0 of nothing. OutOfRange: over 64 bits."""
+        result: N = aggregates.aggregate(self, "sum", self._property(property))
+        return result
+
+    def min(self, property: N | str) -> N | None:
+        """The smallest value of an int, float or datetime property; None of nothing."""
+        result: N | None = aggregates.aggregate(self, "min", self._property(property))
+        return result
+
+    def max(self, property: N | str) -> N | None:
+        """The largest value of an int, float or datetime property; None of nothing."""
+        result: N | None = aggregates.aggregate(self, "max", self._property(property))
+        return result
+
+    def avg(self, property: object) -> float | None:
+        """The average of an int or float property, None left out; None of nothing."""
+        result: float | None = aggregates.aggregate(self, "avg", self._property(property))
+        return result
+
+    def to_numpy(self, property: object) -> "numpy.ndarray[Any, Any]":
+        """A property of all as an array: int64, float64, bool, datetime64[us]; str and bytes as an array of objects.
+        Of a property that may be None it is a masked array."""
+        return arrays.to_numpy(self, self._property(property))
+
+    # Changing
+
+    def update(self, **values: Any) -> int:
+        """Sets properties of all of them; how many there were."""
+        transaction = self._source._writing()
+        properties = [property_named(self._binding.model, name) for name in values]
+        converted = [kinds.convert(p, values[p.name]) for p in properties]
+        keys = self._keys()
+        if properties:
+            transaction.set_row(self._binding, keys, properties, converted)
+        return len(keys)
+
+    def delete(self) -> int:
+        """Deletes all of them; how many there were."""
+        transaction = self._source._writing()
+        if self._condition is None:
+            deleted: int = transaction.delete_all(self._binding)
+            return deleted
+        keys = self._keys()
+        transaction.delete_many(self._binding, keys)
+        return len(keys)
+
+    def _keys(self) -> list[int]:
+        _, evaluation = self._evaluate()
+        return evaluation.keys(0, evaluation.count)
+
+    # Showing
+
+    def __repr__(self) -> str:
+        try:
+            count = f"{self.count():,}"
+        except Closed:
+            count = "closed"
+        where = "" if self._condition is None else f" where {self._condition}"
+        return f"<Results of {self._binding.model.__name__}{where}: {count}>"
+
+    def _repr_html_(self) -> str:
+        return results_table(self)

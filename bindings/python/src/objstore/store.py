@@ -1,0 +1,453 @@
+"""Open stores."""
+
+import ctypes
+import os
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from . import _ffi, config, idle, info, inserting, maintenance
+from ._check import check, failure
+from .config import Creation, Durability, Mode
+from .errors import Closed, InvalidArgument, NoSuchObject, WrongStore
+from .models import Model
+from .schema import Binding, Schema
+from .source import Source
+from .transaction import Counts, Policy, Transaction, policy_number
+from .values import give_back, take
+from .views import Epoch, Snapshot, View
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+_open = _ffi.bind("objstore_open")
+_close = _ffi.bind("objstore_close")
+_get_info = _ffi.bind("objstore_get_info")
+_flush = _ffi.bind("objstore_flush")
+_checkpoint = _ffi.bind("objstore_checkpoint")
+_view_open = _ffi.bind("objstore_view_open")
+_view_refresh = _ffi.bind("objstore_view_refresh")
+_view_freeze = _ffi.bind("objstore_view_freeze")
+_view_close = _ffi.bind("objstore_view_close")
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
+_UNSET: Any = object()
+_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+class Store(Source):
+    """An open store: `with objstore.open(…) as store:`. Any thread may use it.
+
+    Reading always sees the newest version: what this process committed at once; what another process committed with
+    the next get, query or refresh, and in attributes of objects that were read together at most 0.2 s later. Nobody
+    reads half a transaction. All threads read through one snapshot, which moves on by itself and is let go of when
+    the program has not read for 0.2 s; keeping objects and results around pins nothing.
+    """
+
+    def __init__(self, handle: ctypes.c_void_p, models: Iterable[type[Model]], write_timeout: float | None) -> None:
+        self._handle: int | None = handle.value
+        self._write_timeout = write_timeout
+        found = _ffi.Info(struct_size=ctypes.sizeof(_ffi.Info))
+        check(_get_info(handle, ctypes.byref(found)))
+        self._path = _ffi.string(found.path)
+        self._tag = found.store_tag
+        self._uuid = bytes(found.uuid.bytes)
+        self._lock = threading.RLock()  # of what follows; held for a moment only
+        self._snapshot: Snapshot | None = None
+        self._version = 0  # of the newest snapshot so far
+        self._probe: int | None = None  # the live view that notices newer versions
+        self._transaction: Transaction | None = None
+        self._used = False
+        self._frozen: weakref.WeakSet[Frozen] = weakref.WeakSet()
+        probe = self._open_probe()
+        super().__init__({model: Binding(model, probe, self._tag) for model in models})
+        _stores.add(self)
+        idle.watch(weakref.ref(self))
+
+    @property
+    def path(self) -> str:
+        """Where the store is, absolute; or its name in memory."""
+        return self._path
+
+    @property
+    def is_closed(self) -> bool:
+        return self._handle is None
+
+    def __repr__(self) -> str:
+        return f"<objstore.Store {self._path!r}{', closed' if self.is_closed else ''}>"
+
+    def __enter__(self) -> "Store":
+        self._open_handle()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the store, and cancels a write that is open. Waits for calls of other threads, and for relaxed
+        commits to become durable. Closing twice is allowed."""
+        with self._lock:
+            handle, self._handle = self._handle, None
+            if handle is None:
+                return
+            self._drop()
+            self._probe = None
+        self._expire_frozen()
+        check(_close(handle))
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self)
+            self.close()
+
+    # Writing
+
+    @overload
+    def write(self, *, timeout: float | None = ...) -> Transaction: ...
+    @overload
+    def write(self, body: Callable[[Transaction], T], *, timeout: float | None = ...) -> T: ...
+    def write(self, body: Callable[[Transaction], T] | None = None, *, timeout: float | None = _UNSET) -> Any:
+        """`with store.write() as tx:` makes everything inside one transaction: durable as a whole when the block ends,
+        undone as a whole by an exception or tx.cancel(). `store.write(body)` calls body(tx) in one and returns its
+        result.
+
+        Waits while another thread or process writes: `timeout` seconds (Timeout), None = for ever, 0 = not at all
+        (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open."""
+        if timeout is _UNSET:
+            timeout = self._write_timeout
+        transaction = Transaction(self, timeout)
+        if body is None:
+            return transaction
+        with transaction:
+            return body(transaction)
+
+    def add(self, obj: M, update: Policy = "error") -> M:
+        """Adds an unmanaged object, which becomes managed, and returns it. When one with its primary key exists:
+
+        error     DuplicateKey
+        modified  writes the properties that differ; if none does, nothing happens
+        all       writes all properties, and observers see all of them as changed
+        """
+        transaction = self._writing()
+        if not self._addable(obj):
+            return obj
+        return inserting.add(transaction, self._binding(type(obj)), obj, policy_number(update))
+
+    def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
+        """Adds many objects, of any models; says how many were created, changed, and left as they were."""
+        transaction = self._writing()
+        fresh = [obj for obj in objects if self._addable(obj)]
+        return inserting.add_all(transaction, self, fresh, policy_number(update))
+
+    def create(self, model: type[M], values: "Mapping[str, Any] | list[Any] | tuple[Any, ...]", update: Policy = "error") -> M:
+        """Creates an object from values by name, or in the order of the properties (as many as there are; the rest
+        has its default). With `update`, an existing object keeps what is not given. Returns the object."""
+        return inserting.create(self._writing(), self._binding(model), values, policy_number(update))
+
+    def create_all(
+        self, model: type[Model], rows: "Iterable[Mapping[str, Any] | list[Any] | tuple[Any, ...]]", update: Policy = "error"
+    ) -> Counts:
+        """Creates many objects from values as create() takes them."""
+        return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
+
+    def delete(self, obj: Model) -> None:
+        """Deletes an object. Deleting it twice is NoSuchObject."""
+        transaction = self._writing()
+        if not self._owns(obj):
+            raise WrongStore(f"this {type(obj).__name__} does not belong to {self!r}", class_name=type(obj).__name__)
+        transaction.delete(self._binding(type(obj)), obj._o_key)
+
+    def delete_all(self, model: type[Model]) -> int:
+        """Deletes all objects of a class; how many there were."""
+        return self._writing().delete_all(self._binding(model))
+
+    def _owns(self, obj: Any) -> bool:
+        """Is it a live object of this store? It may have come from another handle of it."""
+        if not isinstance(obj, Model):
+            raise InvalidArgument(f"an object of a model is wanted, not {obj!r}")
+        owner = obj._o_block.store
+        return isinstance(owner, Store) and owner._uuid == self._uuid
+
+    def _addable(self, obj: Any) -> bool:
+        """Is the object unmanaged? One that is in the store already needs nothing."""
+        name = type(obj).__name__
+        if self._owns(obj):
+            if obj.is_valid:
+                return False
+            raise NoSuchObject(f"this {name} was deleted", class_name=name)
+        if obj._o_block.store is None:
+            return True
+        if obj.is_frozen:
+            raise WrongStore(f"this {name} is frozen; add obj.detach()", class_name=name)
+        raise WrongStore(f"this {name} is managed by another store already; add obj.detach()", class_name=name)
+
+    # Versions
+
+    def refresh(self) -> bool:
+        """Looks for a newer version; was there one? Reading does that by itself: this is for attributes of objects
+        that were read together."""
+        before = self._version
+        self._reader()
+        return self._version != before
+
+    def freeze(self) -> "Frozen":
+        """The newest version, for ever: the same questions, always the same answers. What an open write did is not
+        in it. The version is pinned until the result is closed, or garbage."""
+        with self._lock:
+            snapshot = self._newest()
+            frozen = Frozen(self, snapshot)
+            self._frozen.add(frozen)
+        return frozen
+
+    # The file
+
+    def statistics(self) -> info.Statistics:
+        return info.statistics(self._open_handle())
+
+    def pins(self) -> list[info.Pin]:
+        """Who holds which version since when, in all processes; the oldest version first."""
+        return info.pins(self._open_handle())
+
+    def flush(self) -> None:
+        """Makes every commit durable that has returned, whatever the durability."""
+        check(_flush(self._open_handle()))
+
+    def checkpoint(self) -> None:
+        """Makes a checkpoint now; the library does that by itself."""
+        check(_checkpoint(self._open_handle()))
+
+    def verify(self, progress: Callable[[int, int], object] | None = None) -> None:
+        """Checks everything in the file: raises Corrupt, whose `findings` say what is wrong. `progress` is called
+        with bytes done and in all; an exception in it ends the check."""
+        with self.freeze() as frozen:
+            maintenance.verify(frozen._view.handle, progress)
+
+    def copy_to(self, path: "str | os.PathLike[str]", progress: Callable[[int, int], object] | None = None) -> None:
+        """Writes the newest version into a new store at `path`, compact and clean. Writers are not disturbed."""
+        with self.freeze() as frozen:
+            maintenance.copy(frozen._view.handle, path, progress)
+
+    # For objects and results
+
+    def _open_handle(self) -> int:
+        if self._handle is None:
+            raise Closed(f"the store {self._path!r} is closed")
+        return self._handle
+
+    def _writing(self, prop: "Property | None" = None) -> Transaction:
+        transaction = self._transaction
+        if transaction is not None and transaction.mine():
+            return transaction
+        self._open_handle()
+        return super()._writing(prop)  # type: ignore[no-any-return]  # raises
+
+    def _reader(self) -> View:
+        transaction = self._transaction
+        if transaction is not None and transaction.mine():
+            return transaction
+        with self._lock:
+            return self._newest()
+
+    def _view_for(self, epoch: Epoch) -> View:
+        transaction = self._transaction
+        if transaction is not None and transaction.mine():
+            return transaction
+        snapshot = self._snapshot
+        if snapshot is not None and snapshot.epoch is epoch:
+            return snapshot
+        with self._lock:
+            return self._newest()
+
+    def _newest(self) -> Snapshot:
+        """The snapshot of the newest version. Under the lock."""
+        self._used = True
+        snapshot = self._snapshot
+        if snapshot is not None and self._probe is not None:
+            s = take()
+            if status := _view_refresh(self._probe, s.flag_address):
+                raise failure(status)
+            changed = s.flag.value
+            give_back(s)
+            if not changed:
+                return snapshot
+            self._drop()
+        elif self._probe is not None:
+            check(_view_refresh(self._probe, None))
+        handle = ctypes.c_void_p()
+        check(_view_freeze(self._open_probe(), ctypes.byref(handle)))
+        self._snapshot = snapshot = Snapshot(handle.value or 0, fast=self._transaction is None)
+        self._version = snapshot.version()
+        return snapshot
+
+    def _open_probe(self) -> int:
+        if self._probe is None:
+            handle = ctypes.c_void_p()
+            check(_view_open(self._open_handle(), ctypes.byref(handle)))
+            self._probe = handle.value
+            idle.watch(weakref.ref(self))
+        return self._probe or 0
+
+    def _drop(self) -> None:
+        """The snapshot is not the one to read through any more. Under the lock."""
+        if self._snapshot is not None:
+            self._snapshot.epoch.fast = False
+            self._snapshot = None
+
+    def _holds(self) -> bool:
+        return self._probe is not None
+
+    def _let_go_if_idle(self) -> bool:
+        """Pins nothing from now on, if nobody has read since the last call; called by the idle thread."""
+        with self._lock:
+            if self._used:
+                self._used = False
+                return False
+            self._drop()
+            probe, self._probe = self._probe, None
+        if probe is not None and self._handle is not None:
+            _view_close(probe)  # at worst CLOSED_HANDLE: the store is being closed on another thread
+        return True
+
+    def _began(self, transaction: Transaction) -> None:
+        with self._lock:
+            self._transaction = transaction
+            if self._snapshot is not None:
+                self._snapshot.epoch.fast = False  # its blocks are good, but not for the writing thread
+
+    def _ended(self, transaction: Transaction, committed: bool) -> None:
+        with self._lock:
+            if self._transaction is transaction:
+                self._transaction = None
+            if not committed and self._snapshot is not None and self._transaction is None:
+                self._snapshot.epoch.fast = True
+        if committed:
+            for store in list(_stores):  # other handles of this file, too
+                if store._uuid == self._uuid:
+                    with store._lock:
+                        store._drop()
+
+    def _expire_frozen(self) -> None:
+        for frozen in list(self._frozen):
+            frozen._expire()
+
+    def _forget_parent(self) -> None:
+        """In a forked child: nothing is at hand any more, so that every use asks the library, which says no."""
+        self._lock = threading.RLock()
+        self._drop()
+        self._transaction = None
+        self._expire_frozen()
+
+
+class Frozen(Source):
+    """One version of a store, for ever. Any thread may use it, all of them at the same time."""
+
+    is_frozen = True
+
+    def __init__(self, store: Store, snapshot: Snapshot) -> None:
+        super().__init__(store._bindings)
+        self._store = store  # stays open as long as this
+        handle = ctypes.c_void_p()
+        check(_view_freeze(snapshot.handle, ctypes.byref(handle)))
+        self._view = Snapshot(handle.value or 0, fast=True)
+        self._closed = False
+
+    def version(self) -> int:
+        """The version that it shows."""
+        return self._reader().version()
+
+    def __enter__(self) -> "Frozen":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the version. Its objects cannot be read any more. Closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._expire()
+            _view_close(self._view.handle)  # at worst CLOSED_HANDLE: the store is closed
+
+    def _expire(self) -> None:
+        """What was read before is not to be shown any more."""
+        self._view.epoch.fast = False
+        self._view.epoch = Epoch(False)
+
+    def _reader(self) -> View:
+        if self._closed:
+            raise Closed("this frozen version of a store is closed")
+        return self._view
+
+    def _view_for(self, epoch: Epoch) -> View:
+        return self._reader()
+
+
+def open(
+    path: "str | os.PathLike[str] | None" = None,
+    *,
+    memory: str | None = None,
+    models: Iterable[type[Model]],
+    schema_version: int = 1,
+    mode: Mode = "read-write",
+    create: Creation = "if-missing",
+    durability: Durability = "full",
+    relaxed: float = 0.1,
+    write_timeout: float | None = None,
+    exclusive: bool = False,
+    without_log: bool = False,
+    **limits: int,
+) -> Store:
+    """Opens a store, and creates or recovers it where necessary.
+
+    path            the file; beside it lie path-log and path-lock while somebody has it open
+    memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
+    models          the model classes to use; those that the file lacks are added
+    schema_version  raise it when a model got a new property
+    mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
+    create          "if-missing", "never" (NotFound) or "always" (AlreadyExists)
+    durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within
+                    `relaxed` seconds; "none", at once, and it is there with the next checkpoint
+    write_timeout   seconds to wait for other writers; None = for ever
+    exclusive       no other process may open it
+    without_log     open although the log is lost, and with it the commits after the last checkpoint
+    limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
+                    checkpoint_operations, checkpoint_idle_ms, log_bytes
+    """
+    classes = list(models)
+    with config.Config() as made, Schema(classes) as schema:
+        made.place(path, memory)
+        made.mode(mode, create)
+        made.durability(durability, relaxed)
+        made.schema(schema.handle, schema_version)
+        made.flags(exclusive, without_log)
+        made.limits(limits)
+        if write_timeout is not None:
+            config.milliseconds(write_timeout)  # refused now, not at the first write
+        handle = ctypes.c_void_p()
+        check(_open(made.handle, ctypes.byref(handle)))
+    try:
+        return Store(handle, classes, write_timeout)
+    except BaseException:
+        _close(handle)
+        raise
+
+
+def exists(path: "str | os.PathLike[str]") -> bool:
+    """Is there a store at this path?"""
+    return maintenance.exists(path)
+
+
+def delete_files(path: "str | os.PathLike[str]") -> None:
+    """Deletes a store: its file, log and lock. Busy: some process has it open."""
+    maintenance.delete_files(path)
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store._forget_parent()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,248 @@
+"""Writing: the transaction behind `with store.write():`, and every change that can be made in it."""
+
+import ctypes
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from . import _ffi, columns, objects
+from ._check import check, failure
+from .errors import InvalidArgument, NotInWrite, Status
+from .properties import Property
+from .values import Values, give_back, take
+from .views import Block, Epoch, View
+
+if TYPE_CHECKING:
+    from .schema import Binding
+    from .store import Store
+
+_begin_within = _ffi.bind("objstore_begin_within")
+_try_begin = _ffi.bind("objstore_try_begin")
+_commit = _ffi.bind("objstore_commit")
+_cancel = _ffi.bind("objstore_cancel")
+_create = _ffi.bind("objstore_create")
+_upsert = _ffi.bind("objstore_upsert")
+_set = _ffi.bind("objstore_set")
+_set_row = _ffi.bind("objstore_set_row")
+_delete = _ffi.bind("objstore_delete")
+_delete_all = _ffi.bind("objstore_delete_all")
+_insert_rows = _ffi.bind("objstore_insert_rows")
+
+Policy = Literal["error", "modified", "all"]
+POLICIES = {"error": 0, "modified": 1, "all": 2}
+SLICE_MS = 200  # the main thread looks for signals so often while it waits for another writer
+
+
+class Counts(NamedTuple):
+    """What became of many objects."""
+
+    created: int
+    changed: int
+    unchanged: int
+
+
+def policy_number(update: str) -> int:
+    try:
+        return POLICIES[update]
+    except (KeyError, TypeError):
+        raise InvalidArgument(f"update is 'error', 'modified' or 'all', not {update!r}") from None
+
+
+class Transaction(View):
+    """An open write. Leaving the with block commits; an exception, or cancel(), undoes everything.
+
+    It belongs to the thread (and the asyncio task) that began it: nobody else sees or disturbs what it did so far.
+    """
+
+    def __init__(self, store: "Store", timeout: float | None) -> None:
+        super().__init__(0, fast=False)
+        self.store = store
+        self._timeout = timeout
+        self._number = 0
+        self._thread = 0
+        self._task: object = None
+        self._added: list[list[Any]] = []
+        self.written: set[tuple[int, int]] = set()
+        self.is_open = False
+
+    # Beginning and ending
+
+    def __enter__(self) -> "Transaction":
+        if self._thread:
+            raise InvalidArgument("a transaction is used once: call store.write() for each")
+        self.handle = self._begin()
+        self._thread, self._task = threading.get_ident(), _task()
+        self.is_open = True
+        self.store._began(self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if not self.is_open:
+            return
+        if kind is not None:
+            self.cancel()
+            return
+        version = ctypes.c_uint64()
+        status = _commit(self.handle, ctypes.byref(version))
+        problem = failure(status) if status else None  # before anything else can fail
+        self._number = version.value
+        self._end(committed=status == 0)
+        if problem is not None:
+            raise problem
+
+    def cancel(self) -> None:
+        """Undoes everything and ends the transaction; what follows in the with block is outside of it."""
+        if not self.is_open:
+            raise NotInWrite("the transaction has ended already")
+        status = _cancel(self.handle)
+        problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
+        self._end(committed=False)
+        if problem is not None:
+            raise problem
+
+    def version(self) -> int:
+        """The version it made; while it is open, the one that it began with."""
+        return super().version() if self.is_open else self._number
+
+    def mine(self) -> bool:
+        """Is the caller who began it?"""
+        return self._thread == threading.get_ident() and self._task is _task()
+
+    def _begin(self) -> int:
+        handle = ctypes.c_void_p()
+        out = ctypes.byref(handle)
+        store = self.store._open_handle()
+        if self._timeout == 0:
+            check(_try_begin(store, out))
+            return handle.value or 0
+        left = None if self._timeout is None else max(1, round(self._timeout * 1000))
+        piece = SLICE_MS if threading.current_thread() is threading.main_thread() else None
+        while True:
+            wait = left if piece is None or (left is not None and left < piece) else piece
+            status = _begin_within(store, -1 if wait is None else wait, out)
+            if left is not None and wait is not None:
+                left -= wait
+            if status == Status.TIMEOUT and wait is not None and (left is None or left > 0):
+                continue  # a signal's handler has run by now
+            check(status)
+            return handle.value or 0
+
+    def _end(self, committed: bool) -> None:
+        self.is_open = False
+        for group in self._added:
+            if committed:
+                objects.forget(group)
+            else:
+                objects.loosen(group)
+        self._added = []
+        self._evaluations.clear()
+        self.store._ended(self, committed)
+
+    # Changing. Everything here is called by the store, on the right thread.
+
+    def _wrote(self, class_id: int, key: int) -> None:
+        self.written.add((class_id, key))
+        self._evaluations.clear()
+
+    def _wrote_many(self) -> None:
+        self.epoch = Epoch(False)  # no block that was read before is good any more
+        self.written.clear()
+        self._evaluations.clear()
+
+    def set(self, binding: "Binding", key: int, prop: Property, value: Any) -> None:
+        s = take()
+        s.head.value, s.key.value = binding.head, key
+        s.values.put_one(prop, value)
+        if status := _set(self.handle, s.object, binding.ids[prop.index], s.values.first):
+            raise failure(status)
+        give_back(s)
+        self._wrote(binding.class_id, key)
+
+    def set_row(self, binding: "Binding", keys: list[int], properties: list[Property], values: list[Any]) -> None:
+        """The same values for all the objects."""
+        room = Values(len(properties))
+        room.fill(properties, values)
+        ids = columns.property_ids([binding.ids[p.index] for p in properties])
+        target = _ffi.Object(binding.class_id, binding.head >> 32, 0)
+        try:
+            for target.key in keys:
+                check(_set_row(self.handle, target, ids, room.address, len(properties)))
+        finally:
+            self._wrote_many()
+
+    def create(self, binding: "Binding", properties: list[Property], values: list[Any], policy: int) -> int:
+        """Creates or updates one object; its key."""
+        count = len(properties)
+        room = Values(max(count, 1))
+        room.fill(properties, values)
+        ids = columns.property_ids([binding.ids[p.index] for p in properties])
+        made = _ffi.Object()
+        if policy == 0:
+            status = _create(self.handle, binding.class_id, ids, room.address, count, ctypes.byref(made))
+        else:
+            status = _upsert(
+                self.handle, binding.class_id, policy, ids, room.address, count, ctypes.byref(made), None
+            )
+        if status:
+            raise failure(status)
+        key: int = made.key
+        self._wrote(binding.class_id, key)
+        return key
+
+    def insert(
+        self, binding: "Binding", properties: list[Property], lists: list[Any], count: int, policy: int
+    ) -> "tuple[Counts, memoryview]":
+        """Creates or updates many objects from a list of values for each property; their keys."""
+        built = columns.Columns(len(properties))
+        for index, prop in enumerate(properties):
+            built.fill(index, binding.ids[prop.index], prop, lists[index])
+        keys = columns.words(count)
+        counts = _ffi.InsertCounts()
+        status = _insert_rows(
+            self.handle,
+            binding.class_id,
+            policy,
+            built.array,
+            len(properties),
+            count,
+            columns.address_of(keys),
+            ctypes.byref(counts),
+        )
+        if status:
+            raise failure(status)
+        if policy == 0:
+            self._evaluations.clear()  # what was read before is as it was
+        else:
+            self._wrote_many()
+        return Counts(counts.created, counts.changed, counts.unchanged), memoryview(keys)
+
+    def adopt(self, binding: "Binding", group: list[Any], keys: Any) -> None:
+        """Makes unmanaged objects the store's."""
+        block = Block(Epoch(False), self.store, [None] * len(binding.properties), None, True)
+        objects.manage(group, block, keys)
+        self._added.append(group)
+
+    def delete(self, binding: "Binding", key: int) -> None:
+        self.delete_many(binding, [key])
+
+    def delete_many(self, binding: "Binding", keys: list[int]) -> None:
+        target = _ffi.Object(binding.class_id, binding.head >> 32, 0)
+        for target.key in keys:
+            check(_delete(self.handle, target))
+            self.written.add((binding.class_id, target.key))
+        self._evaluations.clear()
+
+    def delete_all(self, binding: "Binding") -> int:
+        count = ctypes.c_uint64()
+        check(_delete_all(self.handle, binding.class_id, ctypes.byref(count)))
+        self._wrote_many()
+        return count.value
+
+
+def _task() -> object:
+    """The running asyncio task, if there is one."""
+    asyncio = sys.modules.get("asyncio")
+    running = getattr(asyncio, "_get_running_loop", None)  # not while asyncio is just being imported
+    if asyncio is None or running is None or running() is None:
+        return None
+    return asyncio.current_task()
