@@ -3,12 +3,12 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # Promised, but nothing of it exists yet: they fail instead of pretending.
-NOT_YET := demo bench fuzz docs
+NOT_YET := demo fuzz docs
 
 SECONDS ?= 60
 SEED ?= 1
 
-.PHONY: help setup lib test install crash crash-controls fresh clean $(NOT_YET)
+.PHONY: help setup lib test install crash crash-controls bench fresh clean $(NOT_YET)
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -17,6 +17,7 @@ help:
 	@echo 'make install   install library, header, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
+	@echo 'make bench     benchmarks beside SQLite and LMDB; CASES=commit_1,count_int N=1000000 FIFO=1'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
 	@echo 'make clean     remove .build/ and build/'
 	@echo 'Not yet: $(NOT_YET)'
@@ -40,6 +41,10 @@ install:
 	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release
 	cmake --build build/cmake
 	DESTDIR='$(DESTDIR)' cmake --install build/cmake
+
+# CASES=, N= and the other variables of Benchmarks/run go on to it.
+bench: lib
+	@Benchmarks/run
 
 fresh:
 	@scripts/fresh $(TARGETS)

@@ -84,3 +84,127 @@ public func objstore_checkpoint(_ store: OpaquePointer?) -> objstore_status {
         return .OBJSTORE_OK
     }
 }
+
+@c @implementation
+public func objstore_get_statistics(_ store: OpaquePointer?, _ statistics: UnsafeMutablePointer<objstore_statistics>?) -> objstore_status {
+    guard let statistics else { return failNull("statistics") }
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        let now = try box.store.statistics()
+        var full = objstore_statistics()
+        full.published_version = now.published
+        full.durable_version = now.durable
+        full.checkpoint_version = now.checkpoint
+        full.file_bytes = UInt64(now.fileBytes)
+        full.live_bytes = UInt64(now.liveBytes)
+        full.free_bytes = UInt64(now.freeBytes)
+        full.pinned_bytes = UInt64(now.pinnedBytes)
+        full.log_file_bytes = UInt64(now.logFileBytes)
+        full.log_used_bytes = UInt64(now.logUsedBytes)
+        full.oldest_pin = now.oldestPin
+        full.reader_slots = UInt64(now.readerSlots)
+        full.processes = UInt64(now.processes)
+        full.commits = now.commits
+        full.checkpoints = now.checkpoints
+        full.syncs = now.syncs
+        full.log_bytes_written = now.logBytesWritten
+        full.file_bytes_written = now.fileBytesWritten
+        full.views = UInt64(now.views)
+        full.mapped_bytes = UInt64(now.mappedBytes)
+        full.arena_bytes = UInt64(now.arenaBytes)
+        return fill(statistics, full, size: statistics.pointee.struct_size, least: 16, "statistics")
+    }
+}
+
+@c @implementation
+public func objstore_pins(
+    _ store: OpaquePointer?, _ pins: UnsafeMutablePointer<objstore_pin>?, _ capacity: Int, _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        try check(count: capacity, "capacity")
+        try check(array: pins, capacity, "pins")
+        let all = try box.store.pins()
+        for (index, pin) in all.prefix(capacity).enumerated() {
+            pins.unsafelyUnwrapped[index] = objstore_pin(
+                version: pin.version, since_ms: pin.since, instance: pin.instance, process_id: pin.process,
+                holder: objstore_pin_holder(rawValue: pin.holder.rawValue)!, count: UInt32(pin.count), reserved: 0)
+        }
+        count.pointee = all.count
+        return .OBJSTORE_OK
+    }
+}
+
+/// The application's progress callback; none: nothing is asked.
+private func report(_ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?, _ done: UInt64, _ total: UInt64) throws(StoreError) {
+    guard let progress else { return }
+    let status = progress(done, total, userdata)
+    if status != .OBJSTORE_OK {
+        throw StoreError(.cancelled, "progress: the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
+    }
+}
+
+@c @implementation
+public func objstore_copy(
+    _ view: OpaquePointer?, _ path: objstore_text, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    return Handles.pin(view, .view, "view", [.wrongView: "view", .alreadyExists: "path", .notFound: "path"]) { (view: View) throws(StoreError) in
+        try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in try report(progress, userdata.pointer, done, total) }
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_verify(
+    _ view: OpaquePointer?, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ report: UnsafeMutablePointer<objstore_buffer>?, _ findings: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    return Handles.pin(view, .view, "view", [.wrongView: "view"]) { (view: View) throws(StoreError) in
+        let output = try outputBuffer(report)
+        let found = try view.verify { (done, total) throws(StoreError) in try ObjStoreC.report(progress, userdata.pointer, done, total) }
+        if let output {
+            var text = found.joined(separator: "\n")
+            if !found.isEmpty { text += "\n" }
+            var failure: StoreError?
+            text.withUTF8 { bytes in
+                do throws(StoreError) {
+                    let out = try OutputBuffer.start(output, bytes.count + 1)
+                    if let base = bytes.baseAddress { out.copyMemory(from: base, byteCount: bytes.count) }
+                    out.storeBytes(of: 0, toByteOffset: bytes.count, as: UInt8.self)
+                    output.pointee.length = bytes.count
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+        }
+        findings?.pointee = UInt64(found.count)
+        return found.isEmpty ? .OBJSTORE_OK : fail(.corrupt, "\(found.count) findings, the first: \(found[0])")
+    }
+}
+
+@c @implementation
+public func objstore_file_exists(_ path: objstore_text, _ exists: UnsafeMutablePointer<Bool>?) -> objstore_status {
+    guard let exists else { return failNull("exists") }
+    return free { () throws(StoreError) in exists.pointee = try StoreFiles.exists(try ObjStoreC.path(path)) }
+}
+
+@c @implementation
+public func objstore_delete_files(_ path: objstore_text) -> objstore_status {
+    free { () throws(StoreError) in try StoreFiles.delete(try ObjStoreC.path(path)) }
+}
+
+/// A call without a handle.
+private func free(_ body: () throws(StoreError) -> Void) -> objstore_status {
+    if Handles.isSilent { return fail(.inCallback, "this callback must not call the library") }
+    do throws(StoreError) {
+        try body()
+        return .OBJSTORE_OK
+    } catch {
+        return report(error, [.notFound: "path", .notAStore: "path", .busy: "path"])
+    }
+}

@@ -266,7 +266,7 @@ final class IndexModel {
     func check(_ reader: IndexReader, committed: Bool = true) throws {
         var index = 0
         var problem: String?
-        shape = try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: committed ? nowRows : IndexRows(rows), limits: limits) {
+        shape = try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: committed ? nowRows : IndexRows(rows)) {
             (value, key) throws(StoreError) in
             if problem != nil { return }
             guard index < self.pairs.count else {

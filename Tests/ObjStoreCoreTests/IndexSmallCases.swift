@@ -16,7 +16,7 @@ func indexOrders(_ kind: ValueKind, _ values: [IndexSample], orders: [[Int]], un
                 if insert { present.insert(item) } else { present.remove(item) }
                 let reader = try writer.reader()
                 var keys: [Int64] = []
-                try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: long, limits: .tiny) {
+                try IndexTree.checkInvariants(reader.root, file.source, kind: kind, unique: unique, longValues: long) {
                     (_, key) throws(StoreError) in keys.append(key)
                 }
                 let expected = sorted.filter(present.contains).map(Int64.init)

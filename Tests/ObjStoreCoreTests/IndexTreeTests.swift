@@ -129,6 +129,26 @@ import Testing
         #expect(keys.shape.placedBytes < 1_150_000, "random 64-bit keys: \(keys.shape)")
     }
 
+    /// One transaction that merges several times: what is there is packed anew with what comes.
+    @Test(arguments: [ValueKind.int, .string], [false, true]) func bulkInSeveralMerges(_ kind: ValueKind, _ unique: Bool) throws {
+        var limits = IndexLimits()
+        limits.pending = 1000
+        let model = IndexModel(kind, unique: unique, limits: limits, name: "bulk of \(kind) unique \(unique)")
+        var random = IndexRandom(21)
+        for round in 0..<2 {
+            for key in 0..<5000 {
+                let number = Int64(bitPattern: random.next())
+                let value = key % 50 == 0 && !unique ? IndexSample.null : kind == .int ? .integer(number) : .text(Array("name \(number)".utf8))
+                try model.insert(value, Int64(key + round * 5000))
+            }
+            for key in stride(from: round, to: 5000, by: 9) { try model.remove(Int64(key)) }
+            try model.commit()
+            if round == 0 { #expect(model.shape.placedBytes < 5000 * (kind == .int ? 13 : 32), "\(model.shape)") }
+        }
+        let reader = IndexReader(source: model.file.source, root: model.root, kind: kind)
+        for pair in model.pairs.shuffled(using: &random).prefix(50) { try model.probe(reader, pair.value) }
+    }
+
     @Test func removeAllGivesUpEveryExtent() throws {
         let file = IndexFile()
         var writer = IndexWriter(space: file.space, root: .null, kind: .int, unique: false)

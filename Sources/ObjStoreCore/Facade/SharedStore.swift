@@ -30,6 +30,10 @@ package final class SharedStore: @unchecked Sendable {
     private var writerThread: UInt = 0
     /// Open views, transactions included.
     private var viewCount = 0
+    /// How many live and frozen views stand on a version.
+    private var standing: [UInt64: Int] = [:]
+    /// The open transaction of this process.
+    private weak var writerView: View?
 
     private init(_ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?, tag: UInt32, wasCreated: Bool) {
         self.database = database
@@ -96,7 +100,7 @@ package final class SharedStore: @unchecked Sendable {
         return try body()
     }
 
-    private static func resolve(_ path: String, _ machine: Machine) throws(StoreError) -> String {
+    static func resolve(_ path: String, _ machine: Machine) throws(StoreError) -> String {
         do throws(StoreError) {
             return try machine.resolve(path)
         } catch {
@@ -224,8 +228,40 @@ package final class SharedStore: @unchecked Sendable {
     /// Before the writer lock is released: afterwards the word is the next writer's.
     func willEnd() { lock.withLock { writerThread = 0 } }
 
-    func countViews(_ change: Int) { lock.withLock { viewCount += change } }
+    // MARK: Views
+
+    func didOpen(_ version: UInt64?) {
+        lock.withLock {
+            viewCount += 1
+            if let version { standing[version, default: 0] += 1 }
+        }
+    }
+
+    func didMove(from old: UInt64, to new: UInt64) {
+        lock.withLock {
+            leaveVersion(old)
+            standing[new, default: 0] += 1
+        }
+    }
+
+    func didClose(_ version: UInt64?) {
+        lock.withLock {
+            viewCount -= 1
+            if let version { leaveVersion(version) }
+        }
+    }
+
+    private func leaveVersion(_ version: UInt64) {
+        standing[version]? -= 1
+        if standing[version] == 0 { standing[version] = nil }
+    }
+
     var views: Int { lock.withLock { viewCount } }
+    func views(on version: UInt64) -> Int { lock.withLock { standing[version] ?? 0 } }
+
+    func isWritten(through view: View) { lock.withLock { writerView = view } }
+    /// Memory that the open transaction of this process takes.
+    var arenaBytes: Int { lock.withLock { writerView }?.arenaBytes ?? 0 }
 
     /// Keeps what was handed out of a schema as long as the store is open.
     func keep(_ schema: Schema) {

@@ -16,3 +16,129 @@ extension Store {
             schemaVersion: max(1, try shared.database.snapshot().schema.version), format: Meta.formatVersion, pageBytes: UInt32(PageSize.page))
     }
 }
+
+/// How much there is and how much was done; the numbers may be a commit apart.
+package struct StoreStatistics: Sendable {
+    package var published: UInt64 = 0
+    package var durable: UInt64 = 0
+    package var checkpoint: UInt64 = 0
+    package var fileBytes = 0
+    package var liveBytes = 0
+    package var freeBytes = 0
+    package var pinnedBytes = 0
+    package var logFileBytes = 0
+    package var logUsedBytes = 0
+    package var oldestPin: UInt64 = 0
+    package var readerSlots = 0
+    package var processes = 0
+    // Since the first of the processes that have the store open opened it.
+    package var commits: UInt64 = 0
+    package var checkpoints: UInt64 = 0
+    package var syncs: UInt64 = 0
+    package var logBytesWritten: UInt64 = 0
+    package var fileBytesWritten: UInt64 = 0
+    // Of this process.
+    package var views = 0
+    package var mappedBytes = 0
+    package var arenaBytes = 0
+}
+
+package enum PinHolder: Int32, Sendable {
+    case view = 1
+    case observer = 2
+    case checkpoint = 3
+}
+
+/// One pinned version: while it is, the pages that it needs are not reused.
+package struct PinInfo: Sendable {
+    package var version: UInt64
+    /// Milliseconds since 1970; 0 = not known.
+    package var since: Int64
+    package var instance: UInt64
+    package var process: Int64
+    package var holder: PinHolder
+    package var count: Int
+}
+
+extension Store {
+    package func statistics() throws(StoreError) -> StoreStatistics {
+        try checkOpen()
+        let database = shared.database
+        var result = StoreStatistics()
+        try database.fillStatistics(&result)
+        result.views = shared.views
+        result.arenaBytes = shared.arenaBytes
+        return result
+    }
+
+    /// Oldest version first.
+    package func pins() throws(StoreError) -> [PinInfo] {
+        try checkOpen()
+        var pins = try shared.database.pinnedSlots()
+        for index in pins.indices where pins[index].instance == shared.database.instance && pins[index].holder == .view {
+            pins[index].count = max(1, shared.views(on: pins[index].version))
+        }
+        return pins
+    }
+}
+
+extension Database {
+    fileprivate func fillStatistics(_ result: inout StoreStatistics) throws(StoreError) {
+        result.published = shared.published.current
+        result.durable = shared.durable.current & ~SharedState.poisonBit
+        result.checkpoint = shared.metaVersion.current
+        let head = shared.ringEntry(shared.head.current)
+        result.fileBytes = head.filePages * PageSize.page
+        if let log {
+            result.logFileBytes = try log.file.size()
+            let start = shared.logStart.current
+            if LogStart.epoch(start) == LogStart.low(head.log.epoch) { result.logUsedBytes = Int(truncatingIfNeeded: head.log.lsn &- LogStart.lsn(start)) }
+        }
+        try fillSpace(&result)
+        let slots = try pinnedSlots().filter { $0.holder == .view }
+        result.readerSlots = slots.count
+        result.oldestPin = slots.map(\.version).min() ?? 0
+        var instances: Set<UInt64> = [instance]
+        for index in 0..<Int(shared.slotHighWater.current) {
+            let owner = shared.slot(index).instance.current
+            if owner != 0 { instances.insert(owner) }
+        }
+        result.processes = instances.count
+        result.commits = shared.commits.current
+        result.checkpoints = shared.checkpoints.current
+        result.syncs = shared.syncs.current
+        result.logBytesWritten = shared.logBytes.current
+        result.fileBytesWritten = shared.dbBytes.current
+        result.mappedBytes = try mapping(forPages: 1).map.bytes
+    }
+
+    /// Free space is known to whoever may write; while somebody does, the numbers are those of the last time.
+    private func fillSpace(_ result: inout StoreStatistics) throws(StoreError) {
+        if !options.isReadOnly, try locks.writer.acquire(timeout: 0) {
+            defer { releaseWriter() }
+            try prepareAllocator(for: shared.ringEntry(shared.head.load()))
+            if let space = allocator?.space {
+                lastSpace = (space.liveBytes, space.readyCount * PageSize.page, space.limboCount * PageSize.page)
+            }
+        }
+        (result.liveBytes, result.freeBytes, result.pinnedBytes) = lastSpace
+    }
+
+    /// Pins of all living processes, and what a recovery begins with.
+    fileprivate func pinnedSlots() throws(StoreError) -> [PinInfo] {
+        if !options.isInMemory && !options.isReadOnly { try pins.reapDeadSlots() }
+        var result: [PinInfo] = []
+        for index in 0..<Int(shared.slotHighWater.current) {
+            let slot = shared.slot(index)
+            let version = slot.version.current, owner = slot.instance.current
+            if version == 0 || owner == 0 { continue }
+            result.append(PinInfo(
+                version: version, since: Int64(bitPattern: slot.since.current) / 1_000_000, instance: owner,
+                process: Int64(truncatingIfNeeded: slot.process), holder: .view, count: 1))
+        }
+        for version in Set(shared.metaPins.map(\.current) + [shared.intent.current]) where version != 0 {
+            result.append(PinInfo(version: version, since: 0, instance: 0, process: 0, holder: .checkpoint, count: 1))
+        }
+        return result.sorted { ($0.version, $0.holder.rawValue) < ($1.version, $1.holder.rawValue) }
+    }
+}

@@ -44,10 +44,9 @@ package struct StoreConfiguration: Sendable {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
-        package static let deliverOnWorker = Flags(rawValue: 1)
         package static let exclusive = Flags(rawValue: 2)
         package static let withoutLog = Flags(rawValue: 4)
-        package static let all = Flags(rawValue: 7)
+        package static let all = Flags(rawValue: 6)
     }
 
     package var place = Place.none
@@ -88,6 +87,9 @@ package struct StoreConfiguration: Sendable {
         options.durability = durability
         if case .memory = place { options.isInMemory = true }
         options.isReadOnly = mode == .immutable
+        options.isExclusive = flags?.contains(.exclusive) ?? false
+        options.opensWithoutLog = flags?.contains(.withoutLog) ?? false
+        options.leavesFileAlone = true
         options.creates = mode == .readWrite && creation != .never
         if let bytes = limits[.logBytes] {
             options.logBytesLimit = Int(bytes)
@@ -95,6 +97,8 @@ package struct StoreConfiguration: Sendable {
         }
         if let bytes = limits[.checkpointLogBytes] { options.checkpointBytes = Int(bytes) }
         if let bytes = limits[.valueBytes] { options.valueLimit = Int(bytes) }
+        if let changes = limits[.checkpointOperations] { options.checkpointOperations = Int(changes) }
+        if let idle = limits[.checkpointIdle] { options.checkpointIdle = nanoseconds(idle) }
         options.openTimeout = nanoseconds(limits[.openTimeout] ?? 30_000)
         return options
     }

@@ -37,7 +37,7 @@ package final class View: @unchecked Sendable {
         self.kind = kind
         self.snapshot = snapshot
         shared = store.shared
-        shared.countViews(1)
+        shared.didOpen(snapshot.version)
     }
 
     init(store: Store, transaction: WriteTransaction) {
@@ -45,8 +45,12 @@ package final class View: @unchecked Sendable {
         kind = .transaction
         self.transaction = transaction
         shared = store.shared
-        shared.countViews(1)
+        shared.didOpen(nil)
+        shared.isWritten(through: self)
     }
+
+    /// Of a transaction.
+    var arenaBytes: Int { lock.withLock { transaction?.space.arena.capacityInUse ?? 0 } }
 
     deinit {
         close()
@@ -62,6 +66,7 @@ package final class View: @unchecked Sendable {
         let wasOpen = lock.withLock { () -> Bool in
             if isClosed { return false }
             isClosed = true
+            shared.didClose(snapshot?.version)
             epoch &+= 1
             if let transaction {
                 shared.willEnd()
@@ -71,10 +76,7 @@ package final class View: @unchecked Sendable {
             snapshot = nil
             return true
         }
-        if wasOpen {
-            shared.countViews(-1)
-            store.unregister(self)
-        }
+        if wasOpen { store.unregister(self) }
     }
 
     /// Moves a live view to the newest version; returns whether there was one.
@@ -86,6 +88,7 @@ package final class View: @unchecked Sendable {
             if shared.database.publishedVersion == snapshot.version { return false }
             let new = try shared.database.snapshot()
             let isNewer = new.version != snapshot.version
+            shared.didMove(from: snapshot.version, to: new.version)
             self.snapshot = new
             epoch &+= 1
             return isNewer

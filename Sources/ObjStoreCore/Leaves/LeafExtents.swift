@@ -9,7 +9,9 @@ struct LeafExtents {
 
     /// Calls `body` with (ref, bytes, born - bornEpoch) of every part of a line that lies in an extent.
     @inline(__always)
-    private func forEachPart(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ body: (UInt64, Int, UInt32) throws(StoreError) -> Void) throws(StoreError) {
+    private func forEachPart<Failure: Error>(
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ body: (UInt64, Int, UInt32) throws(Failure) -> Void
+    ) throws(Failure) {
         if entry.isSegmented {
             for index in 0..<entry.segmentCount(rows: LeafHead.rows(head)) {
                 let segment = LeafSegment(head + Int(entry.main) + index * LeafSegment.size)
@@ -58,11 +60,9 @@ struct LeafExtents {
     /// Gives up the parts of one line, not the long values.
     func discardParts(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ space: WriteSpace) {
         let epoch = LeafHead.bornEpoch(head)
-        let discard: (UInt64, Int, UInt32) throws(StoreError) -> Void = { raw, bytes, born in
+        forEachPart(head, entry) { raw, bytes, born in
             space.discardPart(Ref(raw: raw), bytes: bytes, born: epoch &+ UInt64(born))
         }
-        // `discardPart` does not throw.
-        try! forEachPart(head, entry, discard)
     }
 
     /// Gives up all that one line refers to.

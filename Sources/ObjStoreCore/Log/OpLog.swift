@@ -40,6 +40,8 @@ package final class OpLog {
 
     var isEmpty: Bool { runs.isEmpty && bytes.count == 0 && !isSummary }
 
+    var changedObjects: Int { runs.reduce(0) { $0 + Int($1.count) } }
+
     func removeAll() {
         bytes.removeAll()
         runs.removeAll(keepingCapacity: true)

@@ -96,4 +96,11 @@ extension ClassState {
     }
 
     private static let mostLogged = 4096
+
+    /// Keys below it are not given out, though no object here has had them.
+    func raiseNextKey(to key: Int64) {
+        sharedNextKey.pointee = max(sharedNextKey.pointee, key)
+        storedNextKey = max(storedNextKey, key)
+        hasChanges = true
+    }
 }

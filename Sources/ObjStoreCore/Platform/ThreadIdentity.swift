@@ -3,6 +3,8 @@ internal import CSystem
 /// Tells threads of this process apart: a number that no other living thread has.
 enum ThreadIdentity {
     static var current: UInt { UInt(bitPattern: cs_thread_current()) }
+    /// As the process sees itself.
+    static var process: UInt64 { UInt64(cs_process_id()) }
     static func sleep(_ nanoseconds: Int64) { cs_sleep_ns(nanoseconds) }
 }
 

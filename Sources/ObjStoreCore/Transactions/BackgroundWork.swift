@@ -10,8 +10,8 @@ final class BackgroundWork: @unchecked Sendable {
     private unowned let database: Database
     private let machine: Machine
 
-    /// A store that nobody writes to gets its checkpoint after this many nanoseconds.
-    private static let idle: Int64 = 2_000_000_000
+    /// Objects changed since the last checkpoint that was due.
+    private var changes = 0
 
     init(_ database: Database) throws(StoreError) {
         self.database = database
@@ -31,8 +31,15 @@ final class BackgroundWork: @unchecked Sendable {
         guard LogStart.epoch(start) == LogStart.low(head.log.epoch) else { return }
         let used = Int(head.log.lsn &- LogStart.lsn(start))
         let isDue = used >= min(database.options.checkpointBytes, head.log.region.bytes / 4)
-        signal { self.wantsCheckpoint = self.wantsCheckpoint || isDue; return isDue || self.thread == nil }
+        signal {
+            let isDue = isDue || self.changes >= database.options.checkpointOperations
+            if isDue { self.changes = 0 }
+            self.wantsCheckpoint = self.wantsCheckpoint || isDue
+            return isDue || self.thread == nil
+        }
     }
+
+    func didChange(_ objects: Int) { lock.withLock { changes += objects } }
 
     func syncWithin(milliseconds: Int) {
         let deadline = machine.monotonic() + Int64(milliseconds) * 1_000_000
@@ -64,7 +71,7 @@ final class BackgroundWork: @unchecked Sendable {
         var isIdle = false
         while !thread.isStopping {
             let deadline = lock.withLock { syncDeadline }
-            var timeout: Int64 = isIdle ? -1 : BackgroundWork.idle
+            var timeout: Int64 = isIdle ? -1 : database.options.checkpointIdle
             if let deadline { timeout = max(0, min(deadline - machine.monotonic(), timeout < 0 ? .max : timeout)) }
             let wasSignalled = thread.waitForSignal(timeout: timeout)
             if thread.isStopping { break }

@@ -38,6 +38,8 @@ package final class Database: @unchecked Sendable {
     private var cachedSchema: (ref: Ref, schema: Schema)?
     /// Until `open` has succeeded, and after `close`.
     private var closed = true
+    /// Bytes live, free and pinned when the allocator was last looked at, for statistics. Under WRITER.
+    var lastSpace = (0, 0, 0)
     /// Opening it replayed a log.
     package internal(set) var wasRecovered = false
 

@@ -13,6 +13,7 @@ extension Database {
         }
         let file = try machine.open(resolved, options.isReadOnly ? .readOnly : .existing)
         do throws(StoreError) {
+            if options.isReadOnly { return try openImmutable(file, path: resolved, options: options, machine: machine, probe: probe) }
             return try open(file, path: resolved, options: options, machine: machine, probe: probe)
         } catch {
             file.close()
@@ -21,7 +22,8 @@ extension Database {
     }
 
     private static func open(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database {
-        guard try machine.fileSystem(of: file) == .coherent else {
+        let isCoherent = try machine.fileSystem(of: file) == .coherent
+        guard isCoherent || options.isExclusive else {
             throw StoreError(.incompatibleFileSystem, "\(path) lies on a file system where several processes cannot share a mapped file")
         }
         let instance = max(1, machine.random64() >> 3)
@@ -33,6 +35,7 @@ extension Database {
         let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared))
         let shared = SharedState(memory, limits: options.shared)
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
+        if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
         let database = isFirst
             ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
             : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
@@ -52,11 +55,13 @@ extension Database {
         static let magic: UInt64 = 0x0173_7365_736a_626f
         static let offset = 2 * PageSize.page
         static let size = 64
+        /// In the word of the layout version: nobody may join.
+        static let exclusive: UInt64 = 1 << 63
 
-        static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity) throws(StoreError) {
+        static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity, isExclusive: Bool) throws(StoreError) {
             let words: [UInt64] = [
                 magic, lockFile.device, lockFile.inode, identity.nonce, identity.boot.0, identity.boot.1, identity.incarnation,
-                UInt64(SharedState.layoutVersion),
+                UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0),
             ]
             let buffer = ByteBuffer(capacity: size)
             for word in words { buffer.append(word) }
@@ -92,19 +97,18 @@ extension Database {
             let database = try make(file, path, options, machine, shared, locks, instance, meta, nil, probe)
             try probe?.didRecover(database, chain: meta.log.chain, newChain: meta.log.chain, version: meta.version)
             database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
-            if !options.isReadOnly { try Session.write(file, lockFile: shared.identity, identity) }
+            try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive)
             return database
         }
-        if options.isReadOnly {
-            throw StoreError(.readOnly, "\(path) was not closed cleanly: open it for writing once, so that it can be recovered")
-        }
-        guard let log = try openLog(path, meta: meta, machine: machine) else {
+        let log = try openLog(path, meta: meta, machine: machine)
+        if log == nil && !options.opensWithoutLog {
             throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
         }
         let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+        if log == nil { try database.makeLog(meta) }
         try database.recover(meta, slot: slot, identity: identity)
         database.wasRecovered = true
-        try Session.write(file, lockFile: shared.identity, identity)
+        try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive)
         return database
     }
 
@@ -112,7 +116,9 @@ extension Database {
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
         probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
-        guard let session = try Session.read(file), let identity = shared.storedIdentity, session.identity == identity,
+        let session = try Session.read(file)
+        if let session, session.layout & Session.exclusive != 0 { throw StoreError(.busy, "another process has \(path) open, exclusively") }
+        guard let session, let identity = shared.storedIdentity, session.identity == identity,
             session.lockFile == shared.identity, session.layout == UInt64(SharedState.layoutVersion)
         else {
             throw StoreError(
@@ -242,6 +248,23 @@ extension Database {
         return database
     }
 
+    /// A file that nobody writes: no locks, no shared state, nothing but a clean file that can be read.
+    private static func openImmutable(
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
+        let (slot, meta) = try chooseMeta(file, path: path)
+        guard meta.isClean else {
+            throw StoreError(.needsLog, "\(path) is open for writing, or was not closed cleanly: open it for writing once, so that it can be recovered")
+        }
+        let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(options.shared)), limits: options.shared)
+        let instance = max(1, machine.random64() >> 3)
+        let database = try make(file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe)
+        let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)
+        database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
+        database.markOpen()
+        return database
+    }
+
     // MARK: Closing
 
     /// Ends this process's use of the store. The last one makes a checkpoint and marks the file clean: the db
@@ -250,7 +273,7 @@ extension Database {
         if isClosed { return }
         background?.stop()
         background = nil
-        if options.isInMemory {
+        if options.isInMemory || options.isReadOnly {
             markClosed()
             file.close()
             return
@@ -266,8 +289,12 @@ extension Database {
             pins.releaseAll()
             locks.live.release()
             let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
-            if isLast && !shared.isPoisoned && shared.prepared.load() != 0 && !options.isReadOnly {
+            if isLast && !shared.isPoisoned && shared.prepared.load() != 0 {
                 try checkpoint(clean: true)
+            }
+            if isLast && !shared.isPoisoned && options.leavesFileAlone {
+                // Under OPEN: who comes next makes them anew.
+                for name in [path + "-log", path + "-lock"] where machine.exists(name) { try machine.remove(name) }
             }
         } catch {
             failure = error

@@ -100,6 +100,7 @@ final class PinTable: @unchecked Sendable {
         for index in 0..<shared.limits.slots {
             let slot = shared.slot(index)
             if slot.instance.current == 0, slot.instance.compareExchange(0, instance) {
+                slot.process = ThreadIdentity.process
                 slot.since.store(UInt64(bitPattern: machine.wallClock()))
                 while true {
                     let mark = shared.slotHighWater.load()

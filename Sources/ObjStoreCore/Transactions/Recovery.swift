@@ -172,7 +172,7 @@ extension Database {
 
     /// A zero-written log of this incarnation, under a temporary name and renamed; the folder synced before any
     /// meta relies on it. An existing log of this incarnation is kept when it is large enough.
-    private func makeLog(_ meta: Meta) throws(StoreError) {
+    func makeLog(_ meta: Meta) throws(StoreError) {
         if log != nil { return }
         let bytes = max(meta.log.region.bytes, options.logBytes)
         let header = ByteBuffer(capacity: LogFile.headerSize)

@@ -184,6 +184,11 @@ package final class SharedState: @unchecked Sendable {
         var version: SharedWord { SharedWord(address + 8) }
         /// Wall clock, nanoseconds.
         var since: SharedWord { SharedWord(address + 16) }
+        /// The owner's process id as it saw itself: for people who look, never to decide anything.
+        var process: UInt64 {
+            get { cs_load64_relaxed(address + 24) }
+            nonmutating set { cs_store64_relaxed(address + 24, newValue) }
+        }
     }
 
     func slot(_ index: Int) -> Slot {

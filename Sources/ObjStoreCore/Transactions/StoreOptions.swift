@@ -14,6 +14,12 @@ package struct StoreOptions: Sendable {
     /// Kept in memory: no files, no syncs, this process only.
     package var isInMemory = false
     package var isReadOnly = false
+    /// One process only; needs no coherent maps.
+    package var isExclusive = false
+    /// Open a store that was not closed cleanly although its log is lost, and with it its last commits.
+    package var opensWithoutLog = false
+    /// The last process removes log and lock file when it leaves the store clean.
+    package var leavesFileAlone = false
     /// Whether a missing file is created.
     package var creates = true
 
@@ -22,6 +28,10 @@ package struct StoreOptions: Sendable {
     package var logBytesLimit = 64 << 20
     /// A checkpoint is made in the background when the log behind the last one has so many bytes.
     package var checkpointBytes = 32 << 20
+    /// And when so many objects were changed behind it by this process.
+    package var checkpointOperations = 1_000_000
+    /// And when nobody wrote for so many nanoseconds; negative: not then.
+    package var checkpointIdle: Int64 = 2_000_000_000
     package var shared = SharedState.Limits()
     /// A background thread makes checkpoints and syncs relaxed commits. The simulated machine does both itself.
     package var hasBackgroundThread = true

@@ -241,6 +241,7 @@ package final class WriteTransaction {
         isActive = false
         applyToAllocator()
         database.shared.commits.add(UInt64(group.members))
+        database.background?.didChange(ops.changedObjects)
         database.arena.reset()
         database.releaseWriter()
         return version

@@ -195,11 +195,6 @@ package struct ClusterReader: @unchecked Sendable {
         if count == 0, spec.pointee.nullable, try reader.isNullText(row.head, entry, row.slot) { return nil }
         return UnsafeRawBufferPointer(start: pointer, count: count)
     }
-
-    /// Asks for the memory that reading a row's columns will touch.
-    package func prefetch(_ row: RowPosition, _ column: Int) {
-        cs_prefetch(row.head + LeafHead.directory + column << 6)
-    }
 }
 
 /// Walks the leaves of a tree in key order.

@@ -130,8 +130,8 @@ package final class ClusterWriter {
     @inline(never)
     private func appendSlowly(_ key: Int64, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) {
         if !building, lastKey >= 0, packedAppends < ClusterWriter.packedAppendLimit,
-            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), let place = try writableLeaf(LeafHead.keyBase(of: key)),
-            try editor.append(place.ref, slot, values)
+            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), let leaf = try writableLeaf(LeafHead.keyBase(of: key)),
+            try editor.append(leaf, slot, values)
         {
             packedAppends += 1
             addRows(1)
@@ -224,8 +224,8 @@ package final class ClusterWriter {
         if building { try change { () throws(StoreError) in try self.encodeBuilder() } }
         guard try tree.find(key) != nil else { return false }
         try change { () throws(StoreError) in
-            guard let place = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
-            try self.editor.set(place.ref, Int(key & LeafHead.slotMask), column, value)
+            guard let leaf = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
+            try self.editor.set(leaf, Int(key & LeafHead.slotMask), column, value)
         }
         return true
     }
@@ -237,11 +237,11 @@ package final class ClusterWriter {
         guard try tree.find(key) != nil else { return false }
         if !lastKnown { try findLastKey() }
         try change { () throws(StoreError) in
-            guard let place = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
-            let left = try self.editor.remove(place.ref, Int(key & LeafHead.slotMask))
+            guard let leaf = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
+            let left = try self.editor.remove(leaf, Int(key & LeafHead.slotMask))
             self.addRows(-1)
             if left == 0 {
-                try LeafExtents(self.space.source).discardLeaf(place.ref, self.space)
+                try LeafExtents(self.space.source).discardLeaf(leaf, self.space)
                 try self.unlinkLeaf()
             }
         }
@@ -331,13 +331,13 @@ package final class ClusterWriter {
 
     /// A leaf whose head and path are dirty and which has no columns that the class dropped.
     @inline(__always)
-    private func writableLeaf(_ keyBase: Int64) throws(StoreError) -> (ref: Ref, isNew: Bool)? {
+    private func writableLeaf(_ keyBase: Int64) throws(StoreError) -> Ref? {
         guard let old = try writablePath(keyBase) else { return nil }
-        if old.isDirty { return (old, false) }
+        if old.isDirty { return old }
         let (ref, _) = try space.writableNode(old, .leafHead, slack: 64)
         setLeaf(ref)
         try editor.dropUnknownColumns(ref)
-        return (ref, true)
+        return ref
     }
 
     // MARK: The shape of the tree

@@ -40,6 +40,9 @@ final class IndexBuilder {
 
     // MARK: Leaves
 
+    /// Bytes that a leaf may have for the time being.
+    private var room = 0
+
     /// A place in a list of runs.
     struct Place {
         var span: Int
@@ -61,20 +64,29 @@ final class IndexBuilder {
         var place = Place(span: 0, offset: 0)
         var previous: LeafPlan?
         var last: IndexEntry?
-        while place.span < count {
-            var plan = planLeaf(spans, count, from: place, cap: .max)
+        room = limits.leafBytes
+        var plan = planLeaf(spans, count, from: place, cap: .max)
+        if plan.to.span < count, !unique {
+            // Entries of such an index move about: full leaves would all be split by the first changes.
+            room = limits.leafBytes - limits.leafBytes / 16
+            plan = planLeaf(spans, count, from: place, cap: .max)
+        }
+        while true {
             if var before = previous {
                 if plan.to.span == count, !isAppend { balance(spans, count, &before, &plan) }
                 try emit(spans, before, after: &last)
             }
             previous = plan
             place = plan.to
+            if place.span == count { break }
+            plan = planLeaf(spans, count, from: place, cap: .max)
         }
         if let previous { try emit(spans, previous, after: &last) }
     }
 
     /// The leaf if all of `spans` fit into one.
     func buildOneLeaf(_ spans: UnsafePointer<IndexEntry>, _ count: Int) throws(StoreError) -> IndexChild? {
+        room = limits.leafBytes
         let plan = planLeaf(spans, count, from: Place(span: 0, offset: 0), cap: .max)
         if plan.to.span < count { return nil }
         var last: IndexEntry?
@@ -128,7 +140,7 @@ final class IndexBuilder {
         let firstBits = first.bits &+ first.step &* UInt64(place.offset)
         var keyLow = first.key &+ Int64(place.offset), keyHigh = keyLow
         var low = first.low, high = first.low
-        let maximum = min(cap, limits.leafEntries), room = limits.leafBytes - IndexLeaf.data
+        let maximum = min(cap, limits.leafEntries), room = room - IndexLeaf.data
         var width = 0, entries = 0, isFull = false
         var best = (entries: 0, place: place, bytes: 1)
         var at = place
@@ -192,7 +204,7 @@ final class IndexBuilder {
             let n = entries + 1
             let bytes = IndexLeaf.textData + 2 * (n + 1) + n * IndexColumn.width(UInt64(bitPattern: keyHigh &- keyLow)) + prefix
                 + heads - n * prefix + trailers
-            if bytes > limits.leafBytes, entries > 0 { break }
+            if bytes > room, entries > 0 { break }
             entries = n
             span += 1
         }
@@ -388,7 +400,6 @@ final class IndexBuilder {
         copy.copyMemory(from: bytes, byteCount: count)
         var entry = entry
         entry.extra = UInt(bitPattern: copy)
-        entry.stored = UInt16(count)
         return entry
     }
 }

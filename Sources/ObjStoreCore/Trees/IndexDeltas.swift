@@ -109,7 +109,7 @@ struct IndexDeltas {
     private(set) var live = 0
     private var deadAscending = 0
 
-    /// The keys of both sorts of text stay here until the next `reset`.
+    /// Bytes of text that wait.
     var byteCount: Int { bytes.total }
 
     init(kind: ValueKind, unique: Bool, seed: UInt64) {

@@ -4,8 +4,7 @@ internal import Glibc
 /// target and a change that waits to be merged. Plain data of 32 bytes.
 ///
 /// Numbers are compared by `bits`, an unsigned integer in the order of the values. Text (string, binary)
-/// is compared byte by byte: `address` reaches the first `stored` bytes, which are all of them unless the
-/// value is long.
+/// is compared byte by byte: `address` reaches the first `head` bytes, or all where the entry is `whole`.
 struct IndexEntry {
     /// Numbers: order bits. Text: hash of the whole value (0 where nobody asks for it).
     var bits: UInt64
@@ -14,23 +13,21 @@ struct IndexEntry {
     var extra: UInt
     /// Timestamps: nanoseconds in unsigned order. Text: length of the whole value in bytes.
     var low: UInt32
-    /// Text: bytes that `address` reaches where the value is not `whole`.
-    var stored: UInt16
-    var flags: UInt16
+    var flags: UInt32
 
-    static let present: UInt16 = 1
+    static let present: UInt32 = 1
     /// Text longer than an entry of the tree stores.
-    static let long: UInt16 = 2
+    static let long: UInt32 = 2
     /// `address` reaches the whole value, however long.
-    static let whole: UInt16 = 4
+    static let whole: UInt32 = 4
     /// The values of a run grow by one an entry; otherwise they are equal. Object keys always grow by one.
-    static let ascending: UInt16 = 8
-    static let removal: UInt16 = 16
-    static let dead: UInt16 = 32
+    static let ascending: UInt32 = 8
+    static let removal: UInt32 = 16
+    static let dead: UInt32 = 32
 
     @inline(__always)
-    init(bits: UInt64, low: UInt32 = 0, key: Int64, extra: UInt = 0, stored: UInt16 = 0, flags: UInt16) {
-        self.bits = bits; self.key = key; self.extra = extra; self.low = low; self.stored = stored; self.flags = flags
+    init(bits: UInt64, low: UInt32 = 0, key: Int64, extra: UInt = 0, flags: UInt32) {
+        self.bits = bits; self.key = key; self.extra = extra; self.low = low; self.flags = flags
     }
 
     @inline(__always) var isNull: Bool { flags & IndexEntry.present == 0 }
@@ -204,7 +201,6 @@ extension IndexEntry {
             self.init(
                 bits: 0, low: UInt32(truncatingIfNeeded: value.count), key: key,
                 extra: UInt(bitPattern: value.pointer ?? IndexBits.nothing),
-                stored: UInt16(truncatingIfNeeded: min(value.count, IndexLimits.head)),
                 flags: IndexEntry.present | IndexEntry.whole | long)
         default:
             throw StoreError(.invalidArgument, "a \(kind) cannot be indexed")

@@ -198,7 +198,7 @@ extension IndexBuilder {
         copy.copyMemory(from: view.prefix, byteCount: view.prefixLength)
         (copy + view.prefixLength).copyMemory(from: bytes, byteCount: count)
         var entry = IndexEntry(
-            bits: 0, low: UInt32(head), key: key, extra: UInt(bitPattern: copy), stored: UInt16(head), flags: IndexEntry.present)
+            bits: 0, low: UInt32(head), key: key, extra: UInt(bitPattern: copy), flags: IndexEntry.present)
         if word & IndexLeaf.longBit != 0 {
             (entry.low, entry.bits) = IndexText.long(bytes + count)
             entry.flags |= IndexEntry.long

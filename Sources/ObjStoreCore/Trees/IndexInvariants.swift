@@ -36,9 +36,9 @@ package enum IndexTree {
     @discardableResult
     package static func checkInvariants(
         _ root: Ref, _ source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues? = nil,
-        limits: IndexLimits = .standard, visit: (Value, Int64) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
+        visit: (Value, Int64) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
     ) throws(StoreError) -> IndexShape {
-        let checker = IndexChecker(source: source, kind: kind, unique: unique, longValues: longValues, limits: limits)
+        let checker = IndexChecker(source: source, kind: kind, unique: unique, longValues: longValues)
         defer { checker.release() }
         if root.isNull { return checker.shape }
         let node = try source.node(root, .indexInner)
@@ -55,7 +55,6 @@ private final class IndexChecker {
     let kind: ValueKind
     let unique: Bool
     let order: IndexOrder
-    let limits: IndexLimits
     let longValues: IndexLongValues?
     var shape = IndexShape()
     private var memory = IndexBump()
@@ -64,12 +63,11 @@ private final class IndexChecker {
     /// The separator that the next entry must not be less than.
     private var bound: IndexEntry?
 
-    init(source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues?, limits: IndexLimits) {
+    init(source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues?) {
         self.source = source
         self.kind = kind
         self.unique = unique
         self.longValues = longValues
-        self.limits = limits
         order = IndexOrder(kind: kind, longValues: longValues)
     }
 
@@ -153,22 +151,20 @@ private final class IndexChecker {
             }
             count += entriesOfRun
         }
-        // What `last` points to must outlive the leaf.
-        if let entry = last, order.isText, !entry.isNull {
-            var copy = entry
-            let bytes = UnsafeMutableRawPointer.allocate(byteCount: max(1, entry.head), alignment: 1)
-            defer { bytes.deallocate() }
-            bytes.copyMemory(from: entry.address, byteCount: entry.head)
-            if bound == nil, memory.total > 1 << 20 {
-                memory.reset()
-                let home = try memory.allocate(max(1, entry.head))
-                home.copyMemory(from: bytes, byteCount: entry.head)
-                copy.extra = UInt(bitPattern: home)
-                last = copy
-            }
-        }
+        if order.isText, memory.total > 1 << 20 { try keepOnlyLast() }
         shape.entries += count
         return count
+    }
+
+    /// Forgets all texts but the one that the next leaf is compared with. Called between leaves: no bound waits.
+    private func keepOnlyLast() throws(StoreError) {
+        guard var entry = last, !entry.isNull, entry.head > 0 else { return memory.reset() }
+        let bytes = [UInt8](UnsafeRawBufferPointer(start: entry.address, count: entry.head))
+        memory.reset()
+        let home = try memory.allocate(bytes.count)
+        home.copyMemory(from: bytes, byteCount: bytes.count)
+        entry.extra = UInt(bitPattern: home)
+        last = entry
     }
 
     /// The first entry of a run alone.

@@ -5,13 +5,21 @@ package enum Verifier {
     ///
     /// - Parameter pause: called between objects; the simulated machine lets others run there.
     package static func findings(_ snapshot: Snapshot, pause: () -> Void = {}) -> [String] {
+        (try? check(snapshot) { () throws(StoreError) in pause() }) ?? ["cancelled"]
+    }
+
+    /// The same; a `pause` that throws `.cancelled` ends it.
+    package static func check(_ snapshot: Snapshot, pause: () throws(StoreError) -> Void) throws(StoreError) -> [String] {
         var findings: [String] = []
-        func attempt(_ what: String, _ body: () throws(StoreError) -> Void) {
-            do throws(StoreError) { try body() } catch { findings.append("\(what): \(error.message)") }
+        func attempt(_ what: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+            do throws(StoreError) { try body() } catch {
+                if error.code == .cancelled { throw error }
+                findings.append("\(what): \(error.message)")
+            }
         }
-        attempt("pages") { () throws(StoreError) in try checkExtents(snapshot) }
+        try attempt("pages") { () throws(StoreError) in try checkExtents(snapshot) }
         for (index, cls) in snapshot.schema.classes.enumerated() {
-            attempt("class \(cls.name)") { () throws(StoreError) in try checkClass(snapshot, index, pause: pause) }
+            try attempt("class \(cls.name)") { () throws(StoreError) in try checkClass(snapshot, index, pause: pause) }
         }
         return findings
     }
@@ -29,7 +37,7 @@ package enum Verifier {
         }
     }
 
-    private static func checkClass(_ snapshot: Snapshot, _ index: Int, pause: () -> Void) throws(StoreError) {
+    private static func checkClass(_ snapshot: Snapshot, _ index: Int, pause: () throws(StoreError) -> Void) throws(StoreError) {
         let cls = snapshot.schema.classes[index]
         let node = try snapshot.classNode(index)
         let root = ClassNode.cluster(node)
@@ -53,7 +61,7 @@ package enum Verifier {
                 unique: cls.properties[property].isPrimaryKey, longValues: long
             ) { (value, key) throws(StoreError) in
                 entries += 1
-                pause()
+                try pause()
                 guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the index of \(name) names object \(key), which does not exist") }
                 let stored = try reader.value(row, property)
                 guard isIndexed(stored, as: value) else {

@@ -9,7 +9,6 @@ from .errors import InvalidArgument, NoPrimaryKey
 from .models import property_named
 from .properties import MISSING, Property
 from .transaction import Counts, Transaction
-from .views import Block, Epoch
 
 if TYPE_CHECKING:
     from .schema import Binding
@@ -59,8 +58,7 @@ def create(transaction: Transaction, binding: "Binding", values: Any, policy: in
     row = [kinds.convert(p, v) for p, v in zip(properties, _in_order(values))]
     _complete(binding, properties, row)
     key = transaction.create(binding, properties, row, policy)
-    block = Block(Epoch(False), transaction.store, [None] * len(binding.properties), None, True)
-    return objects.make(binding.model, block, key)
+    return objects.make(binding.model, transaction.store._unread(binding), key)
 
 
 def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any], policy: int) -> Counts:

@@ -143,7 +143,7 @@ def freeze(obj: Any) -> Any:
         raise WrongStore(f"this {type(obj).__name__} belongs to no store: there is nothing to freeze")
     frozen = store.freeze()
     binding = frozen._binding(type(obj))
-    made = make(type(obj), view_block(frozen._reader(), frozen, binding), obj._o_key)
+    made = make(type(obj), frozen._unread(binding), obj._o_key)
     if not made.is_valid:
         getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
     return made

@@ -114,16 +114,16 @@ class Results(Generic[M]):
         at = index + count if index < 0 else index
         if not 0 <= at < count:
             raise IndexOutOfRange(f"index {index} of {count} results", class_name=self._binding.model.__name__)
-        return self._one(view, evaluation.keys(at, 1)[0])
+        return self._one(evaluation.keys(at, 1)[0])
 
-    def _one(self, view: View, key: int) -> M:
-        made: M = objects.make(self._binding.model, objects.view_block(view, self._source, self._binding), key)
+    def _one(self, key: int) -> M:
+        made: M = objects.make(self._binding.model, self._source._unread(self._binding), key)
         return made
 
     def first(self) -> M | None:
         """The first one in the order of creation, or None."""
-        view, evaluation = self._evaluate()
-        return self._one(view, evaluation.keys(0, 1)[0]) if evaluation.count else None
+        _, evaluation = self._evaluate()
+        return self._one(evaluation.keys(0, 1)[0]) if evaluation.count else None
 
     def __contains__(self, obj: object) -> bool:
         if not isinstance(obj, self._binding.model):

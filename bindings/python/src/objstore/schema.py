@@ -74,6 +74,7 @@ class Binding:
             check(_find_property(view, self.class_id, _ffi.text(prop.name), ctypes.byref(found)))
             self.ids.append(found.value)
         self.key_property = next((p for p in self.properties if p.primary_key), None)
+        self.key_type = None if self.key_property is None else self.key_property.python_type
         # Binaries may be large: they are read when somebody asks for them.
         prefetched = [p.index for p in self.properties if p.kind != BINARY]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])

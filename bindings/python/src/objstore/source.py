@@ -8,7 +8,7 @@ from .errors import NoSuchClass
 from .models import Model
 from .results import Results
 from .schema import Binding
-from .views import Epoch, View
+from .views import Block, Epoch, View
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -27,11 +27,16 @@ class Source:
     def get(self, model: type[M], key: Any) -> M | None:
         """The object with this primary key, or None."""
         binding = self._binding(model)
+        if type(key) is not binding.key_type:
+            key = kinds.convert(binding.primary_key, key)
         view = self._reader()
-        found = view.find(binding, kinds.convert(binding.primary_key, key))
+        found = view.find(binding, key)
         if found is None:
             return None
-        made: M = objects.make(model, objects.view_block(view, self, binding), found)
+        made: M = object.__new__(model)
+        made._o_block = self._unread(binding)
+        made._o_key = found
+        made._o_row = 0
         return made
 
     def objects(self, model: type[M]) -> Results[M]:
@@ -47,6 +52,10 @@ class Source:
             name = getattr(model, "__name__", repr(model))
             known = ", ".join(m.__name__ for m in self._bindings) or "no models"
             raise NoSuchClass(f"the store was opened with {known}, not with {name}", class_name=name) from None
+
+    def _unread(self, binding: Binding) -> Block:
+        """A block for objects that nothing is known of yet; each gets one of its own when it is read."""
+        return Block(Epoch(False), self, [], None, False)
 
     def _reader(self) -> View:
         """The view to read through now."""

@@ -17,7 +17,7 @@ from .schema import Binding, Schema
 from .source import Source
 from .transaction import Counts, Policy, Transaction, policy_number
 from .values import give_back, take
-from .views import Epoch, Snapshot, View
+from .views import Block, Epoch, Snapshot, View
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -62,6 +62,7 @@ class Store(Source):
         self._transaction: Transaction | None = None
         self._used = False
         self._frozen: weakref.WeakSet[Frozen] = weakref.WeakSet()
+        self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
         super().__init__({model: Binding(model, probe, self._tag) for model in models})
         _stores.add(self)
@@ -95,6 +96,7 @@ class Store(Source):
                 return
             self._drop()
             self._probe = None
+            self._blocks.clear()  # they refer to the store
         self._expire_frozen()
         check(_close(handle))
 
@@ -236,6 +238,12 @@ class Store(Source):
         if self._handle is None:
             raise Closed(f"the store {self._path!r} is closed")
         return self._handle
+
+    def _unread(self, binding: Binding) -> Block:
+        block = self._blocks.get(binding)
+        if block is None:
+            block = self._blocks[binding] = super()._unread(binding)
+        return block
 
     def _writing(self, prop: "Property | None" = None) -> Transaction:
         transaction = self._transaction

@@ -10,7 +10,7 @@ from ._check import check, failure
 from .errors import InvalidArgument, NotInWrite, Status
 from .properties import Property
 from .values import Values, give_back, take
-from .views import Block, Epoch, View
+from .views import Epoch, View
 
 if TYPE_CHECKING:
     from .schema import Binding
@@ -218,8 +218,7 @@ class Transaction(View):
 
     def adopt(self, binding: "Binding", group: list[Any], keys: Any) -> None:
         """Makes unmanaged objects the store's."""
-        block = Block(Epoch(False), self.store, [None] * len(binding.properties), None, True)
-        objects.manage(group, block, keys)
+        objects.manage(group, self.store._unread(binding), keys)
         self._added.append(group)
 
     def delete(self, binding: "Binding", key: int) -> None:

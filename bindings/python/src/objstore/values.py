@@ -132,6 +132,7 @@ class Scratch:
         self.key = c_int64.from_buffer(self.object, 8)
         self.object_address = ctypes.addressof(self.object)
         self.values = Values(1)
+        self.words = self.values.words
         self.flag = c_bool()
         self.flag_address = ctypes.addressof(self.flag)
         self.number = c_uint64()

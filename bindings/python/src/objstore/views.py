@@ -11,8 +11,9 @@ it has the view's *epoch*, and is good as long as the view is the one to read th
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, packed
+from . import _ffi, kinds, packed
 from ._check import check, failure
+from .kinds import INT
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -134,7 +135,11 @@ class View:
     def find(self, binding: "Binding", key: Any) -> int | None:
         """The object key of the object with this primary key."""
         s = take()
-        s.values.put_one(binding.primary_key, key)
+        if binding.key_type is int and -(2**63) <= key < 2**63:
+            s.words[0] = INT
+            s.words[1] = key
+        else:
+            s.values.put_one(binding.primary_key, kinds.convert(binding.primary_key, key))
         if status := _find(self.handle, binding.class_id, s.values.first, s.object_address, s.flag_address):
             raise failure(status)
         found = s.key.value if s.flag.value else None

@@ -1,0 +1,317 @@
+// objstore, through its C interface and nothing else.
+//
+// Who reads opens a view and freezes it, as a program does that reads more than a few values: a frozen
+// view needs no lock and lends its text. Opening and freezing are inside what is timed.
+#include "bench.h"
+
+#include <objstore.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { id_property, name_property, age_property, score_property, email_property, property_count };
+
+static const struct { const char *name; objstore_kind kind; uint32_t flags; } person[property_count] = {
+    {"id", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY},
+    {"name", OBJSTORE_KIND_STRING, 0},
+    {"age", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_INDEXED},
+    {"score", OBJSTORE_KIND_DOUBLE, 0},
+    {"email", OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_NULLABLE},
+};
+
+struct store {
+    objstore *handle;
+    objstore_class_id person;
+    objstore_property_id properties[property_count];
+};
+
+#define check(call) \
+    do { objstore_status status_ = (call); \
+         if (status_) die("objstore: %s: %s: %s", #call, objstore_status_name(status_), objstore_last_message()); } while (0)
+
+static const char *version(void) { return objstore_version(); }
+
+static char *path_in(const char *dir) { return format_path("%s/people.objstore", dir); }
+
+// ---------------------------------------------------------------------------------------- opening
+
+static objstore_view *begin_read(store *s) {
+    objstore_view *live, *frozen;
+    check(objstore_view_open(s->handle, &live));
+    check(objstore_view_freeze(live, &frozen));
+    check(objstore_view_close(live));
+    return frozen;
+}
+
+static objstore_schema *make_schema(bool indexed) {
+    objstore_schema *schema;
+    check(objstore_schema_new(&schema));
+    check(objstore_schema_add_class(schema, OBJSTORE_STR("Person")));
+    for (size_t i = 0; i < property_count; i++) {
+        uint32_t flags = i == age_property && !indexed ? 0 : person[i].flags;
+        check(objstore_schema_add_property(schema, OBJSTORE_STR("Person"), objstore_cstr(person[i].name), person[i].kind, flags));
+    }
+    return schema;
+}
+
+static store *open_store(const char *dir, open_options options, bool create) {
+    static const objstore_durability durabilities[] = {
+        [DURABLE] = OBJSTORE_DURABILITY_FULL, [RELAXED] = OBJSTORE_DURABILITY_RELAXED, [NONE] = OBJSTORE_DURABILITY_NONE,
+    };
+    store *s = malloc(sizeof *s);
+    if (!s) die("no memory");
+    char *path = path_in(dir);
+    objstore_config *config;
+    check(objstore_config_new(&config));
+    check(objstore_config_set_path(config, objstore_cstr(path)));
+    check(objstore_config_set_creation(config, create ? OBJSTORE_CREATION_ALWAYS : OBJSTORE_CREATION_NEVER));
+    check(objstore_config_set_durability(config, durabilities[options.durability], 100));
+    if (options.small_checkpoints) check(objstore_config_set_limit(config, OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES, 2 << 20));
+    if (create) {
+        objstore_schema *schema = make_schema(options.indexed);
+        check(objstore_config_set_schema(config, schema, 1));
+        check(objstore_schema_close(schema));
+    }
+    check(objstore_open(config, &s->handle));
+    check(objstore_config_close(config));
+    objstore_view *view;
+    check(objstore_view_open(s->handle, &view));
+    check(objstore_find_class(view, OBJSTORE_STR("Person"), &s->person));
+    for (size_t i = 0; i < property_count; i++)
+        check(objstore_find_property(view, s->person, objstore_cstr(person[i].name), &s->properties[i]));
+    check(objstore_view_close(view));
+    free(path);
+    return s;
+}
+
+static store *create_store(const char *dir, open_options options) { return open_store(dir, options, true); }
+static store *open_existing(const char *dir, open_options options) { return open_store(dir, options, false); }
+
+static void close_store(store *s) {
+    check(objstore_close(s->handle));
+    free(s);
+}
+
+// While the store is open its log lies beside it, a ring of bounded size.
+static uint64_t data_bytes(const char *dir) {
+    char *path = path_in(dir);
+    uint64_t bytes = file_bytes(path);
+    free(path);
+    return bytes;
+}
+
+static uint64_t checkpoints(store *s) {
+    objstore_statistics statistics = {.struct_size = sizeof statistics};
+    check(objstore_get_statistics(s->handle, &statistics));
+    return statistics.checkpoints;
+}
+
+// ---------------------------------------------------------------------------------------- writing
+
+static void insert(store *s, const people *p) {
+    objstore_view *t;
+    check(objstore_begin(s->handle, &t));
+    for (size_t i = 0; i < p->count; i++) {
+        objstore_value values[property_count] = {
+            [id_property] = objstore_int(p->id[i]),
+            [name_property] = objstore_string(objstore_text_of(name_of(p, i), (int64_t)name_length(p, i))),
+            [age_property] = objstore_int(p->age[i]),
+            [score_property] = objstore_double(p->score[i]),
+            [email_property] = p->email_is_null[i] ? objstore_null()
+                               : objstore_string(objstore_text_of(email_of(p, i), (int64_t)email_length(p, i))),
+        };
+        check(objstore_create(t, s->person, s->properties, values, property_count, NULL));
+    }
+    check(objstore_commit(t, NULL));
+}
+
+static int64_t *wide_offsets(const uint32_t *offsets, size_t count) {
+    int64_t *wide = must_alloc((count + 1) * 8);
+    for (size_t i = 0; i <= count; i++) wide[i] = offsets[i];
+    return wide;
+}
+
+// What `people` holds more narrowly than a column of objstore is: int64 ages, int64 offsets, a bit a
+// null. Made once for the data of this process, as a program has its columns before it inserts them.
+typedef struct { const people *of; int64_t *age, *name_offset, *email_offset; uint8_t *email_validity; } wide_columns;
+
+static const wide_columns *widen(const people *p) {
+    static wide_columns wide;
+    if (wide.of == p) return &wide;
+    if (wide.of) die("objstore: columns of two data sets in one run");
+    wide = (wide_columns){p, must_alloc(p->count * 8), wide_offsets(p->name_offset, p->count),
+                          wide_offsets(p->email_offset, p->count), must_alloc(p->count / 8 + 1)};
+    for (size_t i = 0; i < p->count; i++) {
+        wide.age[i] = p->age[i];
+        if (!p->email_is_null[i]) wide.email_validity[i / 8] |= (uint8_t)(1u << i % 8);
+    }
+    return &wide;
+}
+
+static void insert_columns(store *s, const people *p) {
+    const wide_columns *wide = widen(p);
+    const void *values[property_count] = {p->id, p->name_heap, wide->age, p->score, p->email_heap};
+    objstore_column columns[property_count];
+    for (size_t i = 0; i < property_count; i++)
+        columns[i] = objstore_column_init(s->properties[i], person[i].kind, values[i]);
+    columns[name_property].offsets = wide->name_offset;
+    columns[name_property].values_bytes = p->name_offset[p->count];
+    columns[email_property].offsets = wide->email_offset;
+    columns[email_property].values_bytes = p->email_offset[p->count];
+    columns[email_property].validity = wide->email_validity;
+    objstore_view *t;
+    objstore_insert_counts counts;
+    check(objstore_begin(s->handle, &t));
+    check(objstore_insert_rows(t, s->person, OBJSTORE_POLICY_ERROR, columns, property_count, p->count, NULL, &counts));
+    check(objstore_commit(t, NULL));
+    if (counts.created != p->count) die("objstore: %lu rows inserted, not %zu", counts.created, p->count);
+}
+
+static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_t size) {
+    objstore_view *t;
+    check(objstore_begin(s->handle, &t));
+    for (size_t i = 0; i < size; i++) {
+        objstore_object object;
+        check(objstore_find(t, s->person, objstore_int(ids[i]), &object, NULL));
+        check(objstore_set(t, object, s->properties[age_property], objstore_int(ages[i])));
+    }
+    check(objstore_commit(t, NULL));
+}
+
+static void add_to_all_scores(store *s, double by) {
+    objstore_view *t;
+    objstore_row row;
+    bool more;
+    check(objstore_begin(s->handle, &t));
+    check(objstore_row_init(t, s->person, &row));
+    for (;;) {
+        check(objstore_row_next(&row, &more));
+        if (!more) break;
+        double score;
+        objstore_object object;
+        check(objstore_row_double(&row, s->properties[score_property], &score, NULL));
+        check(objstore_row_object(&row, &object));
+        check(objstore_set(t, object, s->properties[score_property], objstore_double(score + by)));
+    }
+    check(objstore_commit(t, NULL));
+}
+
+// ---------------------------------------------------------------------------------------- reading
+
+static objstore_object find(objstore_view *view, const store *s, int64_t id) {
+    objstore_object object;
+    check(objstore_find(view, s->person, objstore_int(id), &object, NULL));
+    return object;
+}
+
+static void lookup_in(objstore_view *view, const store *s, const int64_t *ids, size_t size, int64_t *ages) {
+    for (size_t i = 0; i < size; i++) {
+        objstore_value age;
+        check(objstore_get(view, find(view, s, ids[i]), s->properties[age_property], NULL, &age));
+        ages[i] = age.data.integer;
+    }
+}
+
+static void lookup_ages(store *s, const int64_t *ids, size_t size, int64_t *ages) {
+    objstore_view *view = begin_read(s);
+    lookup_in(view, s, ids, size, ages);
+    check(objstore_view_close(view));
+}
+
+static uint64_t count_where(store *s, size_t property, objstore_operator op, objstore_value value) {
+    objstore_view *view = begin_read(s);
+    uint64_t hits;
+    check(objstore_count_where(view, s->person, s->properties[property], op, value, &hits));
+    check(objstore_view_close(view));
+    return hits;
+}
+
+// objstore takes the index where there is one: the scan is asked of a store without.
+static uint64_t count_age_below(store *s, int64_t limit, bool through_index) {
+    (void)through_index;
+    return count_where(s, age_property, OBJSTORE_LESS, objstore_int(limit));
+}
+
+static uint64_t count_name(store *s, const char *name, size_t length) {
+    return count_where(s, name_property, OBJSTORE_EQUAL, objstore_string(objstore_text_of(name, (int64_t)length)));
+}
+
+static double sum_scores(store *s) {
+    objstore_view *view = begin_read(s);
+    objstore_value sum;
+    check(objstore_aggregate(view, s->person, s->properties[score_property], OBJSTORE_AGGREGATE_SUM, &sum));
+    check(objstore_view_close(view));
+    return sum.data.real;
+}
+
+// The order of keys is that of creation, which is that of ids here.
+static void read_scores(store *s, double *out, size_t count) {
+    objstore_view *view = begin_read(s);
+    int64_t position = OBJSTORE_START;
+    size_t rows;
+    check(objstore_read_column(view, s->person, s->properties[score_property], count, &position, out, NULL, NULL, &rows));
+    if (rows != count) die("objstore: %zu objects, not %zu", rows, count);
+    check(objstore_view_close(view));
+}
+
+static uint64_t read_age_of_row(store *s, const int64_t *ids, size_t size, size_t times) {
+    objstore_view *view = begin_read(s);
+    objstore_row row;
+    uint64_t sum = 0;
+    check(objstore_row_init(view, s->person, &row));
+    for (size_t i = 0; i < size; i++) {
+        check(objstore_row_seek(&row, find(view, s, ids[i])));
+        for (size_t k = 0; k < times; k++) {
+            int64_t age;
+            check(objstore_row_int(&row, s->properties[age_property], &age, NULL));
+            sum += (uint64_t)age;
+        }
+    }
+    check(objstore_view_close(view));
+    return sum;
+}
+
+static uint64_t read_name_of_row(store *s, const int64_t *ids, size_t size, size_t times) {
+    objstore_view *view = begin_read(s);
+    objstore_row row;
+    uint64_t sum = 0;
+    check(objstore_row_init(view, s->person, &row));
+    for (size_t i = 0; i < size; i++) {
+        check(objstore_row_seek(&row, find(view, s, ids[i])));
+        for (size_t k = 0; k < times; k++) {
+            objstore_text name;
+            check(objstore_row_text(&row, s->properties[name_property], NULL, &name, NULL));
+            sum += (uint64_t)name.bytes[0] + (uint64_t)name.length;
+        }
+    }
+    check(objstore_view_close(view));
+    return sum;
+}
+
+struct pinned { objstore_view *view; const store *store; };
+
+static pinned *pin(store *s) {
+    pinned *p = malloc(sizeof *p);
+    if (!p) die("no memory");
+    *p = (pinned){begin_read(s), s};
+    return p;
+}
+
+static void pinned_lookup_ages(pinned *p, const int64_t *ids, size_t size, int64_t *ages) {
+    lookup_in(p->view, p->store, ids, size, ages);
+}
+
+static void unpin(pinned *p) {
+    check(objstore_view_close(p->view));
+    free(p);
+}
+
+const peer peer_objstore = {
+    .name = "objstore", .version = version, .scans_need_unindexed_store = true,
+    .create = create_store, .open = open_existing, .close = close_store,
+    .data_bytes = data_bytes, .open_bytes = data_bytes, .checkpoints = checkpoints,
+    .insert = insert, .insert_columns = insert_columns, .update_ages = update_ages, .add_to_all_scores = add_to_all_scores,
+    .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
+    .count_name = count_name, .read_scores = read_scores,
+    .read_age_of_row = read_age_of_row, .read_name_of_row = read_name_of_row,
+    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin,
+};

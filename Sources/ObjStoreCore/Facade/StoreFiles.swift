@@ -1,0 +1,136 @@
+/// Stores as files: copying, checking, finding and deleting them.
+extension View {
+    /// How far a long operation is; throws `.cancelled` to end it.
+    package typealias Progress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
+
+    /// Writes what the view sees into a new store at `path`: compact, clean, synced, with a uuid of its own.
+    ///
+    /// Works under a temporary name beside it. `.alreadyExists`: something is there, and stays. O(size).
+    package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
+        try store.checkOpen()
+        let snapshot = try pinnedSnapshot("copy")
+        let target = try SharedStore.resolve(path, machine)
+        guard !machine.exists(target) else { throw StoreError(.alreadyExists, "there is something at \(path) already") }
+        let temporary = target + ".copy-" + String(machine.random64(), radix: 36)
+        defer {
+            // What is still there was not finished.
+            for name in [temporary, temporary + "-log", temporary + "-lock"] where machine.exists(name) { try? machine.remove(name) }
+        }
+        var options = StoreOptions()
+        options.hasBackgroundThread = false
+        options.leavesFileAlone = true
+        let database = try Database.open(temporary, options: options, machine: machine)
+        do throws(StoreError) {
+            try StoreCopy(snapshot: snapshot, database: database).run(progress)
+        } catch {
+            try? database.close()
+            throw error
+        }
+        try database.close()
+        try machine.renameNew(temporary, to: target)
+        try machine.syncFolder(of: target)
+    }
+
+    /// A line for each finding; empty = sound. Reads everything.
+    package func verify(_ progress: Progress) throws(StoreError) -> [String] {
+        try store.checkOpen()
+        let snapshot = try pinnedSnapshot("verify")
+        let total = UInt64(snapshot.source.limit)
+        var objects = 0
+        for index in snapshot.schema.classes.indices {
+            objects += ClassNode.objectCount(try snapshot.classNode(index)) * max(1, snapshot.schema.classes[index].indexes.count)
+        }
+        try progress(0, total)
+        var seen = 0
+        let findings = try Verifier.check(snapshot) { () throws(StoreError) in
+            seen += 1
+            if seen & 0xffff == 0 { try progress(min(total, total / UInt64(max(1, objects)) * UInt64(seen)), total) }
+        }
+        try progress(total, total)
+        return findings
+    }
+}
+
+/// Copies one version object by object: same keys, new pages.
+private struct StoreCopy {
+    let snapshot: Snapshot
+    let database: Database
+
+    /// Objects in a transaction; its memory is bounded by that and by `bytes`.
+    private static let objects = 200_000
+    private static let bytes = 128 << 20
+
+    func run(_ progress: View.Progress) throws(StoreError) {
+        let schema = snapshot.schema
+        let total = UInt64(snapshot.source.limit)
+        var all = 0, done = 0
+        for index in schema.classes.indices { all += ClassNode.objectCount(try snapshot.classNode(index)) }
+        try progress(0, total)
+        var transaction = try WriteTransaction.begin(database)
+        try transaction.setSchema(schema)
+        for (index, cls) in schema.classes.enumerated() {
+            let node = try snapshot.classNode(index)
+            let reader = ClusterReader(source: snapshot.source, root: ClassNode.cluster(node), columns: cls.columns)
+            var values = [Value](repeating: .null, count: cls.columns.count)
+            var next = try reader.seek(0)
+            while let row = next {
+                for property in 0..<cls.columns.count { values[property] = try reader.value(row, property) }
+                try transaction.state(index).replayCreate(row.key, values)
+                done += 1
+                if done % StoreCopy.objects == 0 || (done & 0xff == 0 && transaction.space.arena.capacityInUse > StoreCopy.bytes) {
+                    try end(transaction)
+                    try progress(min(total, UInt64(Double(total) * Double(done) / Double(max(1, all)))), total)
+                    transaction = try WriteTransaction.begin(database)
+                }
+                next = try reader.next(row)
+            }
+            try transaction.state(index).raiseNextKey(to: ClassNode.nextKey(node))
+        }
+        try end(transaction)
+        try progress(total, total)
+    }
+
+    /// Nothing of it is logged: the close makes everything durable at once.
+    private func end(_ transaction: WriteTransaction) throws(StoreError) {
+        transaction.forceSummary()
+        try transaction.commit(.none)
+    }
+}
+
+package enum StoreFiles {
+    /// Whether the file at `path` begins like a store.
+    package static func exists(_ path: String, machine: Machine = RealMachine.shared) throws(StoreError) -> Bool {
+        guard machine.exists(path) else { return false }
+        let file = try machine.open(path, .readOnly)
+        defer { file.close() }
+        return isStore(file)
+    }
+
+    private static func isStore(_ file: StorageFile) -> Bool {
+        // What cannot be read (a folder) is no store.
+        for slot in 0..<2 {
+            var magic: UInt64 = 0
+            let isRead = withUnsafeMutableBytes(of: &magic) { bytes in
+                (try? file.read(into: bytes.baseAddress!, count: 8, at: slot * PageSize.page)) != nil
+            }
+            if isRead, magic == Meta.magic { return true }
+        }
+        return false
+    }
+
+    /// Removes a store that nobody has open. `.notFound`, `.notAStore`, `.busy`.
+    package static func delete(_ path: String, machine: Machine = RealMachine.shared) throws(StoreError) {
+        let path = try SharedStore.resolve(path, machine)
+        guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
+        guard try exists(path, machine: machine) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
+        let file = try machine.open(path, .existing)
+        defer { file.close() }
+        let opening = machine.makeLock(file, byte: Database.Locks.first)
+        guard try opening.acquire(timeout: 0) else { throw StoreError(.busy, "\(path) is being opened or closed") }
+        defer { opening.release() }
+        guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
+        for name in [path + "-log", path + "-lock"] where machine.exists(name) { try machine.remove(name) }
+        try machine.remove(path)
+        try machine.syncFolder(of: path)
+    }
+}

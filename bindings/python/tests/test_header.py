@@ -1,0 +1,160 @@
+"""_ffi.py says exactly what include/objstore.h says."""
+
+import ctypes
+import importlib.util
+import pathlib
+import re
+import sys
+
+import pytest
+
+from objstore import _ffi, aggregates, config, errors, info, kinds, packed, properties, schema, transaction
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+HEADER = (ROOT / "include" / "objstore.h").read_text(encoding="utf-8")
+PLAIN = re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S)
+
+
+def contract():
+    spec = importlib.util.spec_from_file_location("contract", ROOT / "Tests" / "Package" / "contract.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+DECLARATIONS = {name: (result, parameters) for name, result, parameters, _ in contract().declarations(HEADER)}
+ENUMERATIONS = re.findall(r"OBJSTORE_ENUM\((\w+)\) \{(.*?)\}", PLAIN, re.S)
+CONSTANTS = {n: int(v) for _, body in ENUMERATIONS for n, v in re.findall(r"(OBJSTORE_\w+) = (\d+)", body)} | {
+    n: int(v, 0) for n, v in re.findall(r"#define (OBJSTORE_\w+) \(?(-?0x[0-9A-F]+|-?\d+)u?\)?", PLAIN)
+}
+BY_VALUE = {"objstore_text": "T", "objstore_value": "V", "objstore_object": "O"}
+RESULTS = {"objstore_status": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "const char *": ctypes.c_char_p}
+MEMBERS = {
+    "uint8_t": ctypes.c_uint8, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64,
+    "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "bool": ctypes.c_bool, "float": ctypes.c_float,
+    "double": ctypes.c_double, "objstore_class_id": ctypes.c_uint32, "objstore_property_id": ctypes.c_uint32,
+} | {"objstore_" + e: ctypes.c_int32 for e in ("kind", "mode", "status", "pin_holder")}  # fmt: skip
+
+
+def structure(c_name):
+    return getattr(_ffi, "".join(word.capitalize() for word in c_name.removeprefix("objstore_").split("_")))
+
+
+def letter(type_):
+    if "*" in type_ or type_ not in BY_VALUE:
+        assert type_ not in ("double", "float"), "does not cross as a word"
+        return "w"
+    return BY_VALUE[type_]
+
+
+def test_every_prototype():
+    expected = {name: "".join(letter(t) for t, _ in parameters) for name, (_, parameters) in DECLARATIONS.items()}
+    assert _ffi.PROTOTYPES == expected
+
+
+def test_every_result():
+    for name, (result, _) in DECLARATIONS.items():
+        wanted = RESULTS[re.sub(r"OBJSTORE_NONNULL", "", result).strip()]
+        assert _ffi.RESULTS.get(name, ctypes.c_int32) is wanted, name
+    assert set(_ffi.RESULTS) <= set(DECLARATIONS)
+    assert _ffi.SHORT <= set(DECLARATIONS)
+
+
+def test_the_library_has_what_the_package_binds():
+    package = pathlib.Path(_ffi.__file__).parent
+    names = {n for file in package.glob("*.py") for n in re.findall(r'bind\("(\w+)"\)', file.read_text(encoding="utf-8"))}
+    assert len(names) > 50
+    for name in names:
+        _ffi.bind(name)
+
+
+def fields_in_header(body):
+    for type_, names in re.findall(r"((?:const )?\w+(?: \*OBJSTORE_NULLABLE)?) ([^;]+);", body):
+        for name in names.split(","):
+            name, _, length = name.strip().partition("[")
+            yield name, type_, int(length.rstrip("]")) if length else None
+
+
+def expected_type(type_, length):
+    if "*" in type_:
+        return ctypes.c_void_p
+    element = MEMBERS.get(type_) or structure(type_)
+    return element if length is None else element * length
+
+
+STRUCTURES = {
+    name: body
+    for body, name in re.findall(r"typedef struct objstore_\w+ \{((?:[^{}]|\{[^{}]*\})*)\} (\w+);", PLAIN)
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_structure(name):
+    body = STRUCTURES[name]
+    if name == "objstore_value":
+        union = re.search(r"union objstore_value_data \{(.*?)\} data;", body, re.S)[1]
+        expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(union)]
+        assert _ffi.ValueData._fields_ == expected
+        assert ctypes.sizeof(_ffi.Value) == 40 and _ffi.Value.data.offset == 8
+        return
+    expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(body)]
+    assert structure(name)._fields_ == expected
+
+
+def test_no_structure_is_forgotten():
+    assert len(STRUCTURES) == len(re.findall(r"typedef struct objstore_\w+ \{", PLAIN)) > 20
+
+
+def test_callbacks():
+    found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
+    ours = {
+        "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
+        "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
+        "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
+    }  # fmt: skip
+    assert set(found) == set(ours)
+    for name, parameters in found.items():
+        count = 0 if parameters == "void" else parameters.count(",") + 1
+        assert len(ours[name]._argtypes_) == count, name
+
+
+def test_every_status():
+    expected = {
+        n.removeprefix("OBJSTORE_").removeprefix("ERR_"): v
+        for n, v in CONSTANTS.items()
+        if n == "OBJSTORE_OK" or n.startswith("OBJSTORE_ERR_")
+    }
+    assert expected == {s.name: s.value for s in errors.Status}
+
+
+@pytest.mark.parametrize(
+    "prefix, ours",
+    [
+        ("KIND", {n: getattr(kinds, n) for n in "NULL BOOL INT DOUBLE STRING BINARY TIMESTAMP".split()}),
+        ("POLICY", transaction.POLICIES),
+        ("MODE", config.MODES),
+        ("CREATION", config.CREATIONS),
+        ("DURABILITY", config.DURABILITIES),
+        ("LIMIT", config.LIMITS),
+        ("CONFIG", {"EXCLUSIVE": config.EXCLUSIVE, "WITHOUT_LOG": config.WITHOUT_LOG}),
+        ("PROPERTY", {n: getattr(schema, n) for n in "PRIMARY_KEY INDEXED NULLABLE".split()}),
+        ("PACKED", {"MAGIC": packed.MAGIC}),
+        ("PIN", {name: number for number, name in info.HOLDERS.items()}),
+        ("AGGREGATE", {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()}),
+        ("", {n: getattr(properties, n) for n in "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL".split()}),
+    ],
+)
+def test_constants(prefix, ours):
+    assert ours
+    for name, value in ours.items():
+        full = "_".join(filter(None, ("OBJSTORE", prefix, name.upper().replace("-", "_"))))
+        assert CONSTANTS[full] == value
+
+
+def test_statistics_are_complete():
+    ours = list(info.Statistics.__dataclass_fields__)
+    assert ours == [n for n, _ in _ffi.Statistics._fields_ if n not in ("struct_size", "reserved")]
+
+
+def test_numbers_cross_as_the_header_of_this_machine_has_them():
+    assert sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8

@@ -1,0 +1,184 @@
+"""Declaring classes, and objects that belong to no store."""
+
+import copy
+import pickle
+import uuid
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any, ClassVar, Optional
+
+import pytest
+
+import objstore
+from models import Color, Dog, Everything, Mood, Person, Turtle
+from objstore import field
+
+
+def test_defaults_and_keywords():
+    dog = Dog(name="Rex")
+    assert (dog.name, dog.age, dog.color) == ("Rex", 0, "")
+    assert Everything.color.default is Color.BROWN and Mood.WILD != Color.BROWN
+    with pytest.raises(TypeError):
+        Dog("Rex")
+    with pytest.raises(TypeError):
+        Dog(nmae="Rex")
+    with pytest.raises(objstore.MissingValue, match="Everything.key"):
+        Everything()
+    assert Turtle(_id=1).weight is None
+
+
+def test_unmanaged_objects_are_ordinary():
+    dog = Dog(name="Rex")
+    dog.age += 3
+    assert dog.age == 3
+    with pytest.raises(objstore.WrongType):
+        dog.age = "three"
+    with pytest.raises(AttributeError):
+        dog.nmae = "typo"
+    assert dog == dog and dog != Dog(name="Rex", age=3)
+    with pytest.raises(TypeError, match="no hash"):
+        hash(dog)
+    assert not dog.is_managed and not dog.is_frozen and dog.is_valid
+    assert repr(dog) == "Dog(name='Rex', age=3, color='', currentCity='')"
+    assert dog.detach().age == 3
+    assert "<td>Rex</td>" in dog._repr_html_()
+    for make in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            make(dog)
+
+
+class Later(objstore.Model):
+    id: int = field(primary_key=True)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Later, "Later", "NotYetThere | None", Optional[Later], "list[int]", list[Later], set[str], dict[str, str], Any,
+        Decimal, uuid.UUID, date, complex, int | str, object, Enum("Empty", {}), Enum("Mixed", {"A": 1, "B": "b"}),
+        list["Unknown"], Optional["Unknown"],
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_not_in_this_version(annotation):
+    with pytest.raises(objstore.NotSupported) as caught:
+        type(objstore.Model)("House", (objstore.Model,), {"__annotations__": {"tenant": annotation}, "__module__": __name__})
+    assert (caught.value.class_name, caught.value.property_name) == ("House", "tenant")
+    assert "House.tenant" in str(caught.value)
+    assert isinstance(caught.value, NotImplementedError)
+
+
+def test_annotations_of_every_spelling():
+    class Local(Enum):
+        A = 1
+
+    class Spelt(objstore.Model):
+        constant: ClassVar[int] = 5
+        a: "int" = 1
+        b: Optional[str] = None
+        c: "str | None" = None
+        d: None | float = None
+        e: Annotated[int, "metres"] = 0
+        f: "Local" = Local.A
+
+    described = [(p.name, p.python_type, p.nullable) for p in Spelt._objstore_properties]
+    assert described == [
+        ("a", int, False), ("b", str, True), ("c", str, True), ("d", float, True), ("e", int, False), ("f", Local, False),
+    ]  # fmt: skip
+    assert Spelt.constant == 5
+
+
+def test_wrong_declarations():
+    with pytest.raises(objstore.SchemaError, match="2 primary keys"):
+
+        class Two(objstore.Model):
+            a: int = field(primary_key=True)
+            b: int = field(primary_key=True)
+
+    with pytest.raises(objstore.SchemaError, match="primary key"):
+
+        class RealKey(objstore.Model):
+            a: float = field(primary_key=True)
+
+    with pytest.raises(objstore.SchemaError, match="primary key"):
+
+        class NullKey(objstore.Model):
+            a: int | None = field(primary_key=True)
+
+    with pytest.raises(objstore.SchemaError, match="indexed"):
+
+        class RawIndex(objstore.Model):
+            a: bytes = field(indexed=True)
+
+    with pytest.raises(objstore.SchemaError, match="used by objstore"):
+
+        class Taken(objstore.Model):
+            freeze: int = 0
+
+    with pytest.raises(objstore.SchemaError, match="no type"):
+
+        class Untyped(objstore.Model):
+            a = field(primary_key=True)
+
+    with pytest.raises(objstore.WrongType):
+
+        class BadDefault(objstore.Model):
+            a: int = "text"
+
+
+def test_subclasses_have_the_properties_of_their_bases(path):
+    class Animal(objstore.Model):
+        id: int = field(primary_key=True)
+        name: str = "nameless"
+
+    class Cat(Animal):
+        lives: int = 9
+        name: str = "Tom"
+
+        def meow(self):
+            return f"{self.name} meows"
+
+    assert [p.name for p in Cat._objstore_properties] == ["id", "name", "lives"]
+    with objstore.open(path, models=[Animal, Cat]) as store:
+        with store.write():
+            store.add_all([Animal(id=1), Cat(id=1)])
+        assert store.get(Animal, 1).name == "nameless"
+        assert store.get(Cat, 1).meow() == "Tom meows"
+        assert store.objects(Cat).where(Cat.name == "Tom").count() == 1
+        with pytest.raises(objstore.InvalidArgument):
+            store.objects(Cat).where(Animal.name == "Tom")
+
+
+def test_an_own_constructor():
+    class Point(objstore.Model):
+        x: int
+        y: int = 0
+
+        def __init__(self, x, y=7):
+            super().__init__(x=x, y=y)
+
+    assert (Point(3).x, Point(3).y) == (3, 7)
+    with objstore.open(memory="", models=[Point]) as store:
+        with store.write():
+            store.add(Point(1))
+        assert [(p.x, p.y) for p in store.objects(Point)] == [(1, 7)]
+
+
+def test_conditions():
+    condition = Dog.age < 2
+    assert str(condition) == "age < 2"
+    assert str(2 > Dog.age) == "age < 2"
+    with pytest.raises(TypeError, match="where"):
+        bool(condition)
+    with pytest.raises(objstore.WrongType):
+        Dog.age < "2"
+    assert str(Dog.name == None) == "name == None"  # noqa: E711
+    assert len({Dog.age, Dog.name, Person.name}) == 3
+
+
+def test_errors_can_be_pickled():
+    error = objstore.DuplicateKey("there already", class_name="Dog", position=3)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.class_name, again.position) == (type(error), "there already", "Dog", 3)
+    assert again.status is objstore.Status.DUPLICATE_KEY

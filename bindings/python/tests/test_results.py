@@ -1,0 +1,226 @@
+"""Lists of objects: asking, walking, adding up, arrays."""
+
+import math
+import random
+import sys
+from datetime import datetime, timezone
+
+import pytest
+
+import objstore
+from models import Color, Dog, Everything, Turtle
+
+N = 40_000
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """N turtles, with what they are made of."""
+    random.seed(7)
+    rows = [
+        {
+            "_id": i,
+            "name": None if i % 7 == 0 else f"turtle {random.randrange(1000)}" + "ü" * (i % 11 == 0),
+            "age": random.randrange(100),
+            "weight": None if i % 5 == 0 else random.random(),
+        }
+        for i in range(N)
+    ]
+    with objstore.open(tmp_path_factory.mktemp("many") / "t.objstore", models=[Turtle]) as store:
+        with store.write():
+            store.create_all(Turtle, rows)
+        yield store, rows
+
+
+OPERATORS = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a is not None and a < b,
+    "<=": lambda a, b: a is not None and a <= b, ">": lambda a, b: a is not None and a > b,
+    ">=": lambda a, b: a is not None and a >= b,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("name, value", [("age", 50), ("age", -1), ("name", "turtle 500"), ("weight", 0.5), ("_id", 7)])
+def test_conditions(many, operator, name, value):
+    store, rows = many
+    expected = [row["_id"] for row in rows if OPERATORS[operator](row[name], value)]
+    found = store.objects(Turtle).filter(f"{name} {operator} $0", value)
+    assert [t._id for t in found] == expected
+    assert len(found) == found.count() == len(expected)
+    assert bool(found) == bool(expected)
+
+
+def test_null(many):
+    store, rows = many
+    assert store.objects(Turtle).filter("name == null").count() == sum(r["name"] is None for r in rows)
+    assert store.objects(Turtle).where(Turtle.weight != None).count() == sum(r["weight"] is not None for r in rows)  # noqa: E711
+
+
+def test_as_a_list(many):
+    store, rows = many
+    turtles = store.objects(Turtle)
+    assert len(turtles) == N
+    assert turtles[0]._id == 0 and turtles[-1]._id == N - 1 and turtles[-N]._id == 0
+    for wanted in (slice(5), slice(-3, None), slice(10, 20), slice(30, 10, -3), slice(None, None, -9999), slice(7, 7), slice(N, N + 5)):
+        assert [t._id for t in turtles[wanted]] == [r["_id"] for r in rows[wanted]]
+    for index in (N, -N - 1):
+        with pytest.raises(IndexError) as caught:
+            turtles[index]
+        assert isinstance(caught.value, objstore.Error)
+    young = turtles.where(Turtle.age < 50)
+    for turtle in random.sample(list(turtles), 50):
+        assert (turtle in young) == (turtle.age < 50)
+    assert Turtle(_id=1) not in turtles and "turtle" not in turtles
+    assert turtles.first()._id == 0 and turtles.where(Turtle.age > 1000).first() is None
+    assert turtles[3] == turtles[3] and hash(turtles[3]) == hash(store.get(Turtle, 3)) and turtles[3] != turtles[4]
+
+
+def test_aggregates(many):
+    store, rows = many
+    turtles = store.objects(Turtle)
+    for part, of in ((turtles, rows), (turtles.where(Turtle.age < 20), [r for r in rows if r["age"] < 20])):
+        ages, weights = [r["age"] for r in of], [r["weight"] for r in of if r["weight"] is not None]
+        assert part.sum(Turtle.age) == sum(ages) and part.sum("age") == sum(ages)
+        assert (part.min(Turtle.age), part.max(Turtle.age)) == (min(ages), max(ages))
+        assert math.isclose(part.avg(Turtle.age), sum(ages) / len(ages))
+        assert math.isclose(part.sum(Turtle.weight), math.fsum(weights))
+        assert (part.min("weight"), part.max("weight")) == (min(weights), max(weights))
+        assert math.isclose(part.avg("weight"), math.fsum(weights) / len(weights))
+    none = turtles.where(Turtle.age > 1000)
+    assert (none.sum("age"), none.sum("weight"), none.min("age"), none.max("weight"), none.avg("age")) == (0, 0.0, None, None, None)
+    for wrong in (Turtle.name, "name"):
+        with pytest.raises(objstore.WrongType):
+            turtles.sum(wrong)
+    with pytest.raises(objstore.NoSuchProperty):
+        turtles.sum("agee")
+    with pytest.raises(objstore.InvalidArgument):
+        turtles.sum(Dog.age)
+
+
+def test_a_sum_that_does_not_fit():
+    with objstore.open(memory="", models=[Dog]) as store:
+        with store.write():
+            store.add_all([Dog(age=2**62), Dog(age=2**62)])
+        for dogs in (store.objects(Dog), store.objects(Dog).where(Dog.age > 0)):
+            with pytest.raises(objstore.OutOfRange):
+                dogs.sum(Dog.age)
+
+
+def test_to_numpy(many):
+    numpy = pytest.importorskip("numpy")
+    store, rows = many
+    turtles = store.objects(Turtle)
+    for part, of in ((turtles, rows), (turtles.where(Turtle.age < 20), [r for r in rows if r["age"] < 20])):
+        ages = part.to_numpy("age")
+        assert ages.dtype == numpy.int64 and ages.flags.writeable
+        assert ages.tolist() == [r["age"] for r in of]
+        weights = part.to_numpy(Turtle.weight)
+        assert isinstance(weights, numpy.ma.MaskedArray) and weights.dtype == numpy.float64
+        assert weights.tolist() == [r["weight"] for r in of]
+        assert part.to_numpy("name").tolist() == [r["name"] for r in of]
+    none = turtles.where(Turtle.age > 1000)
+    assert len(none.to_numpy("age")) == len(none.to_numpy("weight")) == len(none.to_numpy("name")) == 0
+
+
+def test_to_numpy_of_every_kind():
+    numpy = pytest.importorskip("numpy")
+    when = datetime(1969, 7, 20, 20, 17, 40, 123456, tzinfo=timezone.utc)
+    with objstore.open(memory="", models=[Everything]) as store:
+        assert len(store.objects(Everything).to_numpy("when")) == 0
+        with store.write():
+            store.add(Everything(key="a", when=when, flag=True, raw=b"\0x"))
+            store.add(Everything(key="b", when=when, when_or_none=when, color_or_none=Color.WHITE, flag_or_none=False))
+        for part in (store.objects(Everything), store.objects(Everything).filter("key != ''")):
+            assert part.to_numpy("flag").tolist() == [True, False]
+            assert part.to_numpy("when").tolist() == [when.replace(tzinfo=None)] * 2
+            assert part.to_numpy("when_or_none").mask.tolist() == [True, False]
+            assert part.to_numpy("flag_or_none").tolist() == [None, False]
+            assert part.to_numpy("raw").tolist() == [b"\0x", b""]
+            assert part.to_numpy("color_or_none").tolist() == [None, Color.WHITE]
+            assert part.to_numpy("when").dtype == numpy.dtype("datetime64[us]")
+
+
+def test_without_numpy(many, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(objstore.MissingNumpy, match="pip install numpy") as caught:
+        many[0].objects(Turtle).to_numpy("age")
+    assert isinstance(caught.value, ImportError)
+
+
+def test_iterating_goes_on_over_what_it_began_with():
+    with objstore.open(memory="", models=[Turtle]) as store:
+        with store.write():
+            store.create_all(Turtle, [{"_id": i, "age": 1} for i in range(1000)])
+        young = store.objects(Turtle).where(Turtle.age < 2)
+        with store.write():
+            visited = 0
+            for turtle in young:  # each write takes it out of the question
+                turtle.age += 5
+                visited += 1
+        assert visited == 1000 and len(young) == 0
+        with store.write():
+            for turtle in store.objects(Turtle):
+                if turtle._id % 2:
+                    store.delete(turtle)
+        assert [t._id for t in store.objects(Turtle)] == list(range(0, 1000, 2))
+        with store.write():  # deleting those that are still to come leaves them out
+            seen = []
+            for turtle in store.objects(Turtle):
+                seen.append(turtle._id)
+                if turtle._id == 0:
+                    assert store.objects(Turtle).where(Turtle._id >= 500).delete() == 250
+            assert [i for i in seen if i < 500] == list(range(0, 500, 2))
+            assert all(i < 500 or i < 2 * 128 + 2 * 1024 for i in seen)
+        assert store.objects(Turtle).count() == 250
+
+
+def test_results_are_live(store):
+    dogs = store.objects(Dog).where(Dog.age < 2)
+    assert len(dogs) == 0
+    with store.write():
+        dog = store.add(Dog(age=1))
+        assert len(dogs) == 1 and dog in dogs
+    assert len(dogs) == 1 and dogs[0] == dog
+    with store.write():
+        dog.age = 9
+        assert len(dogs) == 0
+    assert len(dogs) == 0 and dog not in dogs
+
+
+def test_one_comparison_only(store):
+    with pytest.raises(objstore.NotSupported, match="one comparison"):
+        store.objects(Dog).where(Dog.age < 2).where(Dog.age > 0)
+    for wrong in (True, "age < 2", None):
+        with pytest.raises(objstore.InvalidArgument):
+            store.objects(Dog).where(wrong)
+
+
+def test_showing(store):
+    dogs = store.objects(Dog).filter("name == '<b>'")
+    with store.write():
+        store.add_all([Dog(name="<b>", age=i) for i in range(12)])
+    assert repr(dogs) == "<Results of Dog where name == '<b>': 12>"
+    page = dogs._repr_html_()
+    assert "&lt;b&gt;" in page and "<b>" not in page and "and 2 more" in page
+    store.close()
+    assert "closed" in repr(dogs)
+
+
+def test_delete_and_update(store):
+    with store.write():
+        store.add_all([Turtle(_id=i, age=i) for i in range(10)])
+    turtles = store.objects(Turtle)
+    for outside in (turtles.delete, lambda: turtles.update(age=1)):
+        with pytest.raises(objstore.NotInWrite):
+            outside()
+    with store.write():
+        assert turtles.where(Turtle.age >= 8).delete() == 2
+        assert turtles.where(Turtle.age >= 6).update(name="old", weight=1.5) == 2
+        with pytest.raises(objstore.NoSuchProperty):
+            turtles.update(nmae="x")
+        with pytest.raises(objstore.KeyImmutable):
+            turtles.update(_id=77)
+    assert [(t.name, t.weight) for t in turtles] == [(None, None)] * 6 + [("old", 1.5)] * 2
+    with store.write():
+        assert turtles.delete() == 8
+    assert not turtles
