@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 gcc -std=c99 -fsyntax-only -aux-info "$work/declarations" "$root/include/objstore.h"
 sed -n 's/^[^*]*\/\* .*objstore\.h:[0-9]*:[A-Z]* \*\/ extern [^(]*[ *]\(objstore_[a-z0-9_]*\) (.*/\1/p' "$work/declarations" |
     sort -u >"$work/declared"
-nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sed 's/@.*//' | sort -u >"$work/exported"
+nm -D --defined-only "$library" | awk '$2 ~ /^[B-Z]$/ { print $3 }' | sed 's/@.*//' | sort -u >"$work/exported"
 
 [ -s "$work/declared" ] || { echo "no declaration found in include/objstore.h" >&2; exit 1; }
 comm -23 "$work/declared" "$work/exported" | sed 's/^/declared, not exported: /' >"$work/problems"

@@ -10,17 +10,18 @@ struct LeafExtents {
     /// Calls `body` with (ref, bytes, born - bornEpoch) of every part of a line that lies in an extent.
     @inline(__always)
     private func forEachPart<Failure: Error>(
-        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ body: (UInt64, Int, UInt32) throws(Failure) -> Void
+        _ head: UnsafeRawPointer, _ entry: LeafEntry, _ body: (_ raw: UInt64, _ bytes: Int, _ born: UInt32, _ hash: UInt32, _ kind: PartKind) throws(Failure) -> Void
     ) throws(Failure) {
+        let kind: PartKind = entry.isText ? .strings : .numbers
         if entry.isSegmented {
             for index in 0..<entry.segmentCount(rows: LeafHead.rows(head)) {
                 let segment = LeafSegment(head + Int(entry.main) + index * LeafSegment.size)
-                try body(segment.ref, segment.bytes, segment.born)
+                try body(segment.ref, segment.bytes, segment.born, segment.hash, kind)
             }
         } else if entry.hasMain, !entry.isMainInline {
-            try body(entry.main, entry.mainBytes, entry.mainBorn)
+            try body(entry.main, entry.mainBytes, entry.mainBorn, entry.mainHash, kind)
         }
-        if entry.hasAux, !entry.isAuxInline { try body(entry.aux, entry.auxBytes, entry.auxBorn) }
+        if entry.hasAux, !entry.isAuxInline { try body(entry.aux, entry.auxBytes, entry.auxBorn, entry.auxHash, .fingerprints) }
     }
 
     // MARK: Long values
@@ -60,7 +61,7 @@ struct LeafExtents {
     /// Gives up the parts of one line, not the long values.
     func discardParts(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ space: WriteSpace) {
         let epoch = LeafHead.bornEpoch(head)
-        forEachPart(head, entry) { raw, bytes, born in
+        forEachPart(head, entry) { raw, bytes, born, _, _ in
             space.discardPart(Ref(raw: raw), bytes: bytes, born: epoch &+ UInt64(born))
         }
     }
@@ -85,16 +86,19 @@ struct LeafExtents {
 
     // MARK: Visiting
 
+    /// Every part is read with all its checks before it is visited.
     func visit(_ leaf: Ref, _ body: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {
         let head = try source.node(leaf, .leafHead)
         try body(VisitedExtent(unit: leaf.unit, units: PageSize.units(NodeHeader.bytes(head)), born: NodeHeader.born(head)))
         let epoch = LeafHead.bornEpoch(head)
         for index in LeafExtents.entries(head) {
             let entry = LeafExtents.entry(head, index)
-            try forEachPart(head, entry) { raw, bytes, born throws(StoreError) in
+            try forEachPart(head, entry) { raw, bytes, born, hash, kind throws(StoreError) in
+                _ = try source.part(Ref(raw: raw), kind, bytes: bytes, hash32: hash, born: epoch &+ UInt64(born))
                 try body(VisitedExtent(unit: Ref(raw: raw).unit, units: PageSize.units(bytes), born: epoch &+ UInt64(born)))
             }
             try forEachLongValue(head, entry) { cell throws(StoreError) in
+                _ = try LeafReader(source: source).longValue(cell.cell)
                 try body(VisitedExtent(unit: Ref(raw: cell.ref).unit, units: PageSize.units(cell.bytes), born: cell.born))
             }
         }

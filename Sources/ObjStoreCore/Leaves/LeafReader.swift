@@ -115,7 +115,7 @@ struct LeafReader {
     func longValue(_ cell: UnsafeRawPointer) throws(StoreError) -> (pointer: UnsafeRawPointer, count: Int) {
         let value = LongValue(cell)
         let raw = value.ref, bytes = value.bytes
-        if raw & Ref.dirtyBit == 0, Ref(raw: raw).offset + bytes > source.limit { throw LeafReader.damagedPart() }
+        if raw & Ref.dirtyBit == 0, Ref(raw: raw).offset > source.limit - bytes { throw LeafReader.damagedPart() }
         return (try source.part(Ref(raw: raw), .longValue, bytes: bytes, hash32: value.hash, born: value.born), bytes)
     }
 

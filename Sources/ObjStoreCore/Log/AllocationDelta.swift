@@ -31,7 +31,7 @@ struct AllocationDelta {
         for extent in freed {
             buffer.appendSigned(Int64(extent.unit - last))
             buffer.appendVarint(UInt64(extent.units))
-            buffer.appendVarint(version - extent.born)
+            buffer.appendVarint(version &- min(extent.born, version))
             last = extent.unit + extent.units
         }
     }
@@ -41,8 +41,9 @@ struct AllocationDelta {
         space.extend(to: filePages, isReady: true)
         var last = 0
         for _ in 0..<(try reader.readCount()) {
-            let page = last + Int(try reader.readSigned())
-            let count = try reader.readCount()
+            let gap = try reader.readSigned(), count = try reader.readCount()
+            guard gap.magnitude <= UInt64(space.pages) else { throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed") }
+            let page = last + Int(gap)
             let units = Int(try reader.read(UInt8.self))
             guard page >= 0, count <= space.pages else { throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed") }
             for p in page..<(page + count) { try space.allocate(page: p, units: units, version: version) }
@@ -50,7 +51,11 @@ struct AllocationDelta {
         }
         last = 0
         for _ in 0..<(try reader.readCount()) {
-            let unit = last + Int(try reader.readSigned())
+            let gap = try reader.readSigned()
+            guard gap.magnitude <= UInt64(space.pages * PageSize.unitsPerPage) else {
+                throw StoreError(.corrupt, "allocation delta of version \(version) is not well formed")
+            }
+            let unit = last + Int(gap)
             let units = try reader.readCount()
             let age = try reader.readVarint()
             guard unit >= 0, units <= space.pages * PageSize.unitsPerPage, age <= version else {

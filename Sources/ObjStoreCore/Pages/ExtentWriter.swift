@@ -113,6 +113,9 @@ package final class ExtentWriter {
         spans.append((position, vectors.count))
     }
 
+    /// Everything is placed: what is left of the last run is given back.
+    func endRuns() { closeRun() }
+
     private func closeRun() {
         fillPage()
         if position < runEnd { giveBack(position / PageSize.page, (runEnd - position) / PageSize.page) }

@@ -265,8 +265,9 @@ package final class FreeSpace {
         var last = FreeSpace.firstPage
         var limbo: [Int] = []
         while !reader.isAtEnd {
-            let start = last + (try reader.readCount())
-            let length = try reader.readCount()
+            let gap = try reader.readCount(), length = try reader.readCount()
+            guard gap <= pages, length <= pages else { throw StoreError(.corrupt, "free map is not well formed") }
+            let start = last + gap
             let units = try reader.read(UInt8.self)
             guard length > 0, start >= last, length <= pages - start, units < PageSize.unitsPerPage else {
                 throw StoreError(.corrupt, "free map is not well formed")
@@ -277,7 +278,7 @@ package final class FreeSpace {
                 if age > 0 {
                     d = version &- (age - 1)
                     b = d &- (try reader.readVarint())
-                    guard b < d, d <= version else { throw StoreError(.corrupt, "free map is not well formed") }
+                    guard b <= d, d <= version else { throw StoreError(.corrupt, "free map is not well formed") }
                 }
             }
             for page in start..<(start + length) {

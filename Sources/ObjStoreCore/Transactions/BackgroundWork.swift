@@ -7,7 +7,10 @@ final class BackgroundWork: @unchecked Sendable {
     private var syncDeadline: Int64?
     private var wantsCheckpoint = false
     private var thread: BackgroundThread?
-    private unowned let database: Database
+    /// Nothing was committed since the last checkpoint: the thread sleeps until the next commit.
+    private var isAsleep = false
+    /// Kept until `stop`: a store must be closed.
+    private let database: Database
     private let machine: Machine
 
     /// Objects changed since the last checkpoint that was due.
@@ -28,14 +31,15 @@ final class BackgroundWork: @unchecked Sendable {
     func didCommit(_ database: Database) {
         let head = database.shared.ringEntry(database.shared.head.load())
         let start = database.shared.logStart.load()
-        guard LogStart.epoch(start) == LogStart.low(head.log.epoch) else { return }
-        let used = Int(head.log.lsn &- LogStart.lsn(start))
+        // Another process may have moved LOGSTART past the entry that was read.
+        guard LogStart.epoch(start) == LogStart.low(head.log.epoch), head.log.lsn >= LogStart.lsn(start) else { return }
+        let used = Int(head.log.lsn - LogStart.lsn(start))
         let isDue = used >= min(database.options.checkpointBytes, head.log.region.bytes / 4)
         signal {
             let isDue = isDue || self.changes >= database.options.checkpointOperations
             if isDue { self.changes = 0 }
             self.wantsCheckpoint = self.wantsCheckpoint || isDue
-            return isDue || self.thread == nil
+            return isDue || self.isAsleep || self.thread == nil
         }
     }
 
@@ -82,6 +86,7 @@ final class BackgroundWork: @unchecked Sendable {
                 return (wantsCheckpoint, sync)
             }
             isIdle = !wasSignalled && !checkpointDue && !syncDue && deadline == nil
+            lock.withLock { isAsleep = isIdle }
             // What fails here fails in the next call of the application too, with a message: poison, a full disk.
             if syncDue { try? database.flush() }
             if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current) }

@@ -120,6 +120,9 @@ extension Database {
         let version = head.version + 1
         let log = try requireLog()
         guard let current = allocator else { throw StoreError(.internalError, "a checkpoint without an allocator") }
+        guard version - shared.published.load() < UInt64(shared.limits.ringEntries) || InjectedBug.active(.ringOverrun) else {
+            throw StoreError(.outOfSpace, "the ring of roots has no entry for a checkpoint")
+        }
         let oldMap = current.freeMap.extent(born: current.freeMapBorn)
 
         // As large as the map is now, and a quarter more: another process may have to complete it with more limbo.

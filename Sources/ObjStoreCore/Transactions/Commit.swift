@@ -29,12 +29,12 @@ extension Database {
             // Back-pressure: one ring entry is the checkpoint's.
             if head + 1 - shared.published.load() >= UInt64(shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 releaseWriter()
-                try waitDurable(head)
+                do throws(StoreError) { try waitDurable(head) } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
                 continue
             }
             if !logHasRoomForCommit(entry.log) && !InjectedBug.active(.logOverrun) {
                 releaseWriter()
-                try checkpoint()
+                do throws(StoreError) { try checkpoint() } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
                 continue
             }
             return entry
@@ -78,6 +78,7 @@ extension Database {
     /// Free space as of HEAD, and which of it may be written now.
     func prepareAllocator(for entry: SharedState.RingEntry) throws(StoreError) {
         try bringAllocatorForward(to: entry)
+        freeMapPages = max(freeMapPages, allocator!.freeMap.count + 1)
         let (published, pins) = scanPins()
         allocator!.space.advance(published: published, pins: pins)
     }

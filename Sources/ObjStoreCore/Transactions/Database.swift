@@ -35,9 +35,11 @@ package final class Database: @unchecked Sendable {
     private let fork = ForkGuard()
     private let stateLock = Lock()
     private var currentMapping: Mapping
-    private var cachedSchema: (ref: Ref, schema: Schema)?
-    /// Until `open` has succeeded, and after `close`.
-    private var closed = true
+    /// By hash and birth of its node: a place in the file may be used again.
+    private var cachedSchema: (hash: UInt64, born: UInt64, schema: Schema)?
+    /// 1 until `open` has succeeded, and after `close`.
+    private let closedFlag: SharedWord
+    private var closed: Bool { closedFlag.current != 0 }
     /// Bytes live, free and pinned when the allocator was last looked at, for statistics. Under WRITER.
     var lastSpace = (0, 0, 0)
     /// Opening it replayed a log.
@@ -83,6 +85,9 @@ package final class Database: @unchecked Sendable {
         self.locks = locks
         self.instance = instance
         openedLog = log
+        let flag = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        flag.initialize(to: 1)
+        closedFlag = SharedWord(UnsafeMutableRawPointer(flag))
         self.probe = probe
         uuid = meta.uuid
         incarnation = meta.incarnation
@@ -138,11 +143,13 @@ package final class Database: @unchecked Sendable {
     /// The schema of the version with that root; decoded once per schema.
     func schema(at root: Ref, _ source: PageSource) throws(StoreError) -> Schema {
         let ref = RootNode.schema(try source.node(root, .root))
-        if let cached = stateLock.withLock({ cachedSchema }), cached.ref == ref { return cached.schema }
         let node = try source.node(ref, .schema)
+        let hash = NodeHeader.hash(node), born = NodeHeader.born(node)
+        if !ref.isDirty, let cached = stateLock.withLock({ cachedSchema }), cached.hash == hash, cached.born == born { return cached.schema }
         var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
         let schema = try SchemaCodec.read(&reader)
-        if !ref.isDirty { stateLock.withLock { cachedSchema = (ref, schema) } }
+        guard schema.classes.count <= shared.limits.classes else { throw StoreError(.corrupt, "the schema has \(schema.classes.count) classes") }
+        if !ref.isDirty { stateLock.withLock { cachedSchema = (hash, born, schema) } }
         return schema
     }
 
@@ -157,7 +164,7 @@ package final class Database: @unchecked Sendable {
     package var publishedVersion: UInt64 { shared.published.current }
 
     func unpin(_ version: UInt64) {
-        if !closed && !fork.isChild { pins.unpin(version) }
+        if !fork.isChild { pins.unpin(version) }
     }
 
     func checkOpen() throws(StoreError) {
@@ -235,13 +242,14 @@ package final class Database: @unchecked Sendable {
     var isClosed: Bool { closed }
 
     /// `open` has succeeded.
-    func markOpen() { closed = false }
+    func markOpen() { closedFlag.store(0) }
 
-    /// Marks the store closed. The caller holds OPEN.
-    func markClosed() { closed = true }
+    /// From now on nothing begins. The caller holds OPEN.
+    func markClosed() { closedFlag.store(1) }
 
     deinit {
         // Whoever forgot to close: locks and slots go with the file descriptors, as if the process had died.
         if !closed && !fork.isChild { try? close() }
+        closedFlag.address.deallocate()
     }
 }

@@ -104,11 +104,12 @@ extension Database {
         return limit
     }
 
-    /// Writes the log from the newest meta to HEAD again, byte for byte, so that the next sync really covers it.
+    /// Writes the log from the durable meta to HEAD again, byte for byte, so that the next sync really covers it.
     private func rewriteLog() throws(StoreError) {
         try locks.writer.acquire()
         defer { locks.writer.release() }
-        guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
+        // The one that is known to be durable: a newer one may be on its way, and never arrive.
+        guard let meta = try readMetas()[Int(shared.durableSlot.load() & 1)] else { throw StoreError(.corrupt, "the durable meta cannot be read") }
         let head = shared.ringEntry(shared.head.load())
         let log = try requireLog()
         let scanner = log.scanner()

@@ -79,8 +79,7 @@ package struct Meta: Equatable, Sendable {
         // Incompatible bits: whoever does not know them must not even read.
         guard get(8, UInt32.self) == formatVersion, get(20, UInt32.self) == 0 else { throw .newerFormat(get(8)) }
         guard get(24, UInt32.self) == UInt32(PageSize.page) else { throw .otherPageSize(get(24)) }
-        let limit = UInt64(1) << 52
-        guard get(88, UInt64.self) < limit, get(120, UInt64.self) < limit, get(128, UInt64.self) < limit else { throw .torn }
+        guard get(88, UInt64.self) < 1 << 40, get(120, UInt64.self) < 1 << 40, get(128, UInt64.self) <= 4 << 30 else { throw .torn }
         return Meta(
             uuid: (get(32), get(40)), incarnation: get(48), generation: get(56), version: get(64), root: Ref(raw: get(72)),
             freeMap: Ref(raw: get(80)), filePages: Int(get(88, UInt64.self)),

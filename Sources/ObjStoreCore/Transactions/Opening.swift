@@ -6,10 +6,15 @@ extension Database {
     /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it.
     package static func open(_ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)? = nil) throws(StoreError) -> Database {
         if options.isInMemory { return try openInMemory(path, options: options, machine: machine, probe: probe) }
+        var options = options
+        options.logBytes = max(16384, (options.logBytes + PageSize.page - 1) & ~(PageSize.page - 1))
+        options.logBytesLimit = max(options.logBytes, options.logBytesLimit & ~(PageSize.page - 1))
         let resolved = try machine.resolve(path)
         if !machine.exists(resolved) {
             guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
-            try createFile(resolved, machine: machine)
+            do throws(StoreError) { try createFile(resolved, machine: machine) } catch {
+                throw error.code == .syncFailed ? StoreError(.io, error.message) : error
+            }
         }
         let file = try machine.open(resolved, options.isReadOnly ? .readOnly : .existing)
         do throws(StoreError) {
@@ -17,7 +22,7 @@ extension Database {
             return try open(file, path: resolved, options: options, machine: machine, probe: probe)
         } catch {
             file.close()
-            throw error
+            throw error.code == .syncFailed ? StoreError(.io, error.message) : error
         }
     }
 
@@ -86,6 +91,9 @@ extension Database {
         probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         let (slot, meta) = try chooseMeta(file, path: path)
+        guard meta.filePages * PageSize.page <= (try file.size()) else {
+            throw StoreError(.corrupt, "\(path) was cut off: it should have \(meta.filePages * PageSize.page) bytes")
+        }
         let boot = try machine.bootID()
         if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
             // The mistake: what the memory says is believed.
@@ -279,6 +287,9 @@ extension Database {
             return
         }
         guard try locks.open.acquire(timeout: -1) else { return }
+        if isClosed { return locks.open.release() }
+        // Before the checkpoint: a commit after it would not be in the clean file.
+        markClosed()
         defer {
             locks.open.release()
             file.close()
@@ -299,7 +310,6 @@ extension Database {
         } catch {
             failure = error
         }
-        markClosed()
         if let failure { throw failure }
     }
 }

@@ -131,9 +131,10 @@ final class PinTable: @unchecked Sendable {
                 lives = try isAlive(owner)
                 verdicts[owner] = lives
             }
-            if !lives {
+            // Taken over first: another process may be freeing it too, and a third one claim it.
+            if !lives, slot.instance.compareExchange(owner, instance) {
                 slot.version.store(0)
-                _ = slot.instance.compareExchange(owner, 0)
+                slot.instance.store(0)
             }
         }
     }

@@ -5,6 +5,9 @@ extension Database {
     /// vouches for. Any error: the open fails, nothing was lost, the next open begins again.
     func recover(_ meta: Meta, slot: Int, identity: SharedState.Identity) throws(StoreError) {
         guard let log else { throw StoreError(.internalError, "recovery without a log") }
+        guard meta.filePages * PageSize.page <= (try file.size()) else {
+            throw StoreError(.corrupt, "the file was cut off: it should have \(meta.filePages * PageSize.page) bytes")
+        }
         // Whatever the memory says is of an earlier life.
         shared.initialize(identity)
         // Old write-back errors are reported now, not to the first commit.
@@ -81,7 +84,8 @@ extension Database {
 
     /// Applies the records after the meta to its tree; returns the new root.
     private func replay(_ meta: Meta, _ entry: SharedState.RingEntry, count: Int, version: UInt64) throws(StoreError) -> Ref {
-        let batch = try WriteTransaction(self, entry, holdsWriter: false)
+        var entry = entry
+        var batch = try WriteTransaction(self, entry, holdsWriter: false)
         let scanner = log!.scanner()
         var position = meta.log
         for index in 0..<count {
@@ -89,7 +93,16 @@ extension Database {
                 throw StoreError(.corrupt, "the log changed while it was read")
             }
             var reader = ByteReader(scanner.ops.base, count: record.flags.contains(.summary) ? 0 : scanner.ops.count)
-            while !reader.isAtEnd { try batch.replay(try Op.read(&reader, schema: batch.schema)) }
+            while !reader.isAtEnd {
+                let op = try Op.read(&reader, schema: batch.schema)
+                if case .schema = op, batch.hasOpenClasses {
+                    // A schema changes before anything else in its transaction: what came before is written first.
+                    entry.root = try batch.writeForRecovery(version)
+                    entry.filePages = allocator!.space.pages
+                    batch = try WriteTransaction(self, entry, holdsWriter: false)
+                }
+                try batch.replay(op)
+            }
             position = record.end
         }
         return try batch.writeForRecovery(version)
@@ -144,6 +157,12 @@ extension Database {
             try makeLog(meta)
             shared.prepared.store(1)
             return
+        }
+        let head = shared.ringEntry(shared.head.load())
+        guard meta.version == head.version, !meta.isClean || meta.log.chain == head.log.chain else {
+            // What this session was opened on stood in the page cache only, and is gone.
+            setPoison()
+            throw poisonedError
         }
         // As in recovery: the meta that this session stands on becomes certain before anything is written. It is
         // not clean where somebody died just here: then that one is it.

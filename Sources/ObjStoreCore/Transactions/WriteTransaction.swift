@@ -76,12 +76,17 @@ package final class WriteTransaction {
         return state
     }
 
+    /// Whether objects were looked at or changed already.
+    var hasOpenClasses: Bool { states.contains { $0 != nil } }
+
     /// Adds or changes classes. Trees of unchanged classes stay as they are.
     package func setSchema(_ new: Schema) throws(StoreError) {
         guard new.classes.count <= database.shared.limits.classes else {
             throw StoreError(.invalidSchema, "a store can have \(database.shared.limits.classes) classes, not \(new.classes.count)")
         }
-        precondition(states.allSatisfy { $0 == nil }, "the schema changes before anything else in its transaction")
+        guard !hasOpenClasses else {
+            throw StoreError(.invalidArgument, "the schema can change only before anything else in its transaction")
+        }
         let buffer = ByteBuffer()
         SchemaCodec.append(new, to: buffer)
         let bytes = NodeHeader.size + buffer.count
@@ -189,6 +194,8 @@ package final class WriteTransaction {
                 record.flags.insert(.summary)
                 let buffer = ByteBuffer()
                 ops.encodeSummary(into: buffer)
+                // Too many runs for the ring: observers compare the two versions instead.
+                if buffer.count > limit { buffer.removeAll() }
                 summary = buffer
                 group.hasSummary = true
             }
@@ -280,7 +287,9 @@ package final class WriteTransaction {
         if schemaRef.isDirty { schemaRef = try writer.node(schemaRef) }
         RootNode.setSchema(pointer, schemaRef)
         try space.discardNode(base.root, .root)
-        return (writer, try writer.node(root))
+        let ref = try writer.node(root)
+        writer.endRuns()
+        return (writer, ref)
     }
 
     /// Writes the changes into fresh pages as part of `version`, which recovery makes durable with a meta.

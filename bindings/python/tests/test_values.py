@@ -36,7 +36,8 @@ CASES += [(name + "_or_none", value) for name, value in CASES] + [(name + "_or_n
 def store(path):
     with objstore.open(path, models=[Everything]) as opened:
         yield opened
-        opened.verify()
+        if not opened.is_closed:
+            opened.verify()
 
 
 def same(a, b):
@@ -200,10 +201,10 @@ def test_a_stored_value_that_is_no_member(path):
     class Level(Enum):
         LOW = 1
 
-    def model(level):
+    def model(type_):
         class Thing(objstore.Model):
             id: int = objstore.field(primary_key=True)
-            level: level
+            level: type_
 
         return Thing
 

@@ -33,16 +33,9 @@ def aggregate(results: "Results[Any]", name: str, prop: "Property") -> Any:
     if results._condition is not None:
         return _of_part(results, name, prop)
     binding = results._binding
+    view = results._source._reader()  # kept during the call: another thread may move on meanwhile
     s = take()
-    check(
-        _aggregate(
-            results._source._reader().handle,
-            binding.class_id,
-            binding.ids[prop.index],
-            KINDS[name],
-            s.values.address,
-        )
-    )
+    check(_aggregate(view.handle, binding.class_id, binding.ids[prop.index], KINDS[name], s.values.address))
     value = s.values.get(prop)
     give_back(s)
     return value

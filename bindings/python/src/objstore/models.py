@@ -229,8 +229,10 @@ def _constructor(cls: ModelMeta) -> Callable[..., None]:
         usual = prop.default if prop.default is not MISSING else None if prop.nullable else MISSING
         scope[f"{p}_default"] = usual
         parameters.append(f"{prop.name}={p}_default")
+        # A value of exactly the right type is taken as it is. Not a datetime: it may have no time zone.
         none = f" and {prop.name} is not None" if prop.nullable else ""
-        lines.append(f"  if type({prop.name}) is not {p}_type{none}: {prop.name} = {p}.given({prop.name})")
+        fits = f"type({prop.name}) is not {p}_type{none}" if prop.kind != kinds.TIMESTAMP else f"{prop.name} is not None or not {prop.nullable}"
+        lines.append(f"  if {fits}: {prop.name} = {p}.given({prop.name})")
     names = ", ".join(p.name for p in cls._objstore_properties)
     star = "*, " if parameters else ""
     source = (

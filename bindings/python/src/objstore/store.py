@@ -65,8 +65,9 @@ class Store(Source):
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
         super().__init__({model: Binding(model, probe, self._tag) for model in models})
+        with self._lock:
+            self._newest()
         _stores.add(self)
-        idle.watch(weakref.ref(self))
 
     @property
     def path(self) -> str:

@@ -81,7 +81,11 @@ class Values:
         kind = prop.kind
         words[at] = kind
         if kind == INT or kind == BOOL:
-            words[at + 1] = value
+            try:
+                words[at + 1] = value
+            except ValueError:  # more than 64 bits: a constructor does not look
+                kinds.convert(prop, value)
+                raise
         elif kind == DOUBLE:
             self.reals[at + 1] = value
         elif kind == TIMESTAMP:

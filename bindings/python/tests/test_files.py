@@ -1,0 +1,171 @@
+"""Opening, closing, copying and checking files."""
+
+import os
+
+import pytest
+
+import objstore
+from conftest import KENNEL
+from models import Dog, Person, Turtle
+from objstore import field
+
+
+def test_creating(path):
+    assert not objstore.exists(path)
+    with pytest.raises(objstore.NotFound) as caught:
+        objstore.open(path, models=[Dog], create="never")
+    assert isinstance(caught.value, FileNotFoundError)
+    with objstore.open(path, models=[Dog]) as store:
+        assert store.path == str(path)
+        with pytest.raises(objstore.Busy):
+            objstore.delete_files(path)
+    assert objstore.exists(path)
+    assert os.listdir(path.parent) == [path.name]  # closed by everybody: a single file
+    with pytest.raises(FileExistsError):
+        objstore.open(path, models=[Dog], create="always")
+    objstore.delete_files(path)
+    assert not path.exists()
+
+
+def test_wrong_arguments(path):
+    for wrong in (
+        {},
+        {"path": path, "memory": "x"},
+        {"path": path, "mode": "write"},
+        {"path": path, "durability": "most"},
+        {"path": path, "create": "maybe"},
+        {"path": path, "write_timeout": -1},
+        {"path": path, "checkpoint_bytes": 5},
+    ):
+        with pytest.raises(objstore.InvalidArgument):
+            objstore.open(**{"models": [Dog], **wrong})
+    with pytest.raises(objstore.OutOfRange):
+        objstore.open(path, models=[Dog], durability="relaxed", relaxed=100)
+    with pytest.raises(objstore.InvalidArgument):
+        objstore.open(path, models=[str])
+    assert not path.exists()
+
+
+def test_another_file(path):
+    path.write_text("not a store, but a text that is long enough to be looked at\n" * 200)
+    with pytest.raises(objstore.NotAStore):
+        objstore.open(path, models=[Dog])
+    assert path.read_text().startswith("not a store")
+
+
+@pytest.mark.parametrize("durability", ["full", "relaxed", "none"])
+def test_durability(path, durability):
+    with objstore.open(path, models=KENNEL, durability=durability, relaxed=0.05) as store:
+        for i in range(20):
+            with store.write():
+                store.add(Person(id=i))
+        store.flush()
+        statistics = store.statistics()
+        assert statistics.commits == 20
+        assert statistics.durable_version >= statistics.checkpoint_version
+        store.checkpoint()
+        assert store.statistics().checkpoints >= 1
+    with objstore.open(path, models=KENNEL) as store:
+        assert store.objects(Person).count() == 20
+
+
+def test_memory():
+    with objstore.open(memory="shared", models=KENNEL) as one, objstore.open(memory="shared", models=KENNEL) as two:
+        with one.write():
+            one.add(Person(id=1))
+        assert two.objects(Person).count() == 1
+        with objstore.open(memory="", models=KENNEL) as other:
+            assert other.objects(Person).count() == 0
+    with objstore.open(memory="shared", models=KENNEL) as again:
+        assert again.objects(Person).count() == 0
+
+
+def test_read_only(path):
+    with objstore.open(path, models=[Person]) as store, store.write():
+        store.add(Person(id=1))
+    for mode in ("read-only", "immutable"):
+        with objstore.open(path, models=[Person], mode=mode) as store:
+            assert store.get(Person, 1) is not None
+            with pytest.raises(PermissionError) as caught:
+                with store.write():
+                    pass
+            assert isinstance(caught.value, objstore.ReadOnly)
+
+
+def test_schema_changes(path):
+    def version(**properties):
+        body = {"__annotations__": {"id": int} | {n: t for n, (t, _) in properties.items()}, "__module__": __name__}
+        body |= {"id": field(primary_key=True)} | {n: d for n, (_, d) in properties.items()}
+        return type(objstore.Model)("Thing", (objstore.Model,), body)
+
+    First, Second, Other = version(), version(size=(int, 7), name=(str | None, None)), version(size=(float, 1.0))
+    with objstore.open(path, models=[First]) as store, store.write():
+        store.add(First(id=1))
+    with pytest.raises(objstore.SchemaError) as caught:
+        objstore.open(path, models=[Second])
+    assert caught.value.class_name == "Thing"
+    with objstore.open(path, models=[Second], schema_version=2) as store:
+        assert (store.get(Second, 1).size, store.get(Second, 1).name) == (7, None)
+    with pytest.raises(objstore.SchemaError):
+        objstore.open(path, models=[Other], schema_version=3)
+    with pytest.raises(objstore.SchemaError):
+        objstore.open(path, models=[First], schema_version=1)
+
+
+def test_two_models_of_one_name(path):
+    class Dog2(objstore.Model):
+        pass
+
+    Dog2.__name__ = "Dog"
+    with pytest.raises(objstore.SchemaError, match="two models"):
+        objstore.open(path, models=[Dog, Dog2])
+
+
+def test_a_model_that_was_not_given(path):
+    with objstore.open(path, models=[Dog]) as store:
+        with pytest.raises(objstore.NoSuchClass, match="opened with Dog, not with Person"):
+            store.get(Person, 1)
+        with store.write(), pytest.raises(LookupError):
+            store.add(Person(id=1))
+
+
+def test_copy(store, tmp_path):
+    with store.write():
+        store.create_all(Turtle, [[i, f"turtle {i}"] for i in range(20_000)])
+    seen = []
+    target = tmp_path / "copy.objstore"
+    store.copy_to(target, progress=lambda done, total: seen.append((done, total)))
+    assert seen and seen[-1][0] <= seen[-1][1]
+    with pytest.raises(objstore.AlreadyExists):
+        store.copy_to(target)
+    with objstore.open(target, models=KENNEL) as copy:
+        copy.verify()
+        assert [t.name for t in copy.objects(Turtle)] == [t.name for t in store.objects(Turtle)]
+        assert copy.get(Turtle, 5) != store.get(Turtle, 5)  # another store
+
+    class Enough(Exception):
+        pass
+
+    def stop(done, total):
+        raise Enough
+
+    with pytest.raises(Enough):
+        store.copy_to(tmp_path / "stopped.objstore", progress=stop)
+    assert not (tmp_path / "stopped.objstore").exists()
+    with pytest.raises(Enough):
+        store.verify(progress=stop)
+    store.verify()
+
+
+def test_verify_finds_damage(path):
+    with objstore.open(path, models=KENNEL) as store, store.write():
+        store.create_all(Turtle, [[i, f"turtle {i:08}"] for i in range(20_000)])
+    content = bytearray(path.read_bytes())
+    at = content.find(b"turtle 00010000")
+    assert at > 0, "the names are not stored as they are: damage something else"
+    content[at + 12] ^= 1
+    path.write_bytes(content)
+    with objstore.open(path, models=KENNEL) as store:
+        with pytest.raises(objstore.Corrupt) as caught:
+            store.verify()
+        assert caught.value.findings and all(isinstance(line, str) for line in caught.value.findings)

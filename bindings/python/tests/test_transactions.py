@@ -1,0 +1,295 @@
+"""Transactions: what they undo, what is seen when, and how they end."""
+
+import asyncio
+import threading
+import warnings
+
+import pytest
+
+import objstore
+from conftest import KENNEL
+from models import Dog, Frog, Person, Turtle
+
+
+def test_cancel(store):
+    with store.write() as tx:
+        dog = store.add(Dog(name="Rex"))
+        assert tx.is_open
+        tx.cancel()
+        assert not tx.is_open
+        with pytest.raises(objstore.NotInWrite):
+            store.add(Dog())
+        with pytest.raises(objstore.NotInWrite):
+            tx.cancel()
+    assert not store.objects(Dog)
+    assert not dog.is_managed and dog.name == "Rex"  # unmanaged again, with its values
+
+
+def test_rollback_gives_everything_back(store):
+    with store.write():
+        store.add_all([Person(id=i, name=f"p{i}") for i in range(100)])
+    before = [(p.id, p.name) for p in store.objects(Person)]
+    held = list(store.objects(Person))
+    fresh = [Person(id=i, name="new") for i in range(200, 300)]
+    with pytest.raises(KeyboardInterrupt):
+        with store.write():
+            store.add_all(fresh)
+            store.objects(Person).where(Person.id < 50).delete()
+            store.objects(Person).update(name="changed")
+            held[60].name = "mine"
+            store.create(Person, [500, "x"])
+            store.delete_all(Frog)
+            assert held[60].name == "mine" and held[70].name == "changed"
+            raise KeyboardInterrupt
+    assert [(p.id, p.name) for p in store.objects(Person)] == before
+    assert [(p.id, p.name) for p in held] == before
+    assert all(not p.is_managed and p.name == "new" for p in fresh)
+    with store.write():
+        assert store.add_all(fresh).created == 100
+    assert all(p.is_managed for p in fresh)
+
+
+def test_a_failed_call_leaves_the_transaction_usable(store):
+    with store.write():
+        store.add(Person(id=1, name="one"))
+        with pytest.raises(objstore.DuplicateKey):
+            store.add_all([Person(id=2), Person(id=3), Person(id=1)])
+        with pytest.raises(objstore.KeyImmutable) as caught:
+            store.get(Person, 1).id = 5
+        assert isinstance(caught.value, AttributeError) and caught.value.property_name == "id"
+        store.add(Person(id=4, name="four"))
+    assert [p.id for p in store.objects(Person)] == [1, 4]
+
+
+def test_versions(store):
+    with store.write() as first:
+        began = first.version()
+        store.add(Dog())
+    assert first.version() > began
+    with store.write() as nothing:
+        began = nothing.version()
+    assert nothing.version() == began
+    with pytest.raises(objstore.InvalidArgument):
+        first.__enter__()
+
+
+def test_one_write_a_thread(store):
+    with store.write():
+        with pytest.raises(objstore.AlreadyInWrite):
+            with store.write():
+                pass
+        store.add(Dog())
+    assert store.objects(Dog).count() == 1
+
+
+def test_a_write_function_gets_the_transaction(store):
+    def body(tx):
+        store.add(Dog())
+        tx.cancel()
+        return "result"
+
+    assert store.write(body) == "result"
+    assert not store.objects(Dog)
+
+
+def test_tasks_do_not_share_a_write(store):
+    async def writer(entered, leave):
+        with store.write():
+            store.add(Dog(name="Rex"))
+            entered.set()
+            await leave.wait()
+
+    async def main():
+        entered, leave = asyncio.Event(), asyncio.Event()
+        task = asyncio.create_task(writer(entered, leave))
+        await entered.wait()
+        assert not store.objects(Dog)
+        with pytest.raises(objstore.NotInWrite):
+            store.add(Dog())
+        leave.set()
+        await task
+        assert store.objects(Dog).count() == 1
+
+    asyncio.run(main())
+
+
+def test_upserts(store):
+    person = Person(id=1, name="Jane")
+    with store.write():
+        store.add(person)
+        assert store.add(person) is person  # in the store already: nothing to do
+        store.create(Frog, {"_id": "k", "name": "Kermit", "age": 4})
+    with store.write():
+        same = store.create(Frog, {"_id": "k", "species": "Green"}, update="modified")
+        assert (same.name, same.age, same.species) == ("Kermit", 4, "Green")  # what is absent stays
+        store.add(Frog(_id="k", name="Wirt"), update="all")  # an object writes everything
+        assert (same.name, same.age, same.species) == ("Wirt", 0, None)
+    with store.write():
+        rows = [{"_id": "k", "name": "Wirt"}, {"_id": "l", "name": "New"}, {"_id": "k", "age": 7}]
+        assert store.create_all(Frog, rows, update="modified") == (1, 1, 1)
+        assert store.add_all([Person(id=1, name="Jane"), Person(id=2)], update="modified") == (1, 0, 1)
+        assert store.add_all([Person(id=1, name="Jane")], update="all") == (0, 1, 0)
+    assert [(f._id, f.name, f.age) for f in store.objects(Frog)] == [("k", "Wirt", 7), ("l", "New", 0)]
+    with store.write():
+        with pytest.raises(objstore.InvalidArgument, match="'error', 'modified' or 'all'"):
+            store.add(Person(id=9), update=True)
+        twice = Person(id=9)
+        with pytest.raises(objstore.InvalidArgument, match="twice"):
+            store.add_all([twice, twice], update="modified")
+
+
+def test_an_upsert_that_changes_nothing_writes_nothing(store):
+    rows = [[i, f"name {i}"] for i in range(1000)]
+    with store.write():
+        store.create_all(Person, rows)
+    before = store.statistics()
+    with store.write():
+        assert store.create_all(Person, rows, update="modified") == (0, 0, 1000)
+    after = store.statistics()
+    assert after.log_bytes_written - before.log_bytes_written <= 4096
+
+
+def test_create_from_lists(store):
+    with store.write():
+        assert store.create(Dog, ["Fido", 5]).age == 5  # a prefix: the rest has its default
+        assert store.create(Dog, ()).name == ""
+        with pytest.raises(objstore.InvalidArgument, match=r"more values \(5\) than properties \(4\)"):
+            store.create(Dog, ["Fido", 5, "", "", "extra"])
+        with pytest.raises(objstore.WrongType) as caught:
+            store.create(Dog, ["Fido", "five"])
+        assert caught.value.property_name == "age"
+        with pytest.raises(objstore.NoSuchProperty, match="nmae"):
+            store.create(Dog, {"nmae": "Fido"})
+        for wrong in ("Fido", 5, {1, 2}):
+            with pytest.raises(objstore.InvalidArgument):
+                store.create(Dog, wrong)
+        assert store.create(Person, {}).id == 0  # the default of a primary key
+        assert store.create_all(Turtle, [[1, "a"], [2, "b"], {"_id": 3}, (4,)]) == (4, 0, 0)
+        assert store.create_all(Turtle, []) == store.add_all([]) == (0, 0, 0)
+    assert [(t._id, t.name) for t in store.objects(Turtle)] == [(1, "a"), (2, "b"), (3, None), (4, None)]
+
+
+def test_objects_that_were_read_before_show_what_is_new(store, path):
+    with store.write():
+        store.add_all([Turtle(_id=i) for i in range(5000)])
+    held = list(store.objects(Turtle))
+    assert held[4000].name is None
+    with store.write():
+        store.objects(Turtle).update(name="Max")
+        assert held[4000].name == "Max"
+    assert held[4000].name == "Max" and held[1].name == "Max"
+    with objstore.open(path, models=KENNEL) as other:
+        with other.write():
+            other.get(Turtle, 1).name = "Leo"
+        assert held[1].name == "Leo"  # the same process: at once
+        other_turtle = other.get(Turtle, 1)
+        assert other_turtle == held[1] and hash(other_turtle) == hash(held[1]) and other_turtle != held[2]
+        with store.write():
+            store.delete(other_turtle)  # an object of one handle is an object of the other
+    assert not held[1].is_valid
+
+
+def test_refresh(store, path):
+    assert not store.refresh()
+    with objstore.open(path, models=KENNEL) as other, other.write():
+        other.add(Dog())
+    assert store.refresh()
+    assert not store.refresh()
+
+
+def test_frozen(store):
+    with store.write():
+        person = store.add(Person(id=1, name="Jane"))
+    still, frozen = person.freeze(), store.freeze()
+    with store.write():
+        person.name = "Mary"
+        store.add(Person(id=2))
+        assert (still.name, frozen.get(Person, 1).name) == ("Jane", "Jane")
+    assert (still.name, person.name) == ("Jane", "Mary")
+    assert still.is_frozen and still.is_managed and not person.is_frozen and still == person
+    assert [p.name for p in frozen.objects(Person)] == ["Jane"] and len(frozen.objects(Person)) == 1
+    assert frozen.version() < store.freeze().version()
+    with store.write():
+        with pytest.raises(objstore.NotInWrite):
+            still.name = "no"
+        with pytest.raises(objstore.NotInWrite):
+            frozen.objects(Person).delete()
+        with pytest.raises(objstore.WrongStore, match="detach"):
+            store.add(still)
+        with pytest.raises(objstore.WrongStore):
+            store.delete(still)
+        store.delete(person)
+    assert still.name == "Jane" and still.is_valid and still.freeze() == still
+    with pytest.raises(objstore.NoSuchObject):
+        person.freeze()
+    one = frozen.objects(Person)[0]
+    frozen.close()
+    frozen.close()
+    for use in (lambda: one.name, lambda: frozen.get(Person, 1), lambda: len(frozen.objects(Person))):
+        with pytest.raises(objstore.Closed):
+            use()
+    assert still.name == "Jane"
+    store.close()
+    with pytest.raises(objstore.Closed):
+        still.name
+    assert not still.is_valid
+
+
+def test_detach(store):
+    with store.write():
+        person = store.add(Person(id=1, name="Jane"))
+    copy = person.detach()
+    assert not copy.is_managed and (copy.id, copy.name) == (1, "Jane")
+    copy.name = "Mary"
+    with store.write():
+        store.add(copy, update="modified")
+    assert person.name == "Mary"
+
+
+def test_closing_inside_a_write(path):
+    store = objstore.open(path, models=KENNEL)
+    with pytest.raises(objstore.Closed):
+        with store.write():
+            dog = store.add(Dog(name="Rex"))
+            store.close()
+    assert not dog.is_managed
+    with objstore.open(path, models=KENNEL) as again:
+        assert not again.objects(Dog)
+
+
+def test_a_store_that_is_not_closed_says_so(path):
+    store = objstore.open(path, models=[Dog])
+    with pytest.warns(ResourceWarning, match="never closed"):
+        del store
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        objstore.open(path, models=[Dog]).close()
+
+
+def test_reading_while_another_thread_writes(store):
+    with store.write():
+        store.add_all([Turtle(_id=i, age=1) for i in range(100)])
+    held = list(store.objects(Turtle))
+    assert held[0].age == 1
+    inside, done = threading.Event(), threading.Event()
+
+    def write():
+        with store.write():
+            for turtle in held:
+                turtle.age = 2
+                assert turtle.age == 2
+            assert store.objects(Turtle).sum(Turtle.age) == 200
+            inside.set()
+            done.wait(30)
+            assert [t.age for t in held] == [2] * 100
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert inside.wait(30)
+    assert [t.age for t in held] == [1] * 100  # the very same objects
+    assert store.objects(Turtle).sum(Turtle.age) == 100
+    with pytest.raises(objstore.NotInWrite):
+        held[0].age = 3
+    done.set()
+    thread.join()
+    assert [t.age for t in held] == [2] * 100
