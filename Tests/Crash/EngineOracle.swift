@@ -39,6 +39,8 @@ final class EngineOracle: EngineProbe, Oracle {
     /// Pages of each version's tree, of the present life.
     private var trees: [UInt64: Set<Int>] = [:]
     private var metaPages: [UInt64: Set<Int>] = [:]
+    /// Byte ranges of the extents of each meta's tree: beside them a page may hold dead ones, which nobody needs.
+    private var metaExtents: [UInt64: [Range<Int>]] = [:]
     private var records: [UInt64: (version: UInt64, range: Range<Int>)] = [:]
     private var acknowledged: UInt64?
     private var relaxed: UInt64?
@@ -217,9 +219,9 @@ final class EngineOracle: EngineProbe, Oracle {
     private func checkDurable(_ version: UInt64, _ chain: UInt64, _ seed: UInt64) {
         guard let db, let logFile else { return }
         for meta in choosableMetas() {
-            for page in metaPages[key(meta)] ?? [] where !world.hasEvicted {
-                if !db.isCertain(page * 4096..<(page + 1) * 4096) {
-                    return fail("P1: at ack of \(version): page \(page) of meta \(meta.version) is not durable")
+            for range in metaExtents[key(meta)] ?? [] where !world.hasEvicted {
+                if !db.isCertain(range) {
+                    return fail("P1: at ack of \(version): page \(range.lowerBound / 4096) of meta \(meta.version) is not durable")
                 }
             }
             if meta.version >= version { continue }
@@ -267,8 +269,14 @@ final class EngineOracle: EngineProbe, Oracle {
     }
 
     private func checkPages(_ file: DiskFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) {
-        for slot in 0..<2 where offset <= slot * 4096 && offset + bytes.count >= slot * 4096 + Meta.size {
-            if let meta = Meta.decode(bytes.baseAddress! + (slot * 4096 - offset)) { note(meta) }
+        for slot in 0..<2 where offset < slot * 4096 + Meta.size && offset + bytes.count > slot * 4096 {
+            // As it will stand after this write, which may be only a piece of it.
+            let image = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 8)
+            defer { image.deallocate() }
+            image.copyMemory(from: file.visible + slot * 4096, byteCount: Meta.size)
+            let from = max(offset, slot * 4096), to = min(offset + bytes.count, slot * 4096 + Meta.size)
+            (image + (from - slot * 4096)).copyMemory(from: bytes.baseAddress! + (from - offset), byteCount: to - from)
+            if let meta = Meta.decode(image) { note(meta) }
         }
         let changed = Set(file.changedSectors(bytes, at: offset).map { $0 * file.sectorBytes / 4096 }).filter { $0 > 2 }
         if changed.isEmpty { return }
@@ -305,12 +313,23 @@ final class EngineOracle: EngineProbe, Oracle {
         if known[meta.log.chain] == nil, let old = official[meta.version], let entry = known[old] {
             known[meta.log.chain] = Known(version: meta.version, parent: old, content: entry.content)
         }
-        var set = pages(of: meta.root, meta.hashSeed)
+        var set: Set<Int> = [], extents: [Range<Int>] = []
+        do throws(StoreError) {
+            try walk(meta.root, meta.hashSeed) { extent in
+                for page in extent.unit / 8...(extent.unit + extent.units - 1) / 8 { set.insert(page) }
+                extents.append(extent.unit * 512..<(extent.unit + extent.units) * 512)
+            }
+        } catch {
+            if !world.hasEvicted { fail("P2: the tree of a meta that is being written is damaged: \(error.message)") }
+        }
         if let db, meta.freeMap.offset + 32 <= db.size {
             let count = Int((db.visible + meta.freeMap.offset).load(fromByteOffset: 2, as: UInt16.self))
             for page in 0..<max(1, min(count, 64)) { set.insert(meta.freeMap.offset / 4096 + page) }
+            let bytes = Int((db.visible + meta.freeMap.offset).load(fromByteOffset: 4, as: UInt32.self))
+            extents.append(meta.freeMap.offset..<(meta.freeMap.offset + min(bytes, 64 * 4096)))
         }
         metaPages[name] = set
+        metaExtents[name] = extents
     }
 
     private func checkLog(_ file: DiskFile, _ bytes: UnsafeRawBufferPointer, _ offset: Int) {

@@ -22,6 +22,8 @@ package final class FreeSpace {
     private var ready: [UInt64] = []
     private(set) var readyCount = 0
     private var cursor = FreeSpace.firstPage
+    /// Where `hasRun` found its last run; looked at again each time.
+    private var reserve = 0
 
     /// Dead pages whose death may not be published yet, in order of death.
     private var recent: [Int] = []
@@ -101,36 +103,7 @@ package final class FreeSpace {
 
     /// The next run of at least `minimum` and at most `wanted` ready pages after the last one given, or nil.
     func takeRun(minimum: Int, wanted: Int) -> (page: Int, count: Int)? {
-        guard readyCount >= minimum else { return nil }
-        var page = cursor < pages ? cursor : FreeSpace.firstPage
-        var scanned = 0, start = -1, length = 0
-        // Once around, and on far enough to see a run that crosses the starting point.
-        while scanned <= pages + minimum {
-            if page >= pages {
-                if length >= minimum { break }
-                page = FreeSpace.firstPage
-                length = 0
-                scanned += 1
-                continue
-            }
-            let bits = ready[page >> 6] >> UInt64(page & 63)
-            let inWord = min(64 - (page & 63), pages - page)
-            if bits & 1 == 0 {
-                if length >= minimum { break }
-                length = 0
-                let skip = bits == 0 ? inWord : min(bits.trailingZeroBitCount, inWord)
-                page += skip
-                scanned += skip
-            } else {
-                let run = min((~bits).trailingZeroBitCount, inWord)
-                if length == 0 { start = page }
-                length += run
-                page += run
-                scanned += run
-                if length >= wanted { break }
-            }
-        }
-        guard length >= minimum else { return nil }
+        guard let (start, length) = findRun(minimum: minimum, wanted: wanted, from: cursor) else { return nil }
         let count = min(length, wanted)
         for page in start..<(start + count) {
             clearReady(page)
@@ -140,17 +113,60 @@ package final class FreeSpace {
         return (start, count)
     }
 
+    /// The first run of at least `minimum` ready pages from a page on, going round; looks at `wanted` pages of it.
+    private func findRun(minimum: Int, wanted: Int, from first: Int) -> (page: Int, count: Int)? {
+        guard readyCount >= minimum else { return nil }
+        let pages = pages
+        return ready.withUnsafeBufferPointer { ready in
+            var page = first < pages ? first : FreeSpace.firstPage
+            var scanned = 0, start = -1, length = 0
+            // Once around, and on far enough to see a run that crosses the starting point.
+            while scanned <= pages &+ minimum {
+                if page >= pages {
+                    if length >= minimum { break }
+                    page = FreeSpace.firstPage
+                    length = 0
+                    scanned &+= 1
+                    continue
+                }
+                let bits = ready[page &>> 6] &>> UInt64(truncatingIfNeeded: page & 63)
+                let inWord = min(64 &- (page & 63), pages &- page)
+                if bits & 1 == 0 {
+                    if length >= minimum { break }
+                    length = 0
+                    let skip = bits == 0 ? inWord : min(bits.trailingZeroBitCount, inWord)
+                    page &+= skip
+                    scanned &+= skip
+                } else {
+                    let run = min((~bits).trailingZeroBitCount, inWord)
+                    if length == 0 { start = page }
+                    length &+= run
+                    page &+= run
+                    scanned &+= run
+                    if length >= wanted { break }
+                }
+            }
+            return length >= minimum ? (start, length) : nil
+        }
+    }
+
     private func clearReady(_ page: Int) {
         ready[page >> 6] &= ~(1 << UInt64(page & 63))
         readyCount -= 1
     }
 
-    /// Whether a run of that length is there, without taking it.
+    /// Whether a run of that length is there, without taking it. Every commit asks: the answer is mostly the run
+    /// that was found the last time, and searching starts far from where `takeRun` takes next.
     func hasRun(_ count: Int) -> Bool {
-        let before = cursor
-        guard let run = takeRun(minimum: count, wanted: count) else { return false }
-        giveBack(page: run.page, count: run.count)
-        cursor = before
+        if isRun(reserve, count) { return true }
+        guard let run = findRun(minimum: count, wanted: count, from: pages / 2 < cursor ? cursor - pages / 2 : cursor + pages / 2) else { return false }
+        reserve = run.page
+        return true
+    }
+
+    private func isRun(_ first: Int, _ count: Int) -> Bool {
+        guard first >= FreeSpace.firstPage, first + count <= pages else { return false }
+        for page in first..<(first + count) where !isReady(page) { return false }
         return true
     }
 

@@ -298,7 +298,8 @@ enum NumberKernels {
     /// hardware does not look beyond a page of 4 KiB by itself.
     static func sumDoubles(_ part: UnsafeRawPointer, _ count: Int, next: UnsafeRawPointer) -> Double {
         typealias Lanes = SIMD8<Double>
-        var a = Lanes(repeating: 0), b = a, c = a, d = a
+        // Eight sums of two: with more, the sixteen registers of the base instruction set do not hold them.
+        var a = Lanes(repeating: 0), b = a
         var row = 0
         while row &+ 32 <= count {
             let at = part + row &<< 3
@@ -308,11 +309,11 @@ enum NumberKernels {
             cs_prefetch(next + row &<< 3 + 192)
             a += at.loadUnaligned(as: Lanes.self)
             b += at.loadUnaligned(fromByteOffset: 64, as: Lanes.self)
-            c += at.loadUnaligned(fromByteOffset: 128, as: Lanes.self)
-            d += at.loadUnaligned(fromByteOffset: 192, as: Lanes.self)
+            a += at.loadUnaligned(fromByteOffset: 128, as: Lanes.self)
+            b += at.loadUnaligned(fromByteOffset: 192, as: Lanes.self)
             row &+= 32
         }
-        var total = (a + b + c + d).sum()
+        var total = (a + b).sum()
         while row < count {
             total += part.load(fromByteOffset: row &<< 3, as: Double.self)
             row &+= 1

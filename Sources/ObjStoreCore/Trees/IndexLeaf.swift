@@ -124,13 +124,25 @@ enum IndexLeaf {
         let values = values(leaf), keys = keys(leaf), lows = lows(leaf)
         guard !values.base.addingReportingOverflow(values.offset(count - 1)).overflow else { return false }
         var index = 1
-        while index < count {
-            let a = values.offset(index - 1), b = values.offset(index)
-            if a >= b {
-                if a > b || lows[index - 1] > lows[index] { return false }
-                if lows[index - 1] == lows[index], Int64(bitPattern: keys[index - 1]) >= Int64(bitPattern: keys[index]) { return false }
+        var value = values.offset(0), low = lows.offset(0), key = Int64(bitPattern: keys[0])
+        if valueWidth(leaf) | lowWidth(leaf) == 0 {
+            // One value for all: the common leaf of a property with few values, read after every commit that wrote it.
+            while index < count {
+                let nextKey = Int64(bitPattern: keys[index])
+                if key >= nextKey { return false }
+                key = nextKey
+                index &+= 1
             }
-            index += 1
+            return true
+        }
+        while index < count {
+            let nextValue = values.offset(index), nextLow = lows.offset(index), nextKey = Int64(bitPattern: keys[index])
+            if value >= nextValue {
+                if value > nextValue || lows.base &+ low > lows.base &+ nextLow { return false }
+                if low == nextLow, key >= nextKey { return false }
+            }
+            (value, low, key) = (nextValue, nextLow, nextKey)
+            index &+= 1
         }
         return true
     }
