@@ -23,11 +23,12 @@ let package = Package(
         .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
         .target(name: "CObjStore", path: "include", publicHeadersPath: "."),  // include/objstore.h, header only
         .target(name: "CSystem"),  // system calls and atomics the Glibc module does not show
+        .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.
         .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI"], swiftSettings: settings),
         .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
-        .target(name: "ObjStore", dependencies: ["ObjStoreCore"], swiftSettings: settings),
+        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
 
         // The simulated machine: test code, in no product. To come: the program that is given a
         // seed and a time, .executableTarget(name: "crash", dependencies: ["ObjStoreSimulation",
@@ -40,7 +41,9 @@ let package = Package(
             name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Crash", swiftSettings: settings),
         .executableTarget(  // real processes that are killed at any time
             name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py"], swiftSettings: settings),
-        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI"], swiftSettings: settings),
+        .executableTarget(  // the other process of tests of observing
+            name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
+        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer"], swiftSettings: settings),
         .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
         .testTarget(name: "CAPITests", dependencies: ["CObjStore", "ObjStoreC"], swiftSettings: settings),
         .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: settings),

@@ -13,6 +13,12 @@ struct Control {
     var seed: UInt64?
     var kernel: SimulatedKernel?
 
+    /// Chance needs minutes for these, or has not found them yet: `--quick` leaves them out.
+    static let rare: Set<InjectedBug> = [
+        .noRefTags, .birthTagOnly, .recoverySameSlot, .leaderDeathTrusted, .checkpointDeathTrusted, .pinScanOrder, .ringChainUnchecked,
+        .noPageReserve, .logReleasedEarly, .noChain, .noEpoch, .intentLate, .stranded,
+    ]
+
     static let all: [Control] = [
         Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD"),
         Control(bug: .intentReaped, row: "2", mistake: "the intent of a dead checkpointer is no pin"),
@@ -31,7 +37,7 @@ struct Control {
         Control(bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement"),
         Control(bug: .forkRelease, row: "13", mistake: "a forked child releases pins of its parent"),
         Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag"),
-        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", seed: 4008),
+        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed"),
         Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", kernel: .once),
         Control(bug: .adoptBeyondHead, row: "C1", mistake: "complete records beyond HEAD adopted"),
         Control(bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root"),
@@ -45,8 +51,8 @@ struct Control {
         Control(bug: .recoverySameSlot, row: "C7", mistake: "recovery overwrites its own meta"),
         Control(bug: .recoveryReuses, row: "C7", mistake: "recovery writes into its meta's tree"),
         Control(bug: .leaderDeathTrusted, row: "C8", mistake: "result of a dead leader's sync assumed good", kernel: .once),
-        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", seed: 2035, kernel: .once),
-        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent", seed: 3947),
+        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", kernel: .once),
+        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent"),
         Control(bug: .ringOverrun, row: "C10", mistake: "ring of roots has no back-pressure"),
         Control(bug: .logOverrun, row: "C10", mistake: "log has no back-pressure"),
         Control(bug: .durableFirst, row: "C11", mistake: "DURABLE before PUBLISHED"),
@@ -55,12 +61,12 @@ struct Control {
         Control(bug: .sameSlot, row: "-", mistake: "checkpoint overwrites the durable meta"),
         Control(bug: .metaBeforeSync, row: "-", mistake: "meta written before db is synced"),
         Control(bug: .releasedBeforeSync, row: "-", mistake: "space released before the meta is synced"),
-        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written", seed: 3635),
-        Control(bug: .noChain, row: "-", mistake: "records not chained", seed: 2230),
+        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written"),
+        Control(bug: .noChain, row: "-", mistake: "records not chained"),
         Control(bug: .noEpoch, row: "-", mistake: "recovery starts no new epoch"),
         Control(bug: .headBeforeLog, row: "-", mistake: "HEAD set before the record is written"),
         Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync"),
-        Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", seed: 2107),
+        Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again"),
     ]
 }
 
@@ -70,6 +76,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
     var caught = 0, total = 0
     var missed: [String] = []
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
+        if arguments.isQuick && Control.rare.contains(control.bug) { continue }
         total += 1
         let child = ChildProcess.start { send in
             InjectedBug.set(control.bug, true)

@@ -12,7 +12,8 @@ struct Arguments {
     var histories = Int.max
     var kernel: SimulatedKernel?
     var bug: InjectedBug?
-    var verbose = false
+    /// Only the controls that chance catches within seconds.
+    var isQuick = false
 
     init(_ words: [String]) {
         var rest = words.dropFirst()
@@ -32,7 +33,7 @@ struct Arguments {
                 let name = value()
                 guard let found = InjectedBug.allCases.first(where: { "\($0)" == name }) else { usage("no injected bug is called \(name)") }
                 bug = found
-            case "--verbose": verbose = true
+            case "--quick": isQuick = true
             default: usage("unknown argument \(word)")
             }
         }
@@ -41,7 +42,7 @@ struct Arguments {
 
 func usage(_ problem: String) -> Never {
     print(problem)
-    print("usage: crash [random|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--verbose]")
+    print("usage: crash [random|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--quick]")
     exit(2)
 }
 func usageError<T>(_ word: String) -> T { usage("bad value for \(word)") }

@@ -50,6 +50,9 @@ package final class Database: @unchecked Sendable {
 
     package nonisolated(unsafe) var probe: (any EngineProbe)?
     var background: BackgroundWork?
+    /// For observers: notices new versions, and knows which ones are this process's.
+    let watch: ChangeWatch
+    let ownVersions = OwnVersions()
 
     /// The byte locks of the db file; nested in the order OPEN > CKPT > WRITER, and SYNC > WRITER.
     struct Locks {
@@ -94,6 +97,7 @@ package final class Database: @unchecked Sendable {
         seed = meta.hashSeed
         created = meta.created
         currentMapping = mapping
+        watch = ChangeWatch(machine, shared)
         pins = PinTable(shared: shared, machine: machine, instance: instance) { (other) throws(StoreError) in
             let byte = Locks.liveByte(other)
             return try machine.isLocked(file, bytes: byte..<(byte + 1))

@@ -279,6 +279,7 @@ extension Database {
     /// file alone is then a whole copy. Snapshots and transactions must be gone. A second call does nothing.
     package func close() throws(StoreError) {
         if isClosed { return }
+        watch.stop()
         background?.stop()
         background = nil
         if options.isInMemory || options.isReadOnly {

@@ -3,6 +3,8 @@ package final class Snapshot: @unchecked Sendable {
     package let version: UInt64
     let source: PageSource
     let root: Ref
+    /// Behind the version's record in the log (as of when it was pinned).
+    let log: LogPosition
     package let schema: Schema
     /// Keeps the mapping that `source` points into.
     private let mapping: Mapping
@@ -16,6 +18,7 @@ package final class Snapshot: @unchecked Sendable {
             source = mapping.source(filePages: entry.filePages, seed: database.seed)
             version = entry.version
             root = entry.root
+            log = entry.log
             schema = try database.schema(at: entry.root, source)
         } catch {
             database.pins.unpin(entry.version)

@@ -192,11 +192,7 @@ package final class WriteTransaction {
             let limit = base.log.region.bytes / 8
             if ops.isSummary || ops.bytes.count > min(limit, max(4096, extents.writer.bytesPlaced)) {
                 record.flags.insert(.summary)
-                let buffer = ByteBuffer()
-                ops.encodeSummary(into: buffer)
-                // Too many runs for the ring: observers compare the two versions instead.
-                if buffer.count > limit { buffer.removeAll() }
-                summary = buffer
+                summary = encodedSummary(limit)
                 group.hasSummary = true
             }
             let payload = summary ?? ops.bytes
@@ -204,8 +200,10 @@ package final class WriteTransaction {
             var placed = extents.writer.placed
             if database.deltaBuffer.count + (summary?.count ?? 0) > limit {
                 try storeLargeDelta(&record, version: version, placed: &placed, freed: &freed)
+                // Not to be replayed any more: what is logged is for observers.
+                if summary == nil { summary = encodedSummary(limit) }
             }
-            record.encode(into: database.recordBuffer, ops: payload, delta: database.deltaBuffer, at: base.log, seed: database.seed)
+            record.encode(into: database.recordBuffer, ops: summary ?? ops.bytes, delta: database.deltaBuffer, at: base.log, seed: database.seed)
             try checkLogSpace(record)
 
             try extents.writer.finish(database.file)
@@ -234,6 +232,7 @@ package final class WriteTransaction {
                 return version
             }
             if database.shared.isPoisoned { throw database.poisonedError }
+            database.ownVersions.note(group.firstVersion...version)
             database.moveHead(entry, from: group.firstVersion)
         } catch {
             // Nothing shared changed; what was written lies beyond HEAD and will be overwritten.
@@ -252,6 +251,15 @@ package final class WriteTransaction {
         database.arena.reset()
         database.releaseWriter()
         return version
+    }
+
+    /// What happened to which objects; empty where that would be too much for the ring: observers then compare the
+    /// two versions.
+    private func encodedSummary(_ limit: Int) -> ByteBuffer {
+        let buffer = ByteBuffer()
+        ops.encodeSummary(into: buffer)
+        if buffer.count > limit { buffer.removeAll() }
+        return buffer
     }
 
     /// Places every dirty extent, bottom-up; returns the new root. Nothing is written yet.

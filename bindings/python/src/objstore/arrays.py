@@ -27,18 +27,21 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
     except ImportError as error:
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
     if prop.kind in (STRING, BINARY):
-        return _objects(numpy, results, prop)
+        texts: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
+        return texts
     read = _whole_class if results._condition is None else _part
     values, validity, count = read(numpy, results, prop)
     if prop.kind == TIMESTAMP:
         values = _instants(numpy, prop, values)
     if not prop.nullable:
-        return values  # type: ignore[no-any-return]
+        plain: numpy.ndarray[Any, Any] = values
+        return plain
     if validity is None:
         mask = numpy.zeros(count, bool)
     else:
         mask = numpy.unpackbits(validity, count=count, bitorder="little") == 0
-    return numpy.ma.MaskedArray(values, mask)  # type: ignore[no-any-return]
+    masked: numpy.ndarray[Any, Any] = numpy.ma.MaskedArray(values, mask)
+    return masked
 
 
 def _whole_class(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:

@@ -25,11 +25,10 @@ def _allow(binding: "Binding", policy: int) -> None:
         )
 
 
-def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> Any:
+def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> None:
     _allow(binding, policy)
     key = transaction.create(binding, list(binding.properties), obj._o_values, policy)
     transaction.adopt(binding, [obj], [key])
-    return obj
 
 
 def add_all(transaction: Transaction, store: "Store", fresh: list[Any], policy: int) -> Counts:

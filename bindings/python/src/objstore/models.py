@@ -85,11 +85,13 @@ class Model(objects.Slots, metaclass=ModelMeta):
 
     def freeze(self) -> "Self":
         """The same object as it is now, for ever. Keeps its version until it is garbage, so let go of it."""
-        return objects.freeze(self)
+        frozen: Self = objects.freeze(self)
+        return frozen
 
     def detach(self) -> "Self":
         """An unmanaged copy."""
-        return objects.detach(self)
+        copy: Self = objects.detach(self)
+        return copy
 
     def __eq__(self, other: object) -> bool:
         return self is other or objects.same(self, other)

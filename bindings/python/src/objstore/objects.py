@@ -24,6 +24,10 @@ class Slots:
         "_o_values",  # its values, while unmanaged
         "__weakref__",
     )
+    _o_block: Any
+    _o_row: int
+    _o_key: int
+    _o_values: list[Any] | None
 
 
 class _LooseEpoch:
@@ -91,7 +95,7 @@ def write(obj: Any, index: int, value: Any) -> None:
 
 def make(model: type, block: Any, key: int, row: int = 0) -> Any:
     """A managed object."""
-    obj = object.__new__(model)
+    obj: Any = object.__new__(model)
     obj._o_block = block
     obj._o_key = key
     obj._o_row = row
@@ -132,7 +136,8 @@ def exists(obj: Any) -> bool:
     if store is None:
         return True
     try:
-        return store._reader().exists(store._binding(type(obj)).head, obj._o_key)
+        view: View = store._reader()
+        return view.exists(store._binding(type(obj)).head, obj._o_key)
     except Closed:
         return False
 

@@ -137,7 +137,8 @@ class Store(Source):
         transaction = self._writing()
         if not self._addable(obj):
             return obj
-        return inserting.add(transaction, self._binding(type(obj)), obj, policy_number(update))
+        inserting.add(transaction, self._binding(type(obj)), obj, policy_number(update))
+        return obj
 
     def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
         """Adds many objects, of any models; says how many were created, changed, and left as they were."""
@@ -148,7 +149,8 @@ class Store(Source):
     def create(self, model: type[M], values: "Mapping[str, Any] | list[Any] | tuple[Any, ...]", update: Policy = "error") -> M:
         """Creates an object from values by name, or in the order of the properties (as many as there are; the rest
         has its default). With `update`, an existing object keeps what is not given. Returns the object."""
-        return inserting.create(self._writing(), self._binding(model), values, policy_number(update))
+        made: M = inserting.create(self._writing(), self._binding(model), values, policy_number(update))
+        return made
 
     def create_all(
         self, model: type[Model], rows: "Iterable[Mapping[str, Any] | list[Any] | tuple[Any, ...]]", update: Policy = "error"

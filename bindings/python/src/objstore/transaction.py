@@ -30,7 +30,7 @@ _insert_rows = _ffi.bind("objstore_insert_rows")
 
 Policy = Literal["error", "modified", "all"]
 POLICIES = {"error": 0, "modified": 1, "all": 2}
-SLICE_MS = 200  # the main thread looks for signals so often while it waits for another writer
+SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed
 
 
 class Counts(NamedTuple):
@@ -111,19 +111,17 @@ class Transaction(View):
     def _begin(self) -> int:
         handle = ctypes.c_void_p()
         out = ctypes.byref(handle)
-        store = self.store._open_handle()
         if self._timeout == 0:
-            check(_try_begin(store, out))
+            check(_try_begin(self.store._open_handle(), out))
             return handle.value or 0
         left = None if self._timeout is None else max(1, round(self._timeout * 1000))
-        piece = SLICE_MS if threading.current_thread() is threading.main_thread() else None
         while True:
-            wait = left if piece is None or (left is not None and left < piece) else piece
-            status = _begin_within(store, -1 if wait is None else wait, out)
-            if left is not None and wait is not None:
+            wait = SLICE_MS if left is None else min(left, SLICE_MS)
+            status = _begin_within(self.store._open_handle(), wait, out)
+            if left is not None:
                 left -= wait
-            if status == Status.TIMEOUT and wait is not None and (left is None or left > 0):
-                continue  # a signal's handler has run by now
+            if status == Status.TIMEOUT and (left is None or left > 0):
+                continue
             check(status)
             return handle.value or 0
 

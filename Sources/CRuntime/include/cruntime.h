@@ -1,0 +1,60 @@
+/* What the Swift interface needs from below the language: the layout of a class, and two words for each thread.
+ *
+ * The reflection functions are those that the standard library's own `_forEachField` and `Mirror` call. They are
+ * exported since Swift 5.3; if a toolchain took them away, linking would fail.
+ */
+#ifndef OBJSTORE_CRUNTIME_H
+#define OBJSTORE_CRUNTIME_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- stored fields of a class, superclasses first ------------------------------------------- */
+struct cr_field {
+    const char *_Nullable name;
+    void (*_Nullable free_name)(const char *_Nullable);
+    bool is_strong, is_var;
+};
+
+__attribute__((swiftcall)) extern intptr_t swift_reflectionMirror_recursiveCount(const void *_Nonnull type);
+__attribute__((swiftcall)) extern const void *_Nullable swift_reflectionMirror_recursiveChildMetadata(
+    const void *_Nonnull type, intptr_t index, struct cr_field *_Nonnull field);
+__attribute__((swiftcall)) extern intptr_t swift_reflectionMirror_recursiveChildOffset(
+    const void *_Nonnull type, intptr_t index);
+
+/* ---- what the library keeps for each thread ------------------------------------------------- */
+enum { CR_DEFAULTS_EVALUATED = 0, CR_DEFAULTS_COUNTED = 1, CR_DEFAULTS_SKIPPED = 2 };
+
+struct cr_thread {
+    /* What becomes of default expressions of properties. Skipped: an object is being made for a stored row,
+     * whose values come from the store. */
+    int32_t defaults;
+    int32_t defaults_count;
+    /* Who collects errors that accessors report; NULL: nobody. */
+    const void *_Nullable collector;
+};
+extern __thread struct cr_thread cr_this_thread;
+
+/* A number that no other living thread has. */
+static inline uintptr_t cr_thread_id(void) { return (uintptr_t)&cr_this_thread; }
+
+static inline bool cr_skips_default(void) {
+    if (__builtin_expect(cr_this_thread.defaults == CR_DEFAULTS_EVALUATED, 1)) return false;
+    if (cr_this_thread.defaults == CR_DEFAULTS_SKIPPED) return true;
+    cr_this_thread.defaults_count += 1;
+    return false;
+}
+/* Returns what was set before. */
+static inline int32_t cr_set_defaults(int32_t mode) {
+    int32_t old = cr_this_thread.defaults;
+    cr_this_thread.defaults = mode;
+    return old;
+}
+static inline int32_t cr_exchange_defaults_count(int32_t count) {
+    int32_t old = cr_this_thread.defaults_count;
+    cr_this_thread.defaults_count = count;
+    return old;
+}
+static inline const void *_Nullable cr_collector(void) { return cr_this_thread.collector; }
+static inline void cr_set_collector(const void *_Nullable collector) { cr_this_thread.collector = collector; }
+#endif

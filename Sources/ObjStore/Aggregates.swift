@@ -1,0 +1,59 @@
+internal import ObjStoreCore
+
+/// Numbers that have a sum and an average.
+public protocol Summable: Aggregatable {}
+/// What has a least and a greatest value.
+public protocol Aggregatable: _PersistableValue {
+    static func _aggregate(_ value: _QueryValue) -> Self?
+}
+
+extension Aggregatable where Self: _PersistableInteger {
+    public static func _aggregate(_ value: _QueryValue) -> Self? {
+        if case .int(let number) = value { Self(exactly: number) } else { nil }
+    }
+}
+extension Int: Summable {}
+extension Int64: Summable {}
+extension Int32: Summable {}
+extension Int16: Summable {}
+extension Int8: Summable {}
+extension Double: Summable {
+    public static func _aggregate(_ value: _QueryValue) -> Double? { if case .double(let number) = value { number } else { nil } }
+}
+extension Timestamp: Aggregatable {
+    public static func _aggregate(_ value: _QueryValue) -> Timestamp? { if case .timestamp(let time) = value { time } else { nil } }
+}
+
+/// Over all objects of a class, without making them: a scan of one column. Nulls are skipped.
+///
+/// Errors: `.notSupported` after `where` and `filter` in this version, `.outOfRange` (the sum does not fit), those of
+/// ``Results/validate()``.
+extension Results {
+    /// Of nothing it is 0.
+    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value { try total(keyPath) }
+    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value { try total(keyPath) }
+
+    /// Nil of nothing. NaN is skipped.
+    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
+    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
+    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
+    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
+
+    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
+    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
+
+    private func total<Value: Summable>(_ keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> Value {
+        try aggregate(keyPath, .sum) ?? Value._initial
+    }
+
+    private func aggregate<Value: Aggregatable>(_ keyPath: PartialKeyPath<Element>, _ kind: AggregateKind) throws(ObjStoreError) -> Value? {
+        let property = try KeyPaths.property(keyPath)
+        guard let value = try aggregate(property, kind) else { return nil }
+        guard let converted = Value._aggregate(value) else {
+            throw ObjStoreError(
+                .outOfRange, "the \(kind) of \(ClassInfo.name(of: Element.self)).\(property.name) is \(value), which is no \(Value.self)",
+                class: ClassInfo.name(of: Element.self), property: property.name)
+        }
+        return converted
+    }
+}

@@ -1,0 +1,251 @@
+internal import CRuntime
+internal import ObjStoreCore
+internal import Synchronization
+
+/// A model class: its stored properties, read once from the class itself.
+///
+/// ```
+///  an object in memory     isa · count │ space · binding · key · tracer │ _id{index, flags, value} │ _name{…} │ …
+///                          0     8       16      24        32    40       offsets and types from reflection
+/// ```
+/// Names, offsets and types come from the runtime, flags and defaults from an object made with `init()`.
+final class ClassInfo: @unchecked Sendable {
+    struct Property {
+        let name: String
+        /// Of the wrapper in an object.
+        let offset: Int
+        /// Position in `properties`, which the wrapper of a managed object holds.
+        let index: UInt32
+        let type: _PropertyType
+        let accessor: any Persistable.Type
+        let flags: UInt8
+        /// The default is another one each time (a random number, the time): no part of the schema.
+        fileprivate(set) var hasChangingDefault = false
+
+        var isPrimaryKey: Bool { flags & Persisted<Int>._isPrimaryKey != 0 }
+        var isIndexed: Bool { flags & Persisted<Int>._isIndexed != 0 }
+        var hasDefault: Bool { flags & Persisted<Int>._hasDefault != 0 }
+    }
+
+    let type: Object.Type
+    let name: String
+    let properties: [Property]
+    let primaryKey: Property?
+    private let byName: [String: Int]
+    /// Where the index of each property lies in an object.
+    let indexOffsets: [Int]
+    /// Default expressions need not run for objects that are made for stored rows.
+    let skipsDefaults: Bool
+    /// An object with the defaults that are part of the schema, and whose they are.
+    private let prototype: Object
+    private let defaultProperties: [Int]
+
+    // MARK: Finding
+
+    private static let known = Mutex<[ObjectIdentifier: ClassInfo]>([:])
+
+    static func name(of type: Object.Type) -> String { String(describing: type) }
+
+    /// Discovers the class at the first call. `.invalidSchema`: it cannot be read, and why.
+    static func of(_ type: Object.Type) throws(ObjStoreError) -> ClassInfo {
+        let id = ObjectIdentifier(type)
+        if let info = known.withLock({ $0[id] }) { return info }
+        // Not under the lock: `init()` of the class may do anything.
+        let info = try ClassInfo(type)
+        return known.withLock { known in
+            if let other = known[id] { return other }
+            known[id] = info
+            return info
+        }
+    }
+
+    // MARK: Discovery
+
+    private static let ownFields = [16, 24, 32, 40]
+
+    private init(_ type: Object.Type) throws(ObjStoreError) {
+        let name = ClassInfo.name(of: type)
+        func invalid(_ what: String, _ property: String? = nil) -> ObjStoreError {
+            ObjStoreError(.invalidSchema, "\(name)\(property.map { "." + $0 } ?? ""): \(what)", class: name, property: property)
+        }
+        let fields = ClassInfo.fields(of: type)
+        guard fields.prefix(4).map(\.offset) == ClassInfo.ownFields else {
+            throw invalid("the layout of Object is not the one that this library was built for")
+        }
+        let (first, initCount) = ClassInfo.makePrototype(type)
+        let second = type.init()
+        var labels: [String] = []
+        var mirror: Mirror? = Mirror(reflecting: first)
+        while let level = mirror {
+            labels.insert(contentsOf: level.children.map { $0.label ?? "" }, at: 0)
+            mirror = level.superclassMirror
+        }
+        guard labels == fields.map(\.name), !fields.contains(where: { $0.name.isEmpty }) else {
+            throw invalid("its properties cannot be read: its module must be built with reflection metadata and names")
+        }
+
+        var properties: [Property] = []
+        var hasPlainFields = false
+        for field in fields.dropFirst(4) {
+            guard let wrapper = field.type as? any AnyPersisted.Type else {
+                hasPlainFields = true
+                continue
+            }
+            let property = String(field.name.dropFirst())
+            let accessor = wrapper.valueType
+            let address = Unmanaged.passUnretained(first).toOpaque() + field.offset + accessor._indexOffset
+            // A canary: every unmanaged wrapper holds it.
+            guard field.name.first == "_", address.load(as: UInt32.self) == .max else { throw invalid("its place in memory is not what it should be", property) }
+            guard !properties.contains(where: { $0.name == property }) else { throw invalid("a superclass has a property of that name", property) }
+            properties.append(Property(
+                name: property, offset: field.offset, index: UInt32(properties.count), type: accessor._type, accessor: accessor,
+                flags: accessor._flags(first, field.offset)))
+        }
+
+        var defaultProperties: [Int] = []
+        for index in properties.indices where properties[index].hasDefault {
+            let property = properties[index]
+            let encoder = _RowEncoder(), other = _RowEncoder()
+            property.accessor._encode(first, property.offset, encoder)
+            property.accessor._encode(second, property.offset, other)
+            let isSame = try ClassInfo.isSame(encoder, other)
+            // A primary key has no default in the schema.
+            if property.isPrimaryKey || !isSame {
+                properties[index].hasChangingDefault = true
+                continue
+            }
+            defaultProperties.append(index)
+        }
+        self.type = type
+        self.name = name
+        self.properties = properties
+        prototype = first
+        self.defaultProperties = defaultProperties
+        primaryKey = properties.first(where: \.isPrimaryKey)
+        byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
+        indexOffsets = properties.map { $0.offset + $0.accessor._indexOffset }
+        // Plain fields have defaults of their own, and `init()` may make other objects: both must get theirs.
+        skipsDefaults = !hasPlainFields && initCount == properties.count(where: \.hasDefault)
+    }
+
+    private static func isSame(_ first: _RowEncoder, _ second: _RowEncoder) throws(ObjStoreError) -> Bool {
+        var isSame = false
+        try first.withValue { (first) throws(StoreError) in
+            let owned = OwnedValue(first)
+            do throws(ObjStoreError) {
+                try second.withValue { (second) throws(StoreError) in isSame = owned.value.isSame(as: second) }
+            } catch {
+                throw StoreError(.internalError, error.message)
+            }
+        }
+        return isSame
+    }
+
+    /// An object, and how many default expressions were evaluated to make it.
+    private static func makePrototype(_ type: Object.Type) -> (object: Object, defaults: Int) {
+        let mode = cr_set_defaults(Int32(CR_DEFAULTS_COUNTED))
+        let count = cr_exchange_defaults_count(0)
+        let object = type.init()
+        let evaluated = cr_exchange_defaults_count(count)
+        _ = cr_set_defaults(mode)
+        return (object, Int(evaluated))
+    }
+
+    private static func fields(of type: Object.Type) -> [(name: String, offset: Int, type: Any.Type)] {
+        let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
+        return (0..<swift_reflectionMirror_recursiveCount(metadata)).compactMap { index in
+            var field = cr_field()
+            guard let fieldType = swift_reflectionMirror_recursiveChildMetadata(metadata, index, &field) else { return nil }
+            defer { field.free_name?(field.name) }
+            return (
+                field.name.map { String(cString: $0) } ?? "", swift_reflectionMirror_recursiveChildOffset(metadata, index),
+                unsafeBitCast(fieldType, to: Any.Type.self))
+        }
+    }
+
+    // MARK: Schema
+
+    func describe(in draft: inout SchemaDraft) throws(ObjStoreError) {
+        do throws(StoreError) {
+            try draft.addClass(name)
+            for property in properties {
+                var flags: SchemaDraft.Flags = []
+                if property.isPrimaryKey { flags.insert(.primaryKey) }
+                if property.isIndexed { flags.insert(.indexed) }
+                if property.type.isOptional { flags.insert(.nullable) }
+                try draft.addProperty(name, property.name, property.type.valueKind, flags)
+            }
+        } catch {
+            throw ObjStoreError(error)
+        }
+        for index in defaultProperties {
+            let property = properties[index]
+            let encoder = _RowEncoder()
+            property.accessor._encode(prototype, property.offset, encoder)
+            try encoder.withValue { (value) throws(StoreError) in
+                // "nil unless told otherwise" is what an optional is anyway.
+                if !value.isNull { try draft.setDefault(name, property.name, value) }
+            }
+        }
+    }
+
+    // MARK: Properties by name
+
+    func property(named name: String) throws(ObjStoreError) -> Property {
+        guard let index = byName[name] else {
+            throw ObjStoreError(
+                .noSuchProperty, "class \(self.name) does not have a property \(name); it has \(properties.map(\.name).joined(separator: ", "))",
+                class: self.name, property: name)
+        }
+        return properties[index]
+    }
+
+    /// What a dictionary or an array gives to which property.
+    func pairs(_ value: Any) throws(ObjStoreError) -> [(property: Property, value: Any?)] {
+        if let dictionary = value as? [String: Any] {
+            var pairs: [(property: Property, value: Any?)] = []
+            for (key, value) in dictionary { pairs.append((try property(named: key), ClassInfo.unwrap(value))) }
+            // The order of a dictionary is another one each time: errors should not be.
+            return pairs.sorted { $0.property.index < $1.property.index }
+        }
+        if let array = value as? [Any] {
+            guard array.count <= properties.count else {
+                throw ObjStoreError(.invalidArgument, "\(array.count) values for the \(properties.count) properties of \(name)", class: name)
+            }
+            return zip(properties, array).map { ($0, ClassInfo.unwrap($1)) }
+        }
+        throw ObjStoreError(
+            .wrongType, "a \(name) is made from a dictionary with names of properties, an array or another \(name), not from \(Swift.type(of: value))",
+            class: name)
+    }
+
+    func assign(_ value: Any, to object: Object) throws(ObjStoreError) {
+        for (property, value) in try pairs(value) { try assign(value, property, of: object) }
+    }
+
+    func assign(_ value: Any?, _ property: Property, of object: Object) throws(ObjStoreError) {
+        guard property.accessor._assign(value.flatMap { ClassInfo.unwrap($0) }, to: object, property.offset) else { throw wrongType(property, value) }
+    }
+
+    func wrongType(_ property: Property, _ value: Any?) -> ObjStoreError {
+        guard let value else {
+            return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
+        }
+        return ObjStoreError(
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(value))", class: name, property: property.name)
+    }
+
+    /// Optionals inside `Any` become optionals of `Any`.
+    static func unwrap(_ value: Any) -> Any? {
+        guard let optional = value as? any AnyOptional else { return value }
+        return optional.wrapped.flatMap { unwrap($0) }
+    }
+}
+
+private protocol AnyOptional {
+    var wrapped: Any? { get }
+}
+
+extension Optional: AnyOptional {
+    fileprivate var wrapped: Any? { self }
+}

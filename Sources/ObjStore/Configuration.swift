@@ -1,0 +1,106 @@
+internal import ObjStoreCore
+
+extension Store {
+    /// Where a store is and how it is opened.
+    public struct Configuration: Sendable {
+        public enum Location: Sendable, Hashable {
+            /// The path of the store's file; its log and its lock file lie beside it.
+            case file(String)
+            /// In memory. Stores of one name in this process are one store; nil is a store of its own.
+            case memory(name: String? = nil)
+        }
+
+        public enum Access: Sendable, Hashable {
+            /// Reading and writing; a missing file is created.
+            case readWrite
+            /// Reading and writing of a store that exists: a missing one is `.notFound`.
+            case existing
+            /// Reading, while others may write.
+            case readOnly
+            /// Reading a file that nobody writes, for instance on a medium that cannot be written.
+            case immutable
+        }
+
+        public var location: Location
+        /// The classes that the program uses. Those that the file lacks are added to it.
+        public var models: [Object.Type]
+        /// Higher than the file's allows new properties and other defaults; lower is `.schemaMismatch`. From 1.
+        public var schemaVersion: UInt64 = 1
+        public var access = Access.readWrite
+        public var durability = Durability.full
+        /// How long to wait for other writers; nil: for ever.
+        public var writeTimeout: Duration?
+        /// How long to wait for other processes that open or close the store.
+        public var openTimeout: Duration = .seconds(30)
+        /// The largest text or binary, in bytes.
+        public var valueLimit = 64 << 20
+        /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
+        /// happen. Nil: a line on stderr.
+        public var onError: (@Sendable (ObjStoreError) -> Void)?
+
+        public init(_ location: Location, models: [Object.Type] = []) {
+            self.location = location
+            self.models = models
+        }
+
+        public init(path: String, models: [Object.Type] = []) { self.init(.file(path), models: models) }
+    }
+
+    /// When a write returns.
+    public enum Durability: Sendable, Hashable {
+        /// When it is on the medium: it survives a power cut.
+        case full
+        /// When everybody sees it; on the medium at most so much later (1 ms to 60 s). Survives the process.
+        case relaxed(within: Duration = .milliseconds(100))
+        /// When everybody sees it; on the medium some time. Survives the process.
+        case none
+    }
+}
+
+extension Store.Configuration {
+    func core(_ infos: [ClassInfo]) throws(ObjStoreError) -> StoreConfiguration {
+        var result = StoreConfiguration()
+        switch location {
+        case .file(let path): result.place = .file(path)
+        case .memory(let name): result.place = .memory(name ?? "")
+        }
+        switch access {
+        case .readWrite: break
+        case .existing: result.creation = .never
+        case .readOnly: result.mode = .readOnly
+        case .immutable: result.mode = .immutable
+        }
+        if !infos.isEmpty {
+            var draft = SchemaDraft()
+            for info in infos { try info.describe(in: &draft) }
+            result.schema = draft
+        }
+        guard schemaVersion > 0 else { throw ObjStoreError(.outOfRange, "schema versions begin with 1") }
+        result.schemaVersion = schemaVersion
+        do throws(StoreError) {
+            switch durability {
+            case .full: try result.set(.full)
+            case .relaxed(let time): try result.set(.relaxed(milliseconds: Int(clamping: time.milliseconds)))
+            case .none: try result.set(.none)
+            }
+            try result.set(.writeTimeout, writeTimeout?.milliseconds ?? -1)
+            try result.set(.openTimeout, openTimeout.milliseconds)
+            // Only what is asked for: it must be the same wherever this process opens the store.
+            if valueLimit != Store.Configuration(path: "").valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
+        } catch {
+            throw ObjStoreError(error)
+        }
+        return result
+    }
+}
+
+extension Duration {
+    /// Rounded up, never negative.
+    fileprivate var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        if overflow || seconds < 0 { return seconds < 0 ? 0 : .max }
+        let (sum, tooMuch) = whole.addingReportingOverflow((max(0, attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000)
+        return tooMuch ? .max : sum
+    }
+}

@@ -1,0 +1,54 @@
+internal import CRuntime
+internal import Glibc
+internal import Synchronization
+
+// Property accessors, subscripts and `count` cannot throw. What goes wrong in them is never a crash and never
+// silence (docs/decisions/0005-swift-setters.md):
+//
+//   inside Store.write or Store.checked on this thread   the call throws it when its body is done
+//   elsewhere                                            Store.lastError, and Configuration.onError or a line on stderr
+
+/// Collects what accessors report while a body runs on this thread; the innermost one gets it.
+final class ErrorCollector {
+    private(set) var first: ObjStoreError?
+
+    func add(_ error: ObjStoreError) { if first == nil { first = error } }
+
+    /// Runs `body` with this collector in place. What it throws itself comes before what was reported.
+    func run<R>(_ body: () throws -> R) throws -> R {
+        let outer = cr_collector()
+        cr_set_collector(Unmanaged.passUnretained(self).toOpaque())
+        defer { cr_set_collector(outer) }
+        return try body()
+    }
+
+    /// The one that is in place on this thread.
+    static var current: ErrorCollector? {
+        cr_collector().map { Unmanaged<ErrorCollector>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+/// Where a store's errors go that nobody collects.
+final class ErrorReports: Sendable {
+    private let handler: (@Sendable (ObjStoreError) -> Void)?
+    private let last = Mutex<ObjStoreError?>(nil)
+
+    init(_ handler: (@Sendable (ObjStoreError) -> Void)?) { self.handler = handler }
+
+    var lastError: ObjStoreError? { last.withLock { $0 } }
+    func clear() { last.withLock { $0 = nil } }
+
+    @inline(never)
+    func report(_ error: ObjStoreError) {
+        if let collector = ErrorCollector.current { return collector.add(error) }
+        last.withLock { $0 = error }
+        if let handler { return handler(error) }
+        ErrorReports.print(error)
+    }
+
+    static func print(_ error: ObjStoreError) {
+        let line = "objstore: \(error)\n"
+        var text = line
+        text.withUTF8 { _ = Glibc.write(2, $0.baseAddress, $0.count) }
+    }
+}

@@ -1,1 +1,0 @@
-// The Swift interface. Nothing of it exists yet.

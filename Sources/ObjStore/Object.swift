@@ -1,0 +1,139 @@
+/// The base of model classes: what an object of a store looks like in Swift.
+///
+/// ```swift
+/// final class Dog: Object {
+///     @Persisted(primaryKey: true) var id: Int
+///     @Persisted var name = ""
+///     @Persisted(indexed: true) var age = 0
+///     @Persisted var weight: Double?
+/// }
+/// ```
+/// An object is *unmanaged* until it is added to a store: an ordinary object with ordinary properties. From then
+/// on it is a view of what is stored: reading a property gives what the store has now, setting one is possible
+/// inside `Store.write` only. Where a property cannot do its work (the object was deleted, the store closed, no
+/// write is going on), nothing changes, a read gives the type's zero, and the error is thrown by the `write` or
+/// `Store.checked` around it or else reported to the store's `onError`; see ``Store/checked(_:)``.
+///
+/// Objects of a live store may be used by any thread; they are not `Sendable`, because unmanaged ones are plain
+/// mutable classes. ``Frozen`` and ``Reference`` cross threads and tasks.
+nonisolated open class Object {
+    // Read on every access: without the attribute, checks in the user's module cost ten times the access itself.
+    // Owns the space, and through it the binding.
+    @exclusivity(unchecked) @usableFromInline final var _space: ObjectSpace?
+    /// The class as the space has it; nil: unmanaged. Owned by `_space`, read without counting references.
+    @exclusivity(unchecked) @usableFromInline final var _binding: Unmanaged<ClassBinding>?
+    @exclusivity(unchecked) @usableFromInline final var _key: Int64 = -1
+    /// The tracer, while a key path is resolved.
+    @exclusivity(unchecked) @usableFromInline final var _tracer: _Tracer?
+
+    /// An unmanaged object with default values.
+    public required init() {}
+
+    /// An unmanaged object from a dictionary (names to values) or an array (values in the order of declaration).
+    ///
+    /// Errors: `.noSuchProperty`, `.wrongType`, `.invalidArgument` (too many values).
+    public convenience init(value: Any) throws {
+        self.init()
+        try ClassInfo.of(type(of: self)).assign(value, to: self)
+    }
+
+    /// The next property that a traced key path leads to.
+    @usableFromInline
+    final func _trace(_ index: UInt32) -> _Tracer {
+        let tracer = _tracer.unsafelyUnwrapped
+        tracer.path.append(index & ~Persisted<Int>._tracing)
+        return tracer
+    }
+}
+
+extension Object {
+    /// Does the object belong to a store (or did, before it was deleted)?
+    public final var isManaged: Bool { _binding != nil }
+
+    /// Does it show one version for ever?
+    public final var isFrozen: Bool { _space?.isFrozen ?? false }
+
+    /// Was the object deleted, its creation rolled back, or its store closed? An unmanaged object never is.
+    public final var isInvalidated: Bool {
+        guard let binding = _binding else { return false }
+        return binding._withUnsafeGuaranteedRef { !$0.exists(_key) }
+    }
+
+    /// Do both stand for the same object of the same store, live or both of the same frozen version?
+    public final func isSameObject(as other: Object?) -> Bool {
+        guard let other else { return false }
+        if self === other { return true }
+        guard let space = _space, let otherSpace = other._space, _key == other._key, type(of: self) == type(of: other) else { return false }
+        return space === otherSpace || !space.isFrozen && !otherSpace.isFrozen && space.handle.sharesStore(with: otherSpace.handle)
+    }
+
+    /// The object as it is in the newest version that its store shows, for ever; itself when it is frozen.
+    ///
+    /// Keeps that version: let go of it. Errors: `.wrongView` for an unmanaged object and inside a write,
+    /// `.noSuchObject`, `.closedHandle`.
+    public final func freeze() throws(ObjStoreError) -> Self {
+        guard let space = _space, let binding = _binding?.takeUnretainedValue() else {
+            throw ObjStoreError(.wrongView, "an unmanaged object cannot be frozen: it belongs to no store", class: ClassInfo.name(of: type(of: self)))
+        }
+        if space.isFrozen { return self }
+        let frozen = try space.freeze()
+        let target = frozen.bindings[binding.position]
+        guard target.exists(_key) else { throw target.gone(_key) }
+        return frozen.materialise(type(of: self), target, _key)
+    }
+
+    /// An unmanaged copy. Errors: `.noSuchObject`, `.closedHandle`.
+    public final func detached() throws(ObjStoreError) -> Self {
+        let info = try ClassInfo.of(type(of: self))
+        if let binding = _binding {
+            guard !isInvalidated else { throw binding.takeUnretainedValue().gone(_key) }
+        }
+        let copy = type(of: self).init()
+        for property in info.properties { property.accessor._copy(from: self, to: copy, property.offset) }
+        return copy
+    }
+
+    /// A property by name: nil where it is null. Errors: `.noSuchProperty`.
+    public final func value(forKey name: String) throws(ObjStoreError) -> Any? {
+        let property = try ClassInfo.of(type(of: self)).property(named: name)
+        return ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
+    }
+
+    /// Sets a property by name. Errors: `.noSuchProperty`, `.wrongType`; and, for a managed object, what the
+    /// property itself would report.
+    public final func setValue(_ value: Any?, forKey name: String) throws {
+        let info = try ClassInfo.of(type(of: self))
+        let property = try info.property(named: name)
+        try Store.checked { try info.assign(value, property, of: self) }
+    }
+}
+
+/// As dictionaries and sets see objects: with a primary key, by class and key; without one, by identity. So an object
+/// stays the same before and after it is added.
+extension Object: Hashable {
+    public static func == (left: Object, right: Object) -> Bool {
+        if left === right { return true }
+        guard left._binding != nil, left._key == right._key, (try? ClassInfo.of(type(of: left)))?.primaryKey != nil else { return false }
+        return left.isSameObject(as: right)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        if let info = try? ClassInfo.of(type(of: self)), let primary = info.primaryKey {
+            hasher.combine(ObjectIdentifier(info.type))
+            primary.accessor._hash(self, primary.offset, into: &hasher)
+        } else {
+            hasher.combine(ObjectIdentifier(self))
+        }
+    }
+}
+
+extension Object: CustomStringConvertible {
+    public var description: String {
+        guard let info = try? ClassInfo.of(type(of: self)) else { return "\(type(of: self))" }
+        if isInvalidated { return "\(info.name) { deleted or closed }" }
+        let values = info.properties.map { property in
+            "\(property.name) = \(ClassInfo.unwrap(property.accessor._anyValue(self, property.offset)).map { "\($0)" } ?? "nil")"
+        }
+        return "\(info.name) { \(values.joined(separator: ", ")) }"
+    }
+}

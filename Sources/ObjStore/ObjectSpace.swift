@@ -1,0 +1,220 @@
+internal import CRuntime
+internal import ObjStoreCore
+
+/// What managed objects live in: one view of a store, live or frozen, with the model classes as it has them.
+///
+/// ```
+///  Object ──owns──► ObjectSpace ──► StoreHandle (the store, its models, the transaction that is open)
+///     └──binding──► ClassBinding    View        (live or frozen)
+/// ```
+/// The live space shows the transaction to the thread that writes, the live view to every other.
+@usableFromInline
+final class ObjectSpace: @unchecked Sendable {
+    let handle: StoreHandle
+    let isFrozen: Bool
+    let view: View
+    /// In the order of the handle's models.
+    private(set) var bindings: [ClassBinding] = []
+
+    init(_ handle: StoreHandle, _ view: View, isFrozen: Bool) {
+        self.handle = handle
+        self.view = view
+        self.isFrozen = isFrozen
+        bindings = handle.models.indices.map { ClassBinding(self, handle.models[$0], position: $0) }
+    }
+
+    /// What this thread sees here.
+    @inline(__always)
+    var current: View {
+        if _fastPath(isFrozen || !handle.isWriting) { return view }
+        return handle.transaction ?? view
+    }
+
+    func binding(_ type: Object.Type) throws(ObjStoreError) -> ClassBinding {
+        guard let position = handle.positions[ObjectIdentifier(type)] else {
+            let name = ClassInfo.name(of: type)
+            throw ObjStoreError(.noSuchClass, "class \(name) is not among the models that the store was opened with", class: name)
+        }
+        return bindings[position]
+    }
+
+    /// The object for a stored row.
+    @inline(__always)
+    func materialise<T: Object>(_ type: T.Type, _ binding: ClassBinding, _ key: Int64) -> T {
+        let object: T
+        if binding.info.skipsDefaults {
+            let mode = cr_set_defaults(Int32(CR_DEFAULTS_SKIPPED))
+            object = type.init()
+            _ = cr_set_defaults(mode)
+        } else {
+            object = type.init()
+        }
+        attach(object, binding, key)
+        let base = Unmanaged.passUnretained(object).toOpaque()
+        binding.indexOffsets.withUnsafeBufferPointer { offsets in
+            for index in 0..<offsets.count { (base + offsets[index]).storeBytes(of: UInt32(truncatingIfNeeded: index), as: UInt32.self) }
+        }
+        return object
+    }
+
+    /// An unmanaged object, whose values were written, becomes the row's.
+    func adopt(_ object: Object, _ binding: ClassBinding, _ key: Int64) {
+        attach(object, binding, key)
+        for property in binding.info.properties { property.accessor._bind(object, property.offset, property.index) }
+    }
+
+    @inline(__always)
+    private func attach(_ object: Object, _ binding: ClassBinding, _ key: Int64) {
+        object._space = self
+        object._binding = .passUnretained(binding)
+        object._key = key
+    }
+
+    /// What the live view shows now, for ever.
+    func freeze() throws(ObjStoreError) -> ObjectSpace {
+        if isFrozen { return self }
+        if handle.isWriting { throw ObjStoreError(.wrongView, "not inside a write: what it sees may never be committed") }
+        return try handle.frozenSpace(of: view)
+    }
+}
+
+/// A model class in one space: what a managed object needs to reach its values.
+@usableFromInline
+final class ClassBinding {
+    /// Owns this object.
+    unowned(unsafe) let space: ObjectSpace
+    let info: ClassInfo
+    let position: Int
+    let classID: UInt32
+    let indexOffsets: [Int]
+    private let storeTag: UInt32
+    /// Property ids by index; the handle's.
+    let properties: UnsafePointer<UInt32>
+
+    init(_ space: ObjectSpace, _ model: StoreHandle.Model, position: Int) {
+        self.space = space
+        self.position = position
+        info = model.info
+        classID = model.classID
+        indexOffsets = model.info.indexOffsets
+        storeTag = space.handle.tag
+        properties = model.properties
+    }
+
+    @inline(__always)
+    func id(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: storeTag, key: key) }
+
+    /// Never reports: what cannot be reached is not there.
+    func exists(_ key: Int64) -> Bool { (try? space.current.exists(id(key))) ?? false }
+
+    func gone(_ key: Int64) -> ObjStoreError {
+        if let error = core({ () throws(StoreError) in _ = try space.current.exists(id(key)) }) { return error }
+        return ObjStoreError(.noSuchObject, "the object \(info.name)#\(key) was deleted or never existed", class: info.name)
+    }
+
+    private func core(_ body: () throws(StoreError) -> Void) -> ObjStoreError? {
+        do throws(StoreError) { try body() } catch { return ObjStoreError(error) }
+        return nil
+    }
+
+    // MARK: Reading
+
+    /// A value without text; null where it cannot be read, which is reported.
+    @inline(__always)
+    func value(_ key: Int64, _ index: UInt32) -> Value {
+        do throws(StoreError) {
+            return try space.current.value(id(key), properties[Int(index)], nil)
+        } catch {
+            report(error, index)
+            return .null
+        }
+    }
+
+    /// Calls `body` with a text or binary, which is valid until it returns; nil = null, or it could not be read.
+    @inline(__always)
+    func withBytes<T>(_ key: Int64, _ index: UInt32, _ body: (UnsafeRawBufferPointer) -> T) -> T? {
+        let view = space.current
+        do throws(StoreError) {
+            if view.lends {
+                let value = try view.value(id(key), properties[Int(index)], nil)
+                return value.isNull ? nil : body(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
+            }
+        } catch {
+            report(error, index)
+            return nil
+        }
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { memory in
+            var buffer = OutputBuffer(over: memory)
+            defer { OutputBuffer.free(&buffer) }
+            do throws(StoreError) {
+                let value = try view.value(id(key), properties[Int(index)], &buffer)
+                return value.isNull ? nil : body(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
+            } catch {
+                report(error, index)
+                return nil
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    func set(_ key: Int64, _ index: UInt32, _ value: Value) {
+        do throws(StoreError) {
+            guard !space.isFrozen else { throw named(StoreError(.wrongView, "\(path(index)) cannot be set: the object is frozen"), index) }
+            guard space.handle.isWriting else { throw named(StoreError(.notInWrite, "\(path(index)) cannot be set outside a write"), index) }
+            try space.current.set(id(key), properties[Int(index)], value)
+        } catch {
+            report(error, index)
+        }
+    }
+
+    // MARK: Errors
+
+    func path(_ index: UInt32) -> String { "\(info.name).\(info.properties[Int(index)].name)" }
+
+    private func named(_ error: StoreError, _ index: UInt32) -> StoreError { error.at(class: info.name, property: info.properties[Int(index)].name) }
+
+    @inline(never)
+    func report(_ error: StoreError, _ index: UInt32) { space.handle.reports.report(ObjStoreError(named(error, index))) }
+}
+
+/// What properties of managed objects do.
+extension Object {
+    @inline(__always)
+    private var binding: ClassBinding { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 } }
+
+    @usableFromInline
+    final func _number(_ index: UInt32) -> Int64 { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index).low } }
+
+    @usableFromInline
+    final func _optionalNumber(_ index: UInt32) -> Int64? {
+        let value = _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index) }
+        return value.isNull ? nil : value.low
+    }
+
+    final func _timestamp(_ index: UInt32) -> Timestamp? {
+        let value = _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index) }
+        return value.isNull ? nil : Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high))
+    }
+
+    final func _text(_ index: UInt32) -> String? {
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.withBytes(_key, index) { String(decoding: $0, as: UTF8.self) } }
+    }
+
+    final func _bytes(_ index: UInt32) -> [UInt8]? {
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.withBytes(_key, index) { [UInt8]($0) } }
+    }
+
+    final func _set(_ index: UInt32, _ value: Value) { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.set(_key, index, value) } }
+    @usableFromInline final func _setInt(_ index: UInt32, _ value: Int64) { _set(index, .int(value)) }
+    @usableFromInline final func _setNull(_ index: UInt32) { _set(index, .null) }
+
+    @usableFromInline
+    final func _reportOutOfRange(_ index: UInt32, _ value: Any, _ type: String) {
+        binding.report(StoreError(.outOfRange, "\(binding.path(index)) is \(value) in the store, which is no \(type)"), index)
+    }
+
+    final func _reportUnsupported(_ index: UInt32) {
+        binding.report(StoreError(.notSupported, "\(binding.path(index)): properties of this kind are not supported by this version"), index)
+    }
+}

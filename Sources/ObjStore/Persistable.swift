@@ -1,0 +1,174 @@
+internal import ObjStoreCore
+
+/// Types that a `@Persisted` property can have: `Bool`, `Int` (and `Int8` … `Int64`), `Double`, `String`,
+/// `[UInt8]` and `Data`, ``Timestamp`` and `Date`, enums with ``PersistableEnum``, and an optional of each.
+///
+/// The requirements are those of the library; conform to ``PersistableEnum`` only.
+public protocol Persistable: SendableMetatype {
+    /// What the property of an unmanaged object holds.
+    associatedtype _Storage = Self
+    static var _initial: _Storage { get }
+    static var _type: _PropertyType { get }
+
+    // Unmanaged.
+    static func _read(_ storage: inout _Storage) -> Self
+    static func _write(_ storage: inout _Storage, _ value: Self)
+    // Managed: `index` is that of the property in its class.
+    static func _get(_ object: Object, _ index: UInt32) -> Self
+    static func _set(_ object: Object, _ index: UInt32, _ value: Self)
+
+    static func _traced(_ tracer: _Tracer) -> Self
+    /// The value as this type, where it is one; nil stands for null.
+    static func _convert(_ value: Any?) -> Self?
+    static func _encode(_ value: Self, _ encoder: _RowEncoder)
+    static func _hash(_ value: Self, into hasher: inout Hasher)
+
+    // The same for who does not know the type. Requirements with default bodies, so that each type has a
+    // specialised version; `offset` is that of the wrapper in the object.
+    static var _indexOffset: Int { get }
+    static func _flags(_ object: Object, _ offset: Int) -> UInt8
+    static func _anyValue(_ object: Object, _ offset: Int) -> Any
+    static func _assign(_ value: Any?, to object: Object, _ offset: Int) -> Bool
+    static func _encode(_ object: Object, _ offset: Int, _ encoder: _RowEncoder)
+    static func _encodeAny(_ value: Any?, _ encoder: _RowEncoder) -> Bool
+    static func _copy(from object: Object, to copy: Object, _ offset: Int)
+    static func _bind(_ object: Object, _ offset: Int, _ index: UInt32)
+    static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher)
+}
+
+/// What a property can hold.
+public struct _PropertyType: Sendable {
+    /// As in `ValueKind`.
+    let kind: UInt8
+    var isOptional = false
+
+    var valueKind: ValueKind { ValueKind(rawValue: kind) ?? .null }
+
+    init(_ kind: ValueKind) { self.kind = kind.rawValue }
+}
+
+extension Persistable where _Storage == Self {
+    @inlinable public static func _read(_ storage: inout Self) -> Self { storage }
+    @inlinable public static func _write(_ storage: inout Self, _ value: Self) { storage = value }
+    public static func _traced(_ tracer: _Tracer) -> Self { _initial }
+}
+
+extension Persistable {
+    public static func _convert(_ value: Any?) -> Self? { value as? Self }
+    /// Primary keys have a better one.
+    public static func _hash(_ value: Self, into hasher: inout Hasher) {}
+
+    public static var _indexOffset: Int { MemoryLayout<Persisted<Self>>.offset(of: \.index) ?? 0 }
+
+    @inline(__always)
+    private static func wrapper(_ object: Object, _ offset: Int) -> UnsafeMutablePointer<Persisted<Self>> {
+        (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: Persisted<Self>.self)
+    }
+
+    @inline(__always)
+    private static func current(_ object: Object, _ offset: Int) -> Self {
+        let wrapper = wrapper(object, offset)
+        let index = wrapper.pointee.index
+        return index == .max ? _read(&wrapper.pointee.value) : _get(object, index)
+    }
+
+    @inline(__always)
+    private static func assign(_ value: Self, to object: Object, _ offset: Int) {
+        let wrapper = wrapper(object, offset)
+        let index = wrapper.pointee.index
+        if index == .max { _write(&wrapper.pointee.value, value) } else { _set(object, index, value) }
+    }
+
+    public static func _flags(_ object: Object, _ offset: Int) -> UInt8 { wrapper(object, offset).pointee.flags }
+
+    public static func _anyValue(_ object: Object, _ offset: Int) -> Any { current(object, offset) }
+
+    public static func _assign(_ value: Any?, to object: Object, _ offset: Int) -> Bool {
+        guard let converted = _convert(value) else { return false }
+        assign(converted, to: object, offset)
+        return true
+    }
+
+    public static func _encode(_ object: Object, _ offset: Int, _ encoder: _RowEncoder) { _encode(current(object, offset), encoder) }
+
+    public static func _encodeAny(_ value: Any?, _ encoder: _RowEncoder) -> Bool {
+        guard let converted = _convert(value) else { return false }
+        _encode(converted, encoder)
+        return true
+    }
+
+    public static func _copy(from object: Object, to copy: Object, _ offset: Int) { assign(current(object, offset), to: copy, offset) }
+
+    /// The property is the store's from now on. The payload is let go.
+    public static func _bind(_ object: Object, _ offset: Int, _ index: UInt32) {
+        let wrapper = wrapper(object, offset)
+        wrapper.pointee.value = _initial
+        wrapper.pointee.index = index
+    }
+
+    /// For primary keys, which never change while an object is managed: the first hash of a live object is kept in
+    /// the payload, so that a set can still find it when it was deleted.
+    public static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher) {
+        let wrapper = wrapper(object, offset)
+        let index = wrapper.pointee.index
+        if index == .max || object.isInvalidated { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
+        let value = _get(object, index)
+        // Frozen objects are read by several threads at a time, and never go.
+        if !object.isFrozen { _write(&wrapper.pointee.value, value) }
+        _hash(value, into: &hasher)
+    }
+}
+
+/// Types whose optional is ``Persistable``.
+public protocol _OptionalPersistable: SendableMetatype {
+    associatedtype _OptionalStorage
+    static var _noValue: _OptionalStorage { get }
+    static var _optionalType: _PropertyType { get }
+    static func _readOptional(_ storage: inout _OptionalStorage) -> Self?
+    static func _writeOptional(_ storage: inout _OptionalStorage, _ value: Self?)
+    static func _getOptional(_ object: Object, _ index: UInt32) -> Self?
+    static func _setOptional(_ object: Object, _ index: UInt32, _ value: Self?)
+    static func _tracedOptional(_ tracer: _Tracer) -> Self?
+    static func _convertOptional(_ value: Any) -> Self?
+    static func _encodeOptional(_ value: Self?, _ encoder: _RowEncoder)
+}
+
+extension Optional: Persistable where Wrapped: _OptionalPersistable {
+    public typealias _Storage = Wrapped._OptionalStorage
+    public static var _initial: _Storage { @inlinable get { Wrapped._noValue } }
+    public static var _type: _PropertyType { Wrapped._optionalType }
+    @inlinable public static func _read(_ storage: inout _Storage) -> Wrapped? { Wrapped._readOptional(&storage) }
+    @inlinable public static func _write(_ storage: inout _Storage, _ value: Wrapped?) { Wrapped._writeOptional(&storage, value) }
+    @inlinable public static func _get(_ object: Object, _ index: UInt32) -> Wrapped? { Wrapped._getOptional(object, index) }
+    @inlinable public static func _set(_ object: Object, _ index: UInt32, _ value: Wrapped?) { Wrapped._setOptional(object, index, value) }
+    public static func _traced(_ tracer: _Tracer) -> Wrapped? { Wrapped._tracedOptional(tracer) }
+    public static func _convert(_ value: Any?) -> Wrapped?? {
+        guard let value else { return .some(nil) }
+        return Wrapped._convertOptional(value).map { .some($0) }
+    }
+    public static func _encode(_ value: Wrapped?, _ encoder: _RowEncoder) { Wrapped._encodeOptional(value, encoder) }
+}
+
+/// Values: the optional of one holds the value itself.
+public protocol _PersistableValue: Persistable, _OptionalPersistable where _Storage == Self, _OptionalStorage == Self? {}
+
+extension _PersistableValue {
+    public static var _noValue: Self? { @inlinable get { nil } }
+    public static var _optionalType: _PropertyType {
+        var type = _type
+        type.isOptional = true
+        return type
+    }
+    @inlinable public static func _readOptional(_ storage: inout Self?) -> Self? { storage }
+    @inlinable public static func _writeOptional(_ storage: inout Self?, _ value: Self?) { storage = value }
+    @inlinable
+    public static func _setOptional(_ object: Object, _ index: UInt32, _ value: Self?) {
+        if let value { _set(object, index, value) } else { object._setNull(index) }
+    }
+    /// Not nil: a key path may go on from here.
+    public static func _tracedOptional(_ tracer: _Tracer) -> Self? { _initial }
+    public static func _convertOptional(_ value: Any) -> Self? { _convert(value) }
+    public static func _encodeOptional(_ value: Self?, _ encoder: _RowEncoder) {
+        if let value { _encode(value, encoder) } else { encoder.append(.null) }
+    }
+}

@@ -1,0 +1,108 @@
+internal import ObjStoreCore
+
+/// An object, or a property of one, in the closure of `where`: `{ $0.age < 2 }`.
+///
+/// This version knows one comparison of a property with a value. Null equals null and nothing else; text compares by
+/// code point; NaN equals nothing.
+@dynamicMemberLookup
+public struct Query<Value>: Sendable {
+    let node: QueryNode
+
+    init(_ node: QueryNode) { self.node = node }
+
+    public subscript<Property: Persistable>(dynamicMember keyPath: KeyPath<Value, Property>) -> Query<Property> where Value: Object {
+        Query<Property>(QueryNode { () throws(ObjStoreError) in .property(try KeyPaths.property(keyPath).index) })
+    }
+}
+
+enum QueryNode: Sendable {
+    case object
+    case property(UInt32)
+    case comparison(ComparisonNode)
+    case failed(ObjStoreError)
+
+    init(_ body: () throws(ObjStoreError) -> QueryNode) {
+        do throws(ObjStoreError) { self = try body() } catch { self = .failed(error) }
+    }
+
+    func compared(_ comparison: Comparison, _ value: _QueryValue) -> QueryNode {
+        switch self {
+        case .property(let index): .comparison(ComparisonNode(index: index, comparison: comparison, value: value))
+        case .failed: self
+        case .object, .comparison: .failed(ObjStoreError(.notSupported, "only a property can be compared with a value in this version"))
+        }
+    }
+}
+
+/// `property op value`.
+struct ComparisonNode: Sendable {
+    let index: UInt32
+    let comparison: Comparison
+    let value: _QueryValue
+}
+
+/// A constant of a query.
+public enum _QueryValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case bytes([UInt8])
+    case timestamp(Timestamp)
+
+    func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+        let encoder = _RowEncoder()
+        switch self {
+        case .null: encoder.append(.null)
+        case .bool(let value): Bool._encode(value, encoder)
+        case .int(let value): Int64._encode(value, encoder)
+        case .double(let value): Double._encode(value, encoder)
+        case .string(let value): String._encode(value, encoder)
+        case .bytes(let value): [UInt8]._encode(value, encoder)
+        case .timestamp(let value): Timestamp._encode(value, encoder)
+        }
+        return try encoder.withValue(body)
+    }
+}
+
+extension Persistable {
+    /// A constant of `filter`, converted as in a dictionary for `create`; nil: it is none of this type.
+    static func constant(_ value: Any) -> _QueryValue? { (_convert(value) as? any QueryOperand)?._queryValue }
+}
+
+/// What a property can be compared with for equality.
+public protocol QueryOperand {
+    var _queryValue: _QueryValue { get }
+}
+
+/// What a property can be compared with by order.
+public protocol OrderedQueryOperand: QueryOperand {}
+
+extension FixedWidthInteger where Self: _PersistableInteger {
+    public var _queryValue: _QueryValue { .int(Int64(self)) }
+}
+extension Int: OrderedQueryOperand {}
+extension Int64: OrderedQueryOperand {}
+extension Int32: OrderedQueryOperand {}
+extension Int16: OrderedQueryOperand {}
+extension Int8: OrderedQueryOperand {}
+extension Double: OrderedQueryOperand { public var _queryValue: _QueryValue { .double(self) } }
+extension String: OrderedQueryOperand { public var _queryValue: _QueryValue { .string(self) } }
+extension Timestamp: OrderedQueryOperand { public var _queryValue: _QueryValue { .timestamp(self) } }
+extension Bool: OrderedQueryOperand { public var _queryValue: _QueryValue { .bool(self) } }
+extension Array: QueryOperand where Element == UInt8 { public var _queryValue: _QueryValue { .bytes(self) } }
+extension Optional: QueryOperand where Wrapped: QueryOperand { public var _queryValue: _QueryValue { self?._queryValue ?? .null } }
+extension Optional: OrderedQueryOperand where Wrapped: OrderedQueryOperand {}
+
+extension Query where Value: QueryOperand {
+    public static func == (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.equal, right._queryValue)) }
+    public static func != (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.notEqual, right._queryValue)) }
+}
+
+extension Query where Value: OrderedQueryOperand {
+    public static func < (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.less, right._queryValue)) }
+    public static func <= (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.lessOrEqual, right._queryValue)) }
+    public static func > (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.greater, right._queryValue)) }
+    public static func >= (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.greaterOrEqual, right._queryValue)) }
+}

@@ -1,0 +1,219 @@
+internal import ObjStoreCore
+internal import Synchronization
+
+/// The objects of a class, all or those that satisfy a comparison, in the order of their creation.
+///
+/// Live: it shows what its store shows, and finds anew when that has moved. A loop visits the objects that were there
+/// when it began, whatever it changes. Results of a ``Snapshot`` never change. Any thread may use it.
+///
+/// `count`, `first` and subscripts cannot throw: what goes wrong in them is treated as in property accessors (see
+/// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` tells beforehand.
+public struct Results<Element: Object>: Sendable {
+    private let space: ObjectSpace
+    /// Nil: all objects. Failed: it never could be asked.
+    private let question: Result<ComparisonNode?, ObjStoreError>
+    private let cache = ResultsCache()
+
+    init(_ space: ObjectSpace) {
+        self.space = space
+        question = .success(nil)
+    }
+
+    private init(_ space: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>) {
+        self.space = space
+        self.question = question
+    }
+
+    // MARK: Asking
+
+    /// Those that satisfy a comparison: `.where { $0.age < 2 }`.
+    ///
+    /// This version knows one comparison: a second `where` is `.notSupported`, as ``validate()`` and every use say.
+    public func `where`(_ condition: (Query<Element>) -> Query<Bool>) -> Results {
+        switch question {
+        case .failure: return self
+        case .success(.some): return Results(space, .failure(Results.oneComparison))
+        case .success(nil): break
+        }
+        switch condition(Query(.object)).node {
+        case .comparison(let comparison): return Results(space, .success(comparison))
+        case .property(let index): return Results(space, .success(ComparisonNode(index: index, comparison: .equal, value: .bool(true))))
+        case .failed(let error): return Results(space, .failure(error))
+        case .object: return Results(space, .failure(ObjStoreError(.invalidQuery, "the condition compares nothing")))
+        }
+    }
+
+    /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
+    ///
+    /// Errors: `.invalidQuery` (with `position`), `.noSuchProperty`, `.wrongType`, `.notSupported` (a second one).
+    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results {
+        if case .success(.some) = question { throw Results.oneComparison }
+        let query = try core { () throws(StoreError) in try ComparisonText(text) }
+        let info = try space.binding(Element.self).info
+        let property = try info.property(named: query.property)
+        let operand: Any?
+        switch query.operand {
+        case .argument(let number):
+            guard number < arguments.count else {
+                throw ObjStoreError(.invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given", class: info.name, property: property.name)
+            }
+            operand = arguments[number].flatMap { ClassInfo.unwrap($0) }
+        case .null: operand = nil
+        case .bool(let value): operand = value
+        case .int(let value): operand = value
+        case .double(let value): operand = value
+        case .string(let value): operand = value
+        }
+        guard let operand else { return Results(space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: .null))) }
+        guard let value = property.accessor.constant(operand) else { throw info.wrongType(property, operand) }
+        return Results(space, .success(ComparisonNode(index: property.index, comparison: query.comparison, value: value)))
+    }
+
+    private static var oneComparison: ObjStoreError {
+        ObjStoreError(.notSupported, "one comparison is all that this version knows", class: ClassInfo.name(of: Element.self))
+    }
+
+    /// Throws what would otherwise be reported at the first use: the class is no model of the store, the comparison
+    /// cannot be made, the store was closed.
+    @discardableResult
+    public func validate() throws(ObjStoreError) -> Results {
+        _ = try number()
+        return self
+    }
+
+    /// The results in the version that the store shows now, for ever.
+    public func freeze() throws(ObjStoreError) -> Results { Results(try space.freeze(), question) }
+
+    // MARK: Inside
+
+    private func number() throws(ObjStoreError) -> Int {
+        let question = try question.get()
+        let binding = try space.binding(Element.self)
+        let view = space.current
+        guard let question else { return try core { () throws(StoreError) in try view.count(binding.classID) } }
+        if let list = cache.list(view) { return list.count }
+        return try question.value.withValue { (value) throws(StoreError) in
+            try view.count(binding.classID, where: binding.properties[Int(question.index)], question.comparison, value)
+        }
+    }
+
+    /// The list as it is now, with the class's binding.
+    private func list() throws(ObjStoreError) -> (ObjStoreCore.Results, ClassBinding) {
+        let question = try question.get()
+        let binding = try space.binding(Element.self)
+        let view = space.current
+        if let list = cache.list(view) { return (list, binding) }
+        let stamp = view.stamp
+        let list: ObjStoreCore.Results
+        if let question {
+            list = try question.value.withValue { (value) throws(StoreError) in
+                try view.find(binding.classID, where: binding.properties[Int(question.index)], question.comparison, value)
+            }
+        } else {
+            list = try core { () throws(StoreError) in try view.findAll(binding.classID) }
+        }
+        cache.keep(list, stamp)
+        return (list, binding)
+    }
+
+    /// Nil: of nothing.
+    func aggregate(_ property: ClassInfo.Property, _ kind: AggregateKind) throws(ObjStoreError) -> _QueryValue? {
+        if try question.get() != nil {
+            throw ObjStoreError(.notSupported, "aggregates of a comparison are not supported by this version", class: ClassInfo.name(of: Element.self), property: property.name)
+        }
+        let binding = try space.binding(Element.self)
+        let value = try core { () throws(StoreError) in try space.current.aggregate(binding.classID, binding.properties[Int(property.index)], kind) }
+        return switch value.kind {
+        case .int: .int(value.low)
+        case .double: .double(value.asDouble)
+        case .timestamp: .timestamp(Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)))
+        default: nil
+        }
+    }
+
+    private func find() throws(ObjStoreError) -> Element? {
+        let question = try question.get()
+        let binding = try space.binding(Element.self)
+        let view = space.current
+        let id: ObjectID?
+        if let question {
+            id = try question.value.withValue { (value) throws(StoreError) in
+                try view.first(binding.classID, where: binding.properties[Int(question.index)], question.comparison, value)
+            }
+        } else {
+            id = try core { () throws(StoreError) in
+                var row = try RowCursor(view, binding.classID)
+                return try row.next() ? try row.object() : nil
+            }
+        }
+        return id.map { space.materialise(Element.self, binding, $0.key) }
+    }
+
+    private func reporting<T>(_ none: T, _ body: () throws(ObjStoreError) -> T) -> T {
+        do throws(ObjStoreError) { return try body() } catch {
+            space.handle.reports.report(error)
+            return none
+        }
+    }
+}
+
+extension Results: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+    /// O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of one column.
+    public var count: Int { reporting(0) { () throws(ObjStoreError) in try number() } }
+    /// The first in the order of creation.
+    public var first: Element? { reporting(nil) { () throws(ObjStoreError) in try find() } }
+
+    /// The object at a position. Where there is none (any more): an invalid object, and `.outOfRange` is reported.
+    public subscript(index: Int) -> Element {
+        reporting(invalid) { () throws(ObjStoreError) in
+            let (list, binding) = try list()
+            let id = try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }
+            return space.materialise(Element.self, binding, id.key)
+        }
+    }
+
+    private var invalid: Element {
+        guard let binding = try? space.binding(Element.self) else { return Element() }
+        return space.materialise(Element.self, binding, -1)
+    }
+
+    /// Walks the objects that are there now.
+    public func makeIterator() -> Iterator { Iterator(space, reporting(nil) { () throws(ObjStoreError) in try list() }) }
+
+    public struct Iterator: IteratorProtocol {
+        private let space: ObjectSpace
+        private let list: (ObjStoreCore.Results, ClassBinding)?
+        private let count: Int
+        private var position = 0
+
+        init(_ space: ObjectSpace, _ list: (ObjStoreCore.Results, ClassBinding)?) {
+            self.space = space
+            self.list = list
+            count = list?.0.count ?? 0
+        }
+
+        public mutating func next() -> Element? {
+            guard position < count, let (list, binding) = list, let id = try? list.object(at: UInt64(position)) else { return nil }
+            position += 1
+            return space.materialise(Element.self, binding, id.key)
+        }
+    }
+}
+
+/// The list of one view at one time.
+private final class ResultsCache: Sendable {
+    private struct Entry: Sendable {
+        var list: ObjStoreCore.Results
+        var stamp: UInt64
+    }
+    private let entry = Mutex<Entry?>(nil)
+
+    func list(_ view: View) -> ObjStoreCore.Results? {
+        guard let entry = entry.withLock({ $0 }), entry.list.view === view, entry.stamp == view.stamp else { return nil }
+        return entry.list
+    }
+
+    func keep(_ list: ObjStoreCore.Results, _ stamp: UInt64) { entry.withLock { $0 = Entry(list: list, stamp: stamp) } }
+}

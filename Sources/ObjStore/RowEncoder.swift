@@ -1,0 +1,62 @@
+internal import ObjStoreCore
+
+/// Properties of one object on their way into a store: the memory that one call of the core needs, used again for
+/// the next.
+public final class _RowEncoder {
+    /// Property ids; one for each value.
+    private(set) var properties: [UInt32] = []
+    /// Texts have their offset in `text` instead of a pointer, which may move while it grows.
+    private var values: [Value] = []
+    private var text: [UInt8] = []
+
+    init() {}
+
+    func removeAll() {
+        properties.removeAll(keepingCapacity: true)
+        values.removeAll(keepingCapacity: true)
+        text.removeAll(keepingCapacity: true)
+    }
+
+    /// The property that the next value is for.
+    func begin(_ propertyID: UInt32) { properties.append(propertyID) }
+    /// Nothing was appended after `begin`.
+    func cancelLast() { properties.removeLast() }
+
+    func append(_ value: Value) { values.append(value) }
+
+    func append(_ string: String) {
+        var string = string
+        string.withUTF8 { append(UnsafeRawBufferPointer($0), .string) }
+    }
+
+    func append(_ bytes: UnsafeRawBufferPointer, _ kind: ValueKind) {
+        values.append(Value(kind: kind, pointer: UnsafeRawPointer(bitPattern: text.count + 1), count: bytes.count))
+        text.append(contentsOf: bytes)
+    }
+
+    /// Calls `body` with what was appended; everything is valid until it returns.
+    func withRow<T>(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+        var result: Result<T, StoreError>?
+        text.withUnsafeBytes { text in
+            values.withUnsafeMutableBufferPointer { values in
+                for index in values.indices {
+                    guard let offset = values[index].pointer else { continue }
+                    values[index].pointer = values[index].count == 0 ? nil : text.baseAddress.map { $0 + (Int(bitPattern: offset) - 1) }
+                }
+                properties.withUnsafeBufferPointer { properties in
+                    // One that is never read, where there is none.
+                    withUnsafePointer(to: Value.null) { none in
+                        result = Result { () throws(StoreError) in try body(properties, values.baseAddress.map { UnsafePointer($0) } ?? none) }
+                    }
+                }
+            }
+        }
+        removeAll()
+        do throws(StoreError) { return try result.unsafelyUnwrapped.get() } catch { throw ObjStoreError(error) }
+    }
+
+    /// The only value there is.
+    func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+        try withRow { (_, values) throws(StoreError) in try body(values.pointee) }
+    }
+}

@@ -1,0 +1,177 @@
+internal import ObjStoreCore
+
+/// An open store: where objects are found, and where they are changed inside `write`.
+///
+/// ```swift
+/// let store = try Store.open(path: "dogs.objstore", models: [Dog.self])
+/// try store.write { tx in
+///     try tx.add(Dog(value: ["id": 1, "name": "Rex"]))
+/// }
+/// print(store.objects(Dog.self).where { $0.age < 2 }.count)
+/// ```
+/// Any thread may use it, and any live object that came from it. What it shows moves with `refresh()` and at the end
+/// of each write through it; other threads see a write when it is committed. It is closed by `close()`, or when the
+/// last reference to it and its objects goes.
+public final class Store: Sendable {
+    let space: ObjectSpace
+    private var handle: StoreHandle { space.handle }
+
+    /// Opens, creates or recovers a store.
+    ///
+    /// Errors: `.notFound`, `.notAStore`, `.corrupt`, `.versionMismatch`, `.schemaMismatch` (file and models differ),
+    /// `.invalidSchema` and `.notSupported` (a model cannot be stored; class and property are named), `.configMismatch`
+    /// (the process has it open with other settings), `.timeout`, `.incompatibleFileSystem`, `.io` and others.
+    public init(_ configuration: Configuration) throws(ObjStoreError) {
+        var infos: [ClassInfo] = []
+        for model in configuration.models {
+            let info = try ClassInfo.of(model)
+            if !infos.contains(where: { $0.type == model }) { infos.append(info) }
+        }
+        let core = try configuration.core(infos)
+        let opened: ObjStoreCore.Store, view: View
+        do throws(StoreError) {
+            opened = try ObjStoreCore.Store.open(core)
+            view = try opened.openView()
+        } catch {
+            throw ObjStoreError(error)
+        }
+        let handle = try StoreHandle(opened, infos, view, ErrorReports(configuration.onError))
+        space = ObjectSpace(handle, view, isFrozen: false)
+    }
+
+    /// Opens the store at `path`, creating it where there is none.
+    public static func open(path: String, models: [Object.Type] = []) throws(ObjStoreError) -> Store {
+        try Store(Configuration(path: path, models: models))
+    }
+
+    /// Closes the store. A write that another thread is in is cancelled; objects become invalid. What this was the
+    /// last use of in the process is made clean: the file alone is then a whole copy. A second call does nothing.
+    public func close() throws(ObjStoreError) {
+        space.view.close()
+        try ObjStore.core { () throws(StoreError) in try handle.store.close() }
+    }
+
+    public var isClosed: Bool { handle.store.isClosed }
+
+    // MARK: Writing
+
+    /// Runs `body` as one transaction: all of it happens, or nothing.
+    ///
+    /// `body` gets the ``Transaction`` and may use the store and all live objects: on this thread they show what the
+    /// transaction sees. When it returns, the changes are committed and its result is returned; when it throws,
+    /// everything is undone and its error is thrown; `tx.cancel()` undoes without an error. What property accessors
+    /// reported meanwhile is thrown as well, and undoes everything. Waits for other writers, of all processes.
+    /// A body that needs no transaction says so: `try store.write { _ in dog.age += 1 }`. (A second form without the
+    /// argument would make the compiler report every mistake in a body as a wrong number of arguments.)
+    ///
+    /// Errors: `.alreadyInWrite` inside another write of the store, `.readOnly`, `.timeout`, `.outOfSpace`, `.io`,
+    /// `.outcomeUnknown`, `.poisoned`, `.closedHandle`; and whatever `body` throws.
+    @discardableResult
+    public func write<R>(_ body: (Transaction) throws -> R) throws -> R {
+        try handle.begin(.standard)
+        return try run(body)
+    }
+
+    /// Like `write`, but throws `.busy` where another writer is at work.
+    @discardableResult
+    public func tryWrite<R>(_ body: (Transaction) throws -> R) throws -> R {
+        try handle.begin(.notAtAll)
+        return try run(body)
+    }
+
+    private func run<R>(_ body: (Transaction) throws -> R) throws -> R {
+        let transaction = Transaction(space)
+        let collector = ErrorCollector()
+        let result: R
+        do {
+            result = try collector.run { try body(transaction) }
+            if let error = collector.first { throw error }
+        } catch {
+            transaction.cancel()
+            throw error
+        }
+        guard let view = transaction.isOpen ? handle.takeTransaction() : nil else { return result }
+        defer { follow() }
+        _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
+        return result
+    }
+
+    /// The live view after a write of its own. The write is done: that this fails is not its failure.
+    private func follow() {
+        do throws(StoreError) { _ = try space.view.refresh() } catch { handle.reports.report(ObjStoreError(error)) }
+    }
+
+    /// Is this thread inside a write of the store?
+    public var isInWrite: Bool { handle.isWriting }
+
+    // MARK: Errors of accessors
+
+    /// Runs `body` and throws the first error that a property accessor, a subscript or `count` reported in it.
+    ///
+    /// Those cannot throw themselves. Inside `write` and `checked` they are thrown when the body is done; elsewhere
+    /// they go to ``lastError`` and `Configuration.onError`.
+    @discardableResult
+    public static func checked<R>(_ body: () throws -> R) throws -> R {
+        let collector = ErrorCollector()
+        let result = try collector.run(body)
+        if let error = collector.first { throw error }
+        return result
+    }
+
+    /// The last error that was reported outside of `write` and `checked`, by any thread.
+    public var lastError: ObjStoreError? { handle.reports.lastError }
+
+    // MARK: Versions
+
+    /// Moves to the newest version; returns whether there was one. Objects and results show it from now on.
+    /// Inside a write it does nothing: that sees the newest version.
+    @discardableResult
+    public func refresh() throws(ObjStoreError) -> Bool {
+        if handle.isWriting { return false }
+        return try ObjStore.core { () throws(StoreError) in try space.view.refresh() }
+    }
+
+    /// What the store shows now, for ever. Keeps that version: let go of it.
+    public func freeze() throws(ObjStoreError) -> Snapshot { Snapshot(try space.freeze()) }
+}
+
+extension Store: StoreWriting {
+    public var _scope: _Scope { _Scope(space: space) }
+}
+
+/// One version of a store: unmanaged by time, read by any thread without locks.
+public final class Snapshot: StoreReading, Sendable {
+    let space: ObjectSpace
+
+    init(_ space: ObjectSpace) { self.space = space }
+
+    public var _scope: _Scope { _Scope(space: space) }
+}
+
+/// What a body of `write` changes the store with. Of no use afterwards, nor on other threads: `.notInWrite`.
+public final class Transaction: StoreWriting {
+    private let space: ObjectSpace
+    private let number: UInt64
+
+    init(_ space: ObjectSpace) {
+        self.space = space
+        number = space.handle.transactionNumber
+    }
+
+    public var _scope: _Scope { _Scope(space: space, transaction: number) }
+
+    var isOpen: Bool { space.handle.isWriting && space.handle.transactionNumber == number }
+
+    /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns.
+    public func cancel() {
+        guard isOpen, let view = space.handle.takeTransaction() else { return }
+        view.close()
+    }
+}
+
+/// What reading goes through; of the library only.
+public struct _Scope: Sendable {
+    let space: ObjectSpace
+    /// Of a ``Transaction``; nil: whichever this thread is in.
+    var transaction: UInt64?
+}

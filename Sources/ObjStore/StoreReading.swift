@@ -1,0 +1,76 @@
+internal import ObjStoreCore
+
+/// Finding objects: what ``Store``, ``Transaction`` and ``Snapshot`` have in common.
+public protocol StoreReading {
+    var _scope: _Scope { get }
+}
+
+extension StoreReading {
+    /// All objects of a class, in the order of their creation.
+    public func objects<T: Object>(_ type: T.Type) -> Results<T> { Results(_scope.space) }
+
+    /// The object with that primary key; nil: there is none.
+    ///
+    /// Errors: `.noPrimaryKey`, `.noSuchClass`, `.wrongType`, `.closedHandle`. Cost: O(log n).
+    public func object<T: Object, Key: _PersistableValue>(ofType type: T.Type, forPrimaryKey key: Key) throws(ObjStoreError) -> T? {
+        let space = _scope.space
+        let binding = try space.binding(type)
+        let encoder = _RowEncoder()
+        Key._encode(key, encoder)
+        guard let object = try encoder.withValue({ (value) throws(StoreError) in try space.current.find(binding.classID, value) }) else { return nil }
+        return space.materialise(type, binding, object.key)
+    }
+
+    /// The object that a reference stands for; nil: it was deleted, or is not there yet.
+    ///
+    /// Errors: `.wrongStore`, `.noSuchClass`, `.closedHandle`.
+    public func resolve<T: Object>(_ reference: Reference<T>) throws(ObjStoreError) -> T? {
+        let space = _scope.space
+        let binding = try space.binding(T.self)
+        let id = ObjectID(classID: reference.classID, storeTag: reference.storeTag, key: reference.key)
+        guard try core({ () throws(StoreError) in try space.current.exists(id) }) else { return nil }
+        return space.materialise(T.self, binding, reference.key)
+    }
+
+    /// Number of the version that is shown; every commit makes the next one.
+    public var version: UInt64 {
+        get throws(ObjStoreError) { try core { () throws(StoreError) in try _scope.space.current.version() } }
+    }
+}
+
+/// Which object, as a plain value that crosses threads and tasks.
+public struct Reference<T: Object>: Sendable, Hashable {
+    let classID: UInt32
+    let storeTag: UInt32
+    let key: Int64
+
+    /// Errors: `.wrongView`: the object is unmanaged.
+    public init(_ object: T) throws(ObjStoreError) {
+        guard let binding = object._binding?.takeUnretainedValue() else {
+            throw ObjStoreError(.wrongView, "an unmanaged object has no place in a store to refer to", class: ClassInfo.name(of: T.self))
+        }
+        // A subclass would be another class of the store.
+        guard type(of: object) == T.self else {
+            throw ObjStoreError(.wrongType, "the object is a \(binding.info.name), not a \(ClassInfo.name(of: T.self))", class: binding.info.name)
+        }
+        let id = binding.id(object._key)
+        classID = id.classID
+        storeTag = id.storeTag
+        key = id.key
+    }
+}
+
+/// A frozen object, which may cross threads and tasks: `let rex = try Frozen(dog); Task { print(rex.name) }`.
+@dynamicMemberLookup
+public struct Frozen<T: Object>: @unchecked Sendable {
+    // Frozen objects do not change, and reading them writes nothing.
+    private let object: T
+
+    /// Errors: those of ``Object/freeze()``.
+    public init(_ object: T) throws(ObjStoreError) { self.object = try object.freeze() }
+
+    public subscript<Value>(dynamicMember keyPath: KeyPath<T, Value>) -> Value { object[keyPath: keyPath] }
+
+    /// The frozen object itself.
+    public var value: T { object }
+}

@@ -1,0 +1,185 @@
+internal import ObjStoreCore
+
+/// What to do with an object whose primary key is in the store already.
+public enum UpdatePolicy: Sendable, Hashable {
+    /// Throw `.duplicateKey`.
+    case error
+    /// Write what differs; nothing where nothing does.
+    case modified
+    /// Write everything.
+    case all
+
+    var core: UpsertPolicy {
+        switch self {
+        case .error: .error
+        case .modified: .modified
+        case .all: .all
+        }
+    }
+}
+
+/// Changing objects: what ``Store`` (inside `write`) and ``Transaction`` have in common.
+///
+/// Every call happens as a whole: one that throws has changed nothing, and the write can go on. Outside of a
+/// write all of them throw `.notInWrite`.
+public protocol StoreWriting: StoreReading {}
+
+extension StoreWriting {
+    // MARK: Adding
+
+    /// Stores an unmanaged object: the same instance is managed from then on.
+    ///
+    /// With `.modified` and `.all` an object of the same primary key is updated, all its properties. An object that is
+    /// managed by this store already stays as it is. When the write is undone, the object is invalid.
+    /// Errors: `.duplicateKey`, `.noPrimaryKey` (an update of a class without one), `.wrongStore` (managed by another
+    /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.noSuchClass`, `.invalidUTF8`, `.valueTooLarge`.
+    public func add(_ object: Object, update: UpdatePolicy = .error) throws(ObjStoreError) {
+        let (space, view) = try writing("add")
+        let binding = try space.binding(type(of: object))
+        if let other = object._space {
+            guard !other.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object cannot be added", class: binding.info.name) }
+            guard other.handle.sharesStore(with: space.handle) else {
+                throw ObjStoreError(.wrongStore, "the object is managed by another store", class: binding.info.name)
+            }
+            guard binding.exists(object._key) else { throw binding.gone(object._key) }
+            return
+        }
+        let encoder = space.handle.encoder
+        encoder.removeAll()
+        for property in binding.info.properties {
+            encoder.begin(binding.properties[Int(property.index)])
+            property.accessor._encode(object, property.offset, encoder)
+        }
+        let id = try put(binding, encoder, update, view)
+        space.adopt(object, binding, id.key)
+    }
+
+    /// Adds each of them. Those before one that is refused are added.
+    public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) throws(ObjStoreError) where S.Element: Object {
+        for object in objects { try add(object, update: update) }
+    }
+
+    /// Creates an object from a dictionary (names of properties to values), an array (values in the order of
+    /// declaration) or another object of the class.
+    ///
+    /// What is not given gets its default or null, and must have one of them; an update leaves it as it is. An array
+    /// may be shorter than the list of properties, unless `exact`. Numbers must fit: an integer is a double where it is exactly
+    /// one, a fraction is no integer, only a bool is a bool.
+    /// Errors: those of `add`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.missingValue`, `.invalidArgument` (the
+    /// length of an array).
+    @discardableResult
+    public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error, exact: Bool = false)
+        throws(ObjStoreError) -> T
+    {
+        let (space, view) = try writing("create")
+        let binding = try space.binding(type)
+        let info = binding.info
+        let encoder = space.handle.encoder
+        encoder.removeAll()
+        if let object = value as? Object, Swift.type(of: object) == type {
+            if object.isManaged, object.isInvalidated { throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name) }
+            for property in info.properties {
+                encoder.begin(binding.properties[Int(property.index)])
+                property.accessor._encode(object, property.offset, encoder)
+            }
+        } else {
+            let pairs = try info.pairs(value)
+            if exact, pairs.count != info.properties.count {
+                throw ObjStoreError(.missingValue, "\(pairs.count) values for the \(info.properties.count) properties of \(info.name), and all are asked for", class: info.name)
+            }
+            var given = [Bool](repeating: false, count: info.properties.count)
+            for (property, value) in pairs {
+                encoder.begin(binding.properties[Int(property.index)])
+                guard property.accessor._encodeAny(value, encoder) else {
+                    encoder.removeAll()
+                    throw info.wrongType(property, value)
+                }
+                given[Int(property.index)] = true
+            }
+            try addChangingDefaults(binding, given, encoder, pairs, update, view)
+        }
+        let id = try put(binding, encoder, update, view)
+        return space.materialise(type, binding, id.key)
+    }
+
+    /// Defaults that are another value each time are evaluated here; the schema has the others.
+    private func addChangingDefaults(
+        _ binding: ClassBinding, _ given: [Bool], _ encoder: _RowEncoder, _ pairs: [(property: ClassInfo.Property, value: Any?)],
+        _ update: UpdatePolicy, _ view: View
+    ) throws(ObjStoreError) {
+        let missing = binding.info.properties.filter { $0.hasChangingDefault && !given[Int($0.index)] }
+        if missing.isEmpty { return }
+        // An update leaves alone what is not given.
+        if update != .error, let primary = binding.info.primaryKey, let key = pairs.first(where: { $0.property.index == primary.index }) {
+            let probe = _RowEncoder()
+            _ = primary.accessor._encodeAny(key.value, probe)
+            if try probe.withValue({ (value) throws(StoreError) in try view.find(binding.classID, value) }) != nil { return }
+        }
+        let prototype = binding.info.type.init()
+        for property in missing {
+            encoder.begin(binding.properties[Int(property.index)])
+            property.accessor._encode(prototype, property.offset, encoder)
+        }
+    }
+
+    private func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ view: View) throws(ObjStoreError) -> ObjectID {
+        do throws(ObjStoreError) {
+            return try encoder.withRow { (properties, values) throws(StoreError) in
+                if update == .error { return try view.create(binding.classID, properties, values) }
+                return try view.upsert(binding.classID, update.core, properties, values).0
+            }
+        } catch {
+            guard error.className == nil else { throw error }
+            throw ObjStoreError(error.code, error.message, class: binding.info.name, property: error.propertyName, position: error.position)
+        }
+    }
+
+    // MARK: Deleting
+
+    /// Deletes an object, which is invalid from then on.
+    ///
+    /// Errors: `.noSuchObject` (deleted already), `.wrongView` (unmanaged or frozen), `.wrongStore`.
+    public func delete(_ object: Object) throws(ObjStoreError) {
+        let (space, view) = try writing("delete")
+        let name = ClassInfo.name(of: type(of: object))
+        guard let other = object._space, let binding = object._binding?.takeUnretainedValue() else {
+            throw ObjStoreError(.wrongView, "an unmanaged object cannot be deleted: it is in no store", class: name)
+        }
+        guard !other.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object cannot be deleted", class: name) }
+        guard other.handle.sharesStore(with: space.handle) else { throw ObjStoreError(.wrongStore, "the object is managed by another store", class: name) }
+        try core { () throws(StoreError) in try view.delete(binding.id(object._key)) }
+    }
+
+    /// Deletes each of them, as they are when it begins. Those before one that is refused are deleted.
+    public func delete<S: Sequence>(_ objects: S) throws(ObjStoreError) where S.Element: Object {
+        for object in Array(objects) { try delete(object) }
+    }
+
+    /// Deletes all objects of a class; returns how many there were.
+    @discardableResult
+    public func deleteAll<T: Object>(_ type: T.Type) throws(ObjStoreError) -> Int {
+        let (space, view) = try writing("deleteAll")
+        let binding = try space.binding(type)
+        return try core { () throws(StoreError) in try view.deleteAll(binding.classID) }
+    }
+
+    /// Deletes all objects of all classes of the store, also of those that are not among the models.
+    public func deleteAll() throws(ObjStoreError) {
+        let (_, view) = try writing("deleteAll")
+        try core { () throws(StoreError) in
+            for index in 0..<(try view.classCount()) { _ = try view.deleteAll(try view.classInfo(at: index).classID) }
+        }
+    }
+
+    // MARK: Inside
+
+    /// The transaction of this thread, which must be this one where this is a ``Transaction``.
+    private func writing(_ operation: String) throws(ObjStoreError) -> (space: ObjectSpace, view: View) {
+        let scope = _scope
+        let view = try scope.space.handle.writing(operation)
+        if let number = scope.transaction, number != scope.space.handle.transactionNumber {
+            throw ObjStoreError(.notInWrite, "\(operation): the transaction has ended")
+        }
+        return (scope.space, view)
+    }
+}

@@ -1,0 +1,165 @@
+/// What happened between two pinned versions, class by class: from the log, or by comparing their trees.
+///
+/// The log says it at the price of what changed, and also that a property was written again with its old
+/// value. Where the ring has lapped the reader, or a transaction was too large to be listed, the two object
+/// trees are compared: equal subtrees are skipped, and only real changes are seen.
+package final class ChangeReader {
+    package let from: Snapshot
+    package let to: Snapshot
+    /// By class id, for the classes that were asked for and changed.
+    package private(set) var classes: [UInt32: ClassChanges] = [:]
+    /// Found by comparing.
+    package private(set) var isCompared = false
+
+    private var collectors: [ChangeCollector?]
+    private let wanted: [Bool]
+    private let database: Database
+
+    /// - Parameter classes: ids of the classes to report.
+    package init(_ database: Database, from: Snapshot, to: Snapshot, classes wantedClasses: Set<UInt32>, compares: Bool = false) throws(StoreError) {
+        self.database = database
+        self.from = from
+        self.to = to
+        let count = to.schema.classes.count
+        wanted = (0..<count).map { wantedClasses.contains(UInt32($0)) }
+        collectors = Array(repeating: nil, count: count)
+        if from.version >= to.version { return }
+        if !compares, try followLog() {
+            for (index, collector) in collectors.enumerated() {
+                guard let changes = collector?.net(propertyCount: to.schema.classes[index].properties.count), !changes.isEmpty else { continue }
+                self.classes[UInt32(index)] = changes
+            }
+        } else {
+            try compare()
+        }
+        collectors = []
+    }
+
+    func covers(_ classID: UInt32) -> Bool { Int(classID) < wanted.count && wanted[Int(classID)] }
+
+    // MARK: The log
+
+    private func followLog() throws(StoreError) -> Bool {
+        if database.shared.prepared.load() == 0 { return false }
+        // The first write of a session begins the log anew behind the version that everybody stood on: the ring
+        // knows, a snapshot that was taken before does not.
+        let entry = database.shared.ringEntry(from.version)
+        if entry.version == from.version, try follow(entry.log) { return true }
+        if entry.version == from.version && entry.log == from.log { return false }
+        return try follow(from.log)
+    }
+
+    /// False where the chain of records does not lead to `to`: overwritten, or not enough said.
+    ///
+    /// The record may be overwritten while it is read. Version, epoch, the hash of the record before and its
+    /// own hash tell; and at the end the chain must be the one that the published ring entry names.
+    private func follow(_ start: LogPosition) throws(StoreError) -> Bool {
+        for index in collectors.indices { collectors[index] = nil }
+        let sameSchema = try from.schemaRef() == to.schemaRef()
+        var schema = from.schema
+        let scanner = try database.requireLog().scanner()
+        var position = start, version = from.version
+        while version < to.version {
+            guard let record = try scanner.next(position, version: version + 1) else { return false }
+            position = record.end
+            version += 1
+            if record.flags.contains(.checkpoint) { continue }
+            let isOwn = database.ownVersions.contains(version)
+            var reader = ByteReader(scanner.ops.base, count: scanner.ops.count)
+            if record.flags.contains(.summary) {
+                // Too much to be listed; and a summary does not say how the schema changed.
+                if reader.isAtEnd || !sameSchema { return false }
+                for run in try OpLog.decodeSummary(&reader) { collector(run.classID, isOwn)?.record(run) }
+            } else {
+                try readOps(&reader, &schema, isOwn: isOwn)
+            }
+        }
+        return position.chain == to.log.chain
+    }
+
+    private func readOps(_ reader: inout ByteReader, _ schema: inout Schema, isOwn: Bool) throws(StoreError) {
+        while !reader.isAtEnd {
+            guard let code = OpLog.Code(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown operation in the log") }
+            if code == .schema {
+                schema = try SchemaCodec.read(&reader)
+                continue
+            }
+            let classID = try reader.readVarint()
+            guard classID < UInt64(schema.classes.count) else { throw StoreError(.corrupt, "the log names a class that does not exist") }
+            let key = try reader.readSigned()
+            let collector = collector(UInt32(classID), isOwn)
+            switch code {
+            case .create:
+                for _ in schema.classes[Int(classID)].columns { _ = try ValueCodec.read(&reader) }
+                collector?.record(.inserted, key)
+            case .update:
+                for _ in 0..<(try reader.readCount()) {
+                    let column = try reader.readVarint()
+                    _ = try ValueCodec.read(&reader)
+                    if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
+                }
+            case .delete, .schema: collector?.record(.deleted, key)
+            }
+        }
+    }
+
+    private func collector(_ classID: UInt32, _ isOwn: Bool) -> ChangeCollector? {
+        let index = Int(classID)
+        guard index < wanted.count, wanted[index] else { return nil }
+        if collectors[index] == nil { collectors[index] = ChangeCollector(maskWords: ClassChanges.maskWords(to.schema.classes[index])) }
+        if !isOwn { collectors[index]!.isFromOtherProcess = true }
+        return collectors[index]
+    }
+
+    /// Position in `to` of a column; usually its id.
+    private func property(_ classIndex: Int, _ column: UInt64) -> Int? {
+        let columns = to.schema.classes[classIndex].columns
+        if column < UInt64(columns.count), UInt64(columns[Int(column)].id) == column { return Int(column) }
+        return columns.firstIndex { UInt64($0.id) == column }
+    }
+
+    // MARK: The trees
+
+    private func compare() throws(StoreError) {
+        isCompared = true
+        let isFromOthers = try isPartlyFromOthers()
+        for index in wanted.indices where wanted[index] {
+            let cls = to.schema.classes[index]
+            let before = try from.objects(cls), after = try to.objects(cls)
+            var changes = try TreeComparison.changes(from: before, to: after, maskWords: ClassChanges.maskWords(cls))
+            if changes.isEmpty { continue }
+            changes.isFromOtherProcess = isFromOthers
+            classes[UInt32(index)] = changes
+        }
+    }
+
+    /// A version that is not ours and not known to be a checkpoint. (The trees do not say which one did what.)
+    private func isPartlyFromOthers() throws(StoreError) -> Bool {
+        var version = from.version + 1
+        while version <= to.version {
+            if !database.ownVersions.contains(version) {
+                let entry = database.shared.ringEntry(version)
+                if entry.version != version || !entry.isCheckpoint { return true }
+            }
+            version += 1
+        }
+        return false
+    }
+}
+
+extension Snapshot {
+    /// Which bytes the schema is: versions with the same ref have the same schema.
+    func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }
+
+    /// The objects of a class; none where the version does not have the class yet.
+    func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
+        let node = try source.node(root, .root)
+        let index = Int(cls.id)
+        var tree = Ref.null
+        if index < NodeHeader.count(node) {
+            let ref = RootNode.classNode(node, index)
+            if !ref.isNull { tree = ClassNode.cluster(try source.node(ref, .classRoot)) }
+        }
+        return ClusterReader(source: source, root: tree, columns: cls.columns)
+    }
+}

@@ -1,0 +1,48 @@
+/// What an observer is told: which objects went, came and changed between two versions.
+///
+/// Immutable; it pins both versions as long as anybody holds it, so that deleted objects can still be read.
+package final class ChangeSet: @unchecked Sendable {
+    package let classID: UInt32
+    package let before: Snapshot
+    package let after: Snapshot
+    /// The first one of an observer that asked for it: no lists.
+    package let isInitial: Bool
+    /// Found by comparing two versions, so late was it: only real changes.
+    package let isCompared: Bool
+    package let changes: ClassChanges
+    /// Of a result list; nil for a whole class.
+    package let indices: Indices?
+
+    /// Positions in the list before and after, in the order of the lists of keys.
+    package struct Indices: Sendable {
+        package internal(set) var deleted: [UInt64] = []
+        package internal(set) var inserted: [UInt64] = []
+        package internal(set) var modifiedBefore: [UInt64] = []
+        package internal(set) var modifiedAfter: [UInt64] = []
+    }
+
+    init(classID: UInt32, before: Snapshot, after: Snapshot, changes: ClassChanges, indices: Indices?, isInitial: Bool = false, isCompared: Bool = false) {
+        self.classID = classID
+        self.before = before
+        self.after = after
+        self.changes = changes
+        self.indices = indices
+        self.isInitial = isInitial
+        self.isCompared = isCompared
+    }
+
+    package var fromVersion: UInt64 { before.version }
+    package var toVersion: UInt64 { after.version }
+    /// Another process committed some of it. (After comparing versions: may have.)
+    package var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    package var deleted: [Int64] { changes.deleted }
+    package var inserted: [Int64] { changes.inserted }
+    package var modified: [Int64] { changes.modified }
+    /// The class as `after` has it; positions of properties in masks are its.
+    package var schema: ClassSchema { after.schema.classes[Int(classID)] }
+
+    /// Whether a property of the modification at `index` was written.
+    package func hasChanged(_ property: Int, ofModification index: Int) -> Bool {
+        changes.masks[index * changes.maskWords + property >> 6] >> UInt64(property & 63) & 1 != 0
+    }
+}

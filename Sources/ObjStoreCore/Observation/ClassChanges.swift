@@ -1,0 +1,142 @@
+/// What happened to the objects of one class between two versions, each object once.
+///
+/// Lists ascend by key. Created and deleted since = nothing; created and changed = inserted; changed and
+/// deleted = deleted.
+package struct ClassChanges: Sendable {
+    package internal(set) var deleted: [Int64] = []
+    package internal(set) var inserted: [Int64] = []
+    package internal(set) var modified: [Int64] = []
+    /// For each modified object `maskWords` words; bit i % 64 of word i / 64 = the property at position i.
+    package internal(set) var masks: [UInt64] = []
+    package let maskWords: Int
+    /// Another process committed some of it.
+    package internal(set) var isFromOtherProcess = false
+
+    init(maskWords: Int) { self.maskWords = maskWords }
+
+    package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
+
+    static func maskWords(_ cls: ClassSchema) -> Int { max(1, (cls.properties.count + 63) / 64) }
+
+    mutating func append(_ kind: ChangeKind, _ key: Int64) {
+        switch kind {
+        case .deleted: deleted.append(key)
+        case .inserted: inserted.append(key)
+        case .modified: modified.append(key)
+        }
+    }
+}
+
+/// Collects what commits did to the objects of one class, in order, and nets it.
+///
+/// Costs O(1) an event to record and O(passes of a radix sort) to net: nothing here depends on how many
+/// objects there are.
+final class ChangeCollector {
+    /// 24 bytes; `mask` is word `word` of a mask.
+    private struct Event {
+        var key: Int64
+        var mask: UInt64
+        var kind: ChangeKind
+        var word: UInt8
+    }
+
+    private var events: [Event] = []
+    private let maskWords: Int
+    var isFromOtherProcess = false
+
+    init(maskWords: Int) {
+        precondition(maskWords <= 256, "a class has at most 16384 properties")
+        self.maskWords = maskWords
+    }
+
+    func record(_ kind: ChangeKind, _ key: Int64) { events.append(Event(key: key, mask: 0, kind: kind, word: 0)) }
+
+    func recordUpdate(_ key: Int64, property: Int) {
+        events.append(Event(key: key, mask: 1 << UInt64(property & 63), kind: .modified, word: UInt8(property >> 6)))
+    }
+
+    /// A run of a summary, whose bit 63 stands for the property at 63 and all behind it.
+    func record(_ run: OpLog.Run) {
+        var key = run.firstKey
+        let end = run.firstKey + run.count
+        while key < end {
+            events.append(Event(key: key, mask: run.columns, kind: run.kind, word: 0))
+            if run.kind == .modified && maskWords > 1 && run.columns >> 63 != 0 {
+                for word in 1..<maskWords { events.append(Event(key: key, mask: ~0, kind: .modified, word: UInt8(word))) }
+            }
+            key += 1
+        }
+    }
+
+    /// - Parameter valid: bits of properties that exist, word by word.
+    func net(propertyCount: Int) -> ClassChanges {
+        sort()
+        var changes = ClassChanges(maskWords: maskWords)
+        changes.isFromOtherProcess = isFromOtherProcess
+        var mask = [UInt64](repeating: 0, count: maskWords)
+        let last = maskWords - 1
+        let lastBits = propertyCount - last * 64
+        let valid: UInt64 = lastBits >= 64 ? ~0 : (1 << UInt64(max(0, lastBits))) - 1
+        events.withUnsafeBufferPointer { events in
+            var index = 0
+            while index < events.count {
+                let key = events[index].key
+                var wasCreated = false, isDeleted = false
+                for word in 0..<maskWords { mask[word] = 0 }
+                while index < events.count, events[index].key == key {
+                    let event = events[index]
+                    switch event.kind {
+                    case .inserted: wasCreated = true
+                    case .deleted: isDeleted = true
+                    case .modified: mask[Int(event.word)] |= event.mask
+                    }
+                    index += 1
+                }
+                if isDeleted {
+                    if !wasCreated { changes.deleted.append(key) }
+                } else if wasCreated {
+                    changes.inserted.append(key)
+                } else {
+                    changes.modified.append(key)
+                    mask[last] &= valid
+                    changes.masks.append(contentsOf: mask)
+                }
+            }
+        }
+        return changes
+    }
+
+    /// By key; the order of one key's events does not matter any more: keys are never used again, so what was
+    /// created here was created first, and what was deleted was deleted last.
+    private func sort() {
+        var low = Int64.max, high = Int64.min, isSorted = true, previous = Int64.min
+        for event in events {
+            if event.key < previous { isSorted = false }
+            previous = event.key
+            low = min(low, event.key)
+            high = max(high, event.key)
+        }
+        if isSorted { return }
+        if events.count < 64 {
+            events.sort { $0.key < $1.key }
+            return
+        }
+        let bits = 64 - UInt64(bitPattern: high &- low).leadingZeroBitCount
+        var shift = 0
+        var from = events
+        var to = events
+        while shift < bits {
+            var starts = [Int](repeating: 0, count: 2049)
+            for event in from { starts[Int(UInt64(bitPattern: event.key &- low) >> UInt64(shift) & 2047) + 1] += 1 }
+            for digit in 1..<2049 { starts[digit] += starts[digit - 1] }
+            for event in from {
+                let digit = Int(UInt64(bitPattern: event.key &- low) >> UInt64(shift) & 2047)
+                to[starts[digit]] = event
+                starts[digit] += 1
+            }
+            swap(&from, &to)
+            shift += 11
+        }
+        events = from
+    }
+}

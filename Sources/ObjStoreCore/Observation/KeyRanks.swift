@@ -1,0 +1,92 @@
+/// The keys of a result list, ascending, which knows the position of each and follows changes cheaply.
+///
+/// Chunks of up to 1024 keys and how many keys lie before each: a rank costs two binary searches, a change a
+/// move within one chunk; after each batch the counts are summed again (one addition a chunk).
+struct KeyRanks {
+    private static let capacity = 1024
+    private var chunks: [[Int64]] = []
+    private var starts: [Int] = []
+    private(set) var count = 0
+
+    /// - Parameter keys: ascending.
+    init(_ keys: UnsafeBufferPointer<Int64>) {
+        count = keys.count
+        var index = 0
+        while index < keys.count {
+            let end = min(index + KeyRanks.capacity / 2, keys.count)
+            chunks.append(Array(keys[index..<end]))
+            index = end
+        }
+        sum()
+    }
+
+    private mutating func sum() {
+        starts.removeAll(keepingCapacity: true)
+        var before = 0
+        for chunk in chunks {
+            starts.append(before)
+            before += chunk.count
+        }
+        count = before
+    }
+
+    /// The last chunk that begins at or before the key; 0 where none does.
+    private func chunk(of key: Int64) -> Int {
+        var low = 0, high = chunks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if chunks[middle][0] <= key { low = middle + 1 } else { high = middle }
+        }
+        return max(0, low - 1)
+    }
+
+    private static func place(_ chunk: [Int64], _ key: Int64) -> Int {
+        var low = 0, high = chunk.count
+        while low < high {
+            let middle = (low + high) / 2
+            if chunk[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// How many smaller keys there are: the index of the key, if it is in the list.
+    func rank(_ key: Int64) -> Int {
+        if chunks.isEmpty { return 0 }
+        let index = chunk(of: key)
+        return starts[index] + KeyRanks.place(chunks[index], key)
+    }
+
+    func contains(_ key: Int64) -> Bool {
+        if chunks.isEmpty { return false }
+        let chunk = chunks[chunk(of: key)], place = KeyRanks.place(chunk, key)
+        return place < chunk.count && chunk[place] == key
+    }
+
+    /// Both ascending; `removed` are in the list, `added` are not.
+    mutating func change(removing removed: [Int64], adding added: [Int64]) {
+        if removed.isEmpty && added.isEmpty { return }
+        for key in removed {
+            let index = chunk(of: key), place = KeyRanks.place(chunks[index], key)
+            chunks[index].remove(at: place)
+            if chunks[index].isEmpty { chunks.remove(at: index) }
+        }
+        for key in added {
+            if chunks.isEmpty {
+                chunks.append([key])
+                continue
+            }
+            let index = chunk(of: key)
+            chunks[index].insert(key, at: KeyRanks.place(chunks[index], key))
+            if chunks[index].count > KeyRanks.capacity { split(index) }
+        }
+        sum()
+    }
+
+    private mutating func split(_ index: Int) {
+        // Appended keys fill their chunk; others halve it.
+        let chunk = chunks[index]
+        let at = index == chunks.count - 1 ? chunk.count - 1 : chunk.count / 2
+        chunks[index] = Array(chunk[..<at])
+        chunks.insert(Array(chunk[at...]), at: index + 1)
+    }
+}

@@ -1,0 +1,115 @@
+/// What an observer looks at: all objects of a class, or those that satisfy one comparison.
+package struct ObservedQuery: Sendable {
+    package let classID: UInt32
+    /// Nil: all objects.
+    private let condition: Condition?
+
+    private struct Condition: Sendable {
+        let columnID: UInt32
+        let comparison: Comparison
+        let constant: OwnedValue
+    }
+
+    package init(class cls: ClassSchema) {
+        classID = cls.id
+        condition = nil
+    }
+
+    /// - Parameter constant: of the property's kind, or null; its bytes are copied.
+    package init(class cls: ClassSchema, property: Int, _ comparison: Comparison, _ constant: Value) throws(StoreError) {
+        guard cls.columns.indices.contains(property) else { throw StoreError(.noSuchProperty, "class \(cls.name) has no property \(property)").at(class: cls.name) }
+        let spec = cls.columns[property]
+        guard constant.isNull || constant.kind == spec.kind else {
+            let name = cls.properties[property].name
+            throw StoreError(.wrongType, "\(cls.name).\(name) is of type \(spec.kind), the constant is \(constant.kind)").at(class: cls.name, property: name)
+        }
+        classID = cls.id
+        condition = Condition(columnID: spec.id, comparison: comparison, constant: OwnedValue(constant))
+    }
+
+    package var isWholeClass: Bool { condition == nil }
+
+    /// Position in a version of the class of the property that the answer depends on.
+    func property(in cls: ClassSchema) -> Int? {
+        condition.flatMap { condition in cls.columns.firstIndex { $0.id == condition.columnID } }
+    }
+
+    /// The keys that satisfy it in a version, ascending. Costs a scan.
+    func keys(in snapshot: Snapshot) throws(StoreError) -> KeyBuffer {
+        let keys = KeyBuffer()
+        guard Int(classID) < snapshot.schema.classes.count else { return keys }
+        let cls = snapshot.schema.classes[Int(classID)]
+        let reader = try snapshot.objects(cls)
+        if let condition {
+            guard let property = property(in: cls) else { return keys }
+            try reader.collect(property, condition.comparison, condition.constant.value, into: keys)
+        } else {
+            var row = try reader.seek(.min)
+            while let found = row {
+                keys.append(found.key)
+                row = try reader.next(found)
+            }
+        }
+        return keys
+    }
+
+    /// Asks one version about single objects.
+    struct Test {
+        private let reader: ClusterReader
+        private let property: Int
+        private let condition: Condition
+
+        init?(_ query: ObservedQuery, in snapshot: Snapshot) throws(StoreError) {
+            guard let condition = query.condition, Int(query.classID) < snapshot.schema.classes.count else { return nil }
+            let cls = snapshot.schema.classes[Int(query.classID)]
+            guard let property = query.property(in: cls) else { return nil }
+            self.condition = condition
+            self.property = property
+            reader = try snapshot.objects(cls)
+        }
+
+        /// The object exists in the version.
+        func holds(_ key: Int64) throws(StoreError) -> Bool {
+            guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the log names the object \(key), which the version does not have") }
+            return LeafMatcher.evaluate(condition.comparison, try reader.value(row, property), condition.constant.value)
+        }
+    }
+
+    /// Turns what happened to objects of the class into what happened to the answer: an object that begins to
+    /// satisfy the question is an insertion, one that stops a deletion. Looks at changed objects only.
+    func filter(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
+        guard !isWholeClass else { return changes }
+        var result = ClassChanges(maskWords: changes.maskWords)
+        result.isFromOtherProcess = changes.isFromOtherProcess
+        let before = try Test(self, in: from), after = try Test(self, in: to)
+        if let before {
+            for key in changes.deleted where try before.holds(key) { result.deleted.append(key) }
+        }
+        if let after {
+            for key in changes.inserted where try after.holds(key) { result.inserted.append(key) }
+        }
+        let property = property(in: to.schema.classes[Int(classID)])
+        for (index, key) in changes.modified.enumerated() {
+            let mask = changes.masks[(index * changes.maskWords)..<((index + 1) * changes.maskWords)]
+            let holds = try after?.holds(key) ?? false
+            var held = holds
+            if let property, mask[mask.startIndex + property >> 6] >> UInt64(property & 63) & 1 == 0 {
+                // The property was not written.
+            } else {
+                held = try before?.holds(key) ?? false
+            }
+            switch (held, holds) {
+            case (false, false): break
+            case (true, false): result.deleted.append(key)
+            case (false, true): result.inserted.append(key)
+            case (true, true):
+                result.modified.append(key)
+                result.masks.append(contentsOf: mask)
+            }
+        }
+        // What left and what came was found in two passes, each ascending.
+        result.deleted.sort()
+        result.inserted.sort()
+        return result
+    }
+}

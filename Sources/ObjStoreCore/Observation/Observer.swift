@@ -1,0 +1,86 @@
+/// One observer: what it looks at, what it knows, and whom it tells.
+///
+/// Its state is that of its hub, under the hub's lock; what belongs to a delivery (`known`, `ranks`) is touched
+/// only by the thread that has claimed it.
+package final class Observer: @unchecked Sendable {
+    /// Gets a change set; what it returns, if anything, is the failure that `deliver` reports.
+    package typealias Handler = (ChangeSet) -> StoreError?
+
+    package let query: ObservedQuery
+    private var handler: Handler?
+    /// Called once, when the handler will not be called any more.
+    private var release: (() -> Void)?
+    private let hub: ObserverHub
+
+    // Under the hub's lock.
+    var isClosed = false
+    /// The thread that delivers to it now.
+    var runner: UInt?
+    var wantsInitial: Bool
+    /// The version that it was told about last; `known` is that version while nobody delivers.
+    var knownVersion: UInt64
+
+    // Of the thread that has claimed it.
+    private(set) var known: Snapshot?
+    private var ranks: KeyRanks?
+
+    init(_ hub: ObserverHub, _ query: ObservedQuery, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool, handler: @escaping Handler, release: @escaping () -> Void) {
+        self.hub = hub
+        self.query = query
+        self.known = known
+        self.ranks = ranks
+        self.wantsInitial = wantsInitial
+        self.handler = handler
+        self.release = release
+        knownVersion = known.version
+    }
+
+    /// Ends it. Its handler is not called again after this returns, unless this is called from inside a handler
+    /// while another thread runs this observer's: then after that call.
+    package func close() { hub.close(self) }
+
+    /// The initial change set: empty.
+    func tellInitial() -> StoreError? {
+        let known = known!
+        let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(query.classID)]))
+        return handler!(ChangeSet(
+            classID: query.classID, before: known, after: known, changes: changes, indices: query.isWholeClass ? nil : ChangeSet.Indices(), isInitial: true))
+    }
+
+    /// Moves on to a version; nil where nothing happened to what is observed.
+    func advance(_ reader: ChangeReader) throws(StoreError) -> ChangeSet? {
+        let before = known!
+        let all = reader.classes[query.classID]
+        let changes = try all.map { (all) throws(StoreError) in try query.filter(all, from: before, to: reader.to) }
+        known = reader.to
+        guard let changes, !changes.isEmpty else { return nil }
+        return ChangeSet(
+            classID: query.classID, before: before, after: reader.to, changes: changes, indices: move(changes), isCompared: reader.isCompared)
+    }
+
+    func tell(_ changes: ChangeSet) -> StoreError? { handler!(changes) }
+
+    /// Positions before, then the list as it is after, then positions there.
+    private func move(_ changes: ClassChanges) -> ChangeSet.Indices? {
+        guard var ranks else { return nil }
+        self.ranks = nil  // one owner: changed in place
+        var indices = ChangeSet.Indices()
+        indices.deleted = changes.deleted.map { UInt64(ranks.rank($0)) }
+        indices.modifiedBefore = changes.modified.map { UInt64(ranks.rank($0)) }
+        ranks.change(removing: changes.deleted, adding: changes.inserted)
+        indices.inserted = changes.inserted.map { UInt64(ranks.rank($0)) }
+        indices.modifiedAfter = changes.modified.map { UInt64(ranks.rank($0)) }
+        self.ranks = ranks
+        return indices
+    }
+
+    /// Lets go of the version and of the handler. Once, by whoever closed it or, if it was running, by its runner.
+    func finish() {
+        known = nil
+        ranks = nil
+        handler = nil
+        let release = release
+        self.release = nil
+        release?()
+    }
+}

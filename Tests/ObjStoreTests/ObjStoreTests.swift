@@ -1,1 +1,0 @@
-// The Swift interface has no behaviour to test yet.

@@ -1,0 +1,92 @@
+import ObjStore
+import Testing
+
+/// One store, many threads: no thread owns an object, and a transaction is its thread's alone.
+@Suite struct ThreadTests {
+    @Test func anotherThreadSeesNothingOfATransaction() throws {
+        let store = try memoryStore([Dog.self])
+        let dog = Carried(value: try store.write { tx in try tx.create(Dog.self, value: [1, "Rex", 3]) })
+        try store.write { tx in
+            dog.value.name = "changed"
+            try tx.create(Dog.self, value: [2])
+            let transaction = Carried(value: tx)
+            onThreads(1) { _ in
+                #expect(dog.value.name == "Rex")
+                #expect(store.objects(Dog.self).count == 1)
+                #expect(!store.isInWrite)
+                #expect(code { try Store.checked { dog.value.name = "disturbed" } } == .notInWrite)
+                #expect(code { try transaction.value.create(Dog.self, value: [3]) } == .notInWrite)
+                transaction.value.cancel()
+                #expect(code { try store.tryWrite { _ in } } == .busy)
+            }
+            #expect(dog.value.name == "changed")
+        }
+        #expect(dog.value.name == "changed")
+        #expect(store.objects(Dog.self).count == 2)
+    }
+
+    /// A sum that every write keeps; live reads by frozen snapshots while two threads write.
+    @Test func snapshotsAreConsistent() throws {
+        let store = try memoryStore([Dog.self])
+        try store.write { tx in try tx.add((0..<20).map { try Dog(value: [$0, "", 100]) }) }
+        let errors = Errors()
+        onThreads(4) { number in
+            do {
+                for round in 0..<200 {
+                    if number < 2 {
+                        try store.write { tx in
+                            let dogs = store.objects(Dog.self)
+                            dogs[(round * 7 + number) % 20].age -= 5
+                            dogs[(round * 11 + 3) % 20].age += 5
+                        }
+                    } else {
+                        let snapshot = try store.freeze()
+                        let total = snapshot.objects(Dog.self).reduce(0) { $0 + $1.age }
+                        let sum = try snapshot.objects(Dog.self).sum(of: \.age)
+                        if total != 2000 || sum != 2000 { errors.add(ObjStoreErrorSample.missing) }
+                    }
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+        #expect(try store.objects(Dog.self).sum(of: \.age) == 2000)
+        #expect(try store.verify() == [])
+    }
+
+    /// Objects, results and counts of the live store on threads that do not write, while one does.
+    @Test func liveReadsWhileAnotherThreadWrites() throws {
+        let store = try memoryStore([Dog.self])
+        let dog = Carried(value: try store.write { tx in try tx.create(Dog.self, value: [0, "Rex", 0]) })
+        let results = store.objects(Dog.self).where { $0.age >= 0 }
+        let errors = Errors()
+        onThreads(4) { number in
+            do {
+                if number == 0 {
+                    for id in 1...300 {
+                        try store.write { tx in
+                            try tx.create(Dog.self, value: [id, "dog \(id)", id])
+                            dog.value.name = "Rex \(id)"
+                        }
+                    }
+                } else {
+                    var last = 0
+                    for _ in 0..<500 {
+                        try Store.checked {
+                            let count = results.count
+                            if count < last { errors.add(ObjStoreErrorSample.missing) }
+                            last = count
+                            if !dog.value.name.hasPrefix("Rex") { errors.add(ObjStoreErrorSample.missing) }
+                            for found in results.prefix(5) where found.age < 0 { errors.add(ObjStoreErrorSample.missing) }
+                        }
+                    }
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+        #expect(results.count == 301)
+    }
+}

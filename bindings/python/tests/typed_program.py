@@ -1,0 +1,64 @@
+"""A program as a user writes it. mypy --strict must accept it, and complain exactly where a line says so."""
+
+from __future__ import annotations
+
+import enum
+from datetime import datetime, timezone
+
+import objstore
+from objstore import field
+
+
+class Color(enum.Enum):
+    BROWN = "brown"
+    WHITE = "white"
+
+
+class Dog(objstore.Model):
+    id: int = field(primary_key=True)
+    name: str = ""
+    age: int = field(default=0, indexed=True)
+    weight: float | None = None
+    data: bytes | None
+    born: datetime | None = None
+    color: Color = Color.BROWN
+
+
+def main(path: str) -> None:
+    with objstore.open(path, models=[Dog]) as store:
+        with store.write() as tx:
+            dog = store.add(Dog(id=1, name="Rex", data=None), update="modified")
+            dog.age += 1
+            counts = store.add_all([Dog(id=2, data=b"", born=datetime.now(timezone.utc), color=Color.WHITE)])
+            print(counts.created, tx.is_open)
+        created = store.write(lambda tx: store.create(Dog, {"id": 3, "name": "Max"}))
+        name: str = created.name
+        found = store.get(Dog, 1)
+        if found is not None:
+            weight: float | None = found.weight
+            print(weight, found.detach().name, found.freeze().color.value)
+        young = store.objects(Dog).where(Dog.age < 2)
+        names: list[str] = [each.name for each in young]
+        total: int = young.sum(Dog.age)
+        oldest: int | None = young.max(Dog.age)
+        some: list[Dog] = young[1:3]
+        print(name, names, total, oldest, some, young[0].age, store.statistics().file_bytes)
+        with store.freeze() as frozen:
+            print(frozen.objects(Dog).filter("age < $0", 2).count())
+
+        Dog(id=1, data=None, nmae="Rex")  # error: call-arg
+        Dog(id="1", data=None)  # error: arg-type
+        Dog(1, "Rex")  # error: misc, call-arg
+        Dog(name="Rex", data=None)  # error: call-arg
+        dog.age = "three"  # error: assignment
+        dog.agee  # error: attr-defined
+        store.get(Dog, 1).name  # error: union-attr
+        store.add("dog")  # error: type-var
+        store.add(dog, update="sometimes")  # error: arg-type
+        objstore.open(path, models=[Dog], durability="much")  # error: arg-type
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1])
