@@ -96,6 +96,7 @@ public func objstore_try_begin(_ store: OpaquePointer?, _ transaction: UnsafeMut
 
 @c @implementation
 public func objstore_begin_within(_ store: OpaquePointer?, _ timeout_ms: Int64, _ transaction: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    transaction?.pointee = nil
     guard timeout_ms >= -1 else { return fail(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
     return begin(store, transaction, .atMost(timeout_ms))
 }

@@ -167,6 +167,18 @@ func commit(_ path: String, _ number: Int) throws(StoreError) {
     try database.close()
 }
 
+/// Reads the newest version over and over, pinning it anew each time.
+func spin(_ path: String, _ rounds: Int) throws(StoreError) {
+    let database = try open(path)
+    var seen = 0
+    for _ in 0..<rounds {
+        let snapshot = try database.snapshot()
+        seen += try snapshot.sumOfInts(0, 1).count
+    }
+    print("\(seen) objects")
+    try database.close()
+}
+
 let words = CommandLine.arguments
 guard words.count >= 3 else { fail("usage: storm writer|reader|check|commit PATH …") }
 do throws(StoreError) {
@@ -175,6 +187,7 @@ do throws(StoreError) {
     case "reader": try reader(words[2])
     case "check": try check(words[2], words[3...])
     case "commit": try commit(words[2], Int(words[3])!)
+    case "spin": try spin(words[2], Int(words[3])!)
     default: fail("unknown mode \(words[1])")
     }
 } catch {

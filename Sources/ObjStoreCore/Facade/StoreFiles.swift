@@ -101,7 +101,12 @@ package enum StoreFiles {
     /// Whether the file at `path` begins like a store.
     package static func exists(_ path: String, machine: Machine = RealMachine.shared) throws(StoreError) -> Bool {
         guard machine.exists(path) else { return false }
-        let file = try machine.open(path, .readOnly)
+        let file: StorageFile
+        do throws(StoreError) { file = try machine.open(path, .readOnly) } catch {
+            // No system call failed: it is there, but no regular file.
+            if error.code == .io && error.systemError == 0 { return false }
+            throw error
+        }
         defer { file.close() }
         return isStore(file)
     }

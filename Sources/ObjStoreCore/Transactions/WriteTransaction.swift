@@ -245,8 +245,9 @@ package final class WriteTransaction {
             throw error
         }
         isActive = false
+        let members = group.members
         applyToAllocator()
-        database.shared.commits.add(UInt64(group.members))
+        database.shared.commits.add(UInt64(members))
         database.background?.didChange(ops.changedObjects)
         database.arena.reset()
         database.releaseWriter()

@@ -93,6 +93,20 @@ package enum Verifier {
 }
 
 extension Snapshot {
+    /// How many objects a class has, and the sum of one of its int properties; reads every row and allocates nothing.
+    package func sumOfInts(_ classIndex: Int, _ property: Int) throws(StoreError) -> (count: Int, sum: Int64) {
+        let cls = schema.classes[classIndex]
+        let reader = ClusterReader(source: source, root: ClassNode.cluster(try classNode(classIndex)), columns: cls.columns)
+        var next = try reader.seek(.min)
+        var count = 0, sum: Int64 = 0
+        while let row = next {
+            count += 1
+            sum &+= try reader.int(row, property) ?? 0
+            next = try reader.next(row)
+        }
+        return (count, sum)
+    }
+
     /// Visits every object of a class in key order; `values` are borrowed during the call.
     package func forEachObject(_ classIndex: Int, _ body: (Int64, [Value]) throws(StoreError) -> Void) throws(StoreError) {
         let cls = schema.classes[classIndex]

@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -23,7 +22,6 @@ def expected(program):
 
 
 def mypy(*arguments):
-    pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "/dev/null", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, timeout=300)
 
@@ -45,10 +43,8 @@ def test_mypy_knows_the_program():
 
 
 def test_basedpyright_knows_the_program():
-    pyright = shutil.which("basedpyright", path=str(pathlib.Path(sys.executable).parent))
-    if pyright is None:
-        pytest.skip("basedpyright is not installed")
-    command = [pyright, "--level", "error", "--pythonpath", sys.executable, str(PROGRAM)]
+    pytest.importorskip("basedpyright")
+    command = [sys.executable, "-m", "basedpyright", "--level", "error", "--pythonpath", sys.executable, str(PROGRAM)]
     run = subprocess.run(command, capture_output=True, text=True, cwd=PACKAGE.parent, timeout=300)
     found = {int(line) for line in re.findall(rf"{PROGRAM.name}:(\d+):\d+ - error", run.stdout)}
     assert found == set(expected(PROGRAM)), run.stdout + run.stderr
