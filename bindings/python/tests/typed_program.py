@@ -24,8 +24,15 @@ class Dog(objstore.Model):
     color: Color = Color.BROWN
 
 
+class Person(objstore.Model):
+    name: str
+
+
+MODELS = [Dog, Person]
+
+
 def main(path: str) -> None:
-    with objstore.open(path, models=[Dog]) as store:
+    with objstore.open(path, models=MODELS) as store:
         with store.write() as tx:
             dog = store.add(Dog(id=1, name="Rex", data=None), update="modified")
             dog.age += 1
@@ -53,6 +60,7 @@ def main(path: str) -> None:
         dog.age = "three"  # error: assignment
         dog.agee  # error: attr-defined
         store.get(Dog, 1).name  # error: union-attr
+        objstore.open(path, models=[str])  # error: list-item
         store.add("dog")  # error: type-var
         store.add(dog, update="sometimes")  # error: arg-type
         objstore.open(path, models=[Dog], durability="much")  # error: arg-type

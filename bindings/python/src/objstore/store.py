@@ -12,7 +12,7 @@ from . import _ffi, config, idle, info, inserting, maintenance
 from ._check import check, failure
 from .config import Creation, Durability, Mode
 from .errors import Closed, InvalidArgument, NoSuchObject, WrongStore
-from .models import Model
+from .models import Model, ModelMeta
 from .schema import Binding, Schema
 from .source import Source
 from .transaction import Counts, Policy, Transaction, policy_number
@@ -47,7 +47,7 @@ class Store(Source):
     the program has not read for 0.2 s; keeping objects and results around pins nothing.
     """
 
-    def __init__(self, handle: ctypes.c_void_p, models: Iterable[type[Model]], write_timeout: float | None) -> None:
+    def __init__(self, handle: ctypes.c_void_p, models: Iterable[ModelMeta], write_timeout: float | None) -> None:
         self._handle: int | None = handle.value
         self._write_timeout = write_timeout
         found = _ffi.Info(struct_size=ctypes.sizeof(_ffi.Info))
@@ -143,7 +143,9 @@ class Store(Source):
     def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
         """Adds many objects, of any models; says how many were created, changed, and left as they were."""
         transaction = self._writing()
-        fresh = [obj for obj in objects if self._addable(obj)]
+        fresh = list(objects)
+        if not inserting.all_unmanaged(fresh):
+            fresh = [obj for obj in fresh if self._addable(obj)]
         return inserting.add_all(transaction, self, fresh, policy_number(update))
 
     def create(self, model: type[M], values: "Mapping[str, Any] | list[Any] | tuple[Any, ...]", update: Policy = "error") -> M:
@@ -400,7 +402,7 @@ def open(
     path: "str | os.PathLike[str] | None" = None,
     *,
     memory: str | None = None,
-    models: Iterable[type[Model]],
+    models: Iterable[ModelMeta],  # what checkers make of [Dog, Person]
     schema_version: int = 1,
     mode: Mode = "read-write",
     create: Creation = "if-missing",
