@@ -45,7 +45,7 @@ let package = Package(
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
         .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer"], swiftSettings: settings),
         .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
-        .testTarget(name: "CAPITests", dependencies: ["CObjStore", "ObjStoreC"], swiftSettings: settings),
+        .testTarget(name: "CAPITests", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], swiftSettings: settings),
         .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

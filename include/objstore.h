@@ -17,6 +17,7 @@
  *                                                                             │
  *          objstore_view_open ──► live view ── objstore_view_freeze ──► frozen view
  *          objstore_begin, objstore_write ──► transaction ── commit / cancel
+ *          objstore_observe ──► token ── your handler(change set)
  *
  *  Caveats
  *   1. Check every status. Whatever is not OBJSTORE_OK did nothing, unless its text says otherwise: a
@@ -28,8 +29,8 @@
  *      in all processes until the last of them has closed it. Open again and look.
  *   3. A live view stands still between calls of objstore_view_refresh, and so does its pin: a view
  *      that is neither refreshed nor closed keeps the file from reusing space (it stays bounded:
- *      about twice the live size). The same holds for a frozen view. objstore_pins says who holds what
- *      since when.
+ *      about twice the live size). The same holds for a frozen view and for an observer whose change
+ *      sets nobody fetches. objstore_pins says who holds what since when.
  *   4. Text and binaries that you pass in are copied before the call returns. Text and binaries that
  *      you get are *borrowed* or *copied*, never yours to free: see "Text out" below.
  *   5. fork(): in the child every handle of the parent is dead. Closing one there is allowed and
@@ -47,19 +48,20 @@
  *      a status and a message that names the argument, never a crash and never silence.
  *
  *  Handles
- *      objstore, objstore_schema, objstore_config, objstore_view and objstore_results are handles: they
- *      own something and are given back with the close function of their type. Closing NULL is allowed and does nothing. A
+ *      objstore, objstore_schema, objstore_config, objstore_view, objstore_results,
+ *      objstore_changes, objstore_token and objstore_bound are handles: they own something and are
+ *      given back with the close function of their type. Closing NULL is allowed and does nothing. A
  *      handle is an opaque word: compare it with == and nothing else. Using a closed one gives
  *      OBJSTORE_ERR_CLOSED_HANDLE, using one where another type is due OBJSTORE_ERR_WRONG_KIND.
- *      Closing a store closes the views and results that came from that handle.
+ *      Closing a store closes the views, results and tokens that came from that handle.
  *      *Objects are not handles*: an objstore_object is 16 bytes of plain value, free to copy, to keep
  *      and to send to another thread, and resolved in whatever view of its store you use it with.
  *      Class and property ids are plain numbers too. They belong to the file: they never change, are
  *      never reused, and are the same in every process. 0 is never an id.
  *
  *  Threads
- *      There is no "wrong thread". Stores, frozen views, results and objects: any thread, in parallel.
- *      A live view and a transaction: any thread, one call at a time (calls are
+ *      There is no "wrong thread". Stores, frozen views, results, change sets and objects: any thread,
+ *      in parallel. A live view and a transaction: any thread, one call at a time (calls are
  *      serialised inside; uncontended this costs a few nanoseconds). For parallel live reads open one
  *      live view per thread, they are cheap. A row (objstore_row), a buffer (objstore_buffer), a
  *      schema and a config: one thread at a time, yours to see to. A handle may be closed while
@@ -70,8 +72,9 @@
  *      always (function, userdata, free_userdata). `userdata` is handed to the function as it is;
  *      `free_userdata` (NULL: none) is called exactly once, when the library will not use userdata
  *      any more, *also when the call that took it fails*, whatever its status. The library calls your
- *      functions only from threads that you lent, inside the call that took the function. One exception,
- *      asked for: a log hook (any thread).
+ *      functions only from threads that you lent: inside the call that took the function, or inside
+ *      objstore_deliver / objstore_wait / objstore_close. Two exceptions, both asked for: a log hook
+ *      (any thread), and OBJSTORE_CONFIG_DELIVER_ON_WORKER (the library's worker thread).
  *      A callback returns a status. It may call the library, except where that could never end: such
  *      a call returns OBJSTORE_ERR_IN_CALLBACK, it never deadlocks. free_userdata and log hooks may
  *      not call the library at all (IN_CALLBACK, too). No C++ exception or longjmp may leave a callback.
@@ -162,7 +165,7 @@
  *   positioned(r)     r stands on no object                               → NOT_POSITIONED
  *   store(x, …)       object or handle x belongs to another store         → WRONG_STORE
  *   write(v)          v is a live or frozen view                          → NOT_IN_WRITE
- *   live(v)           v is a frozen view or a transaction                 → WRONG_VIEW
+ *   live(v)           v is a frozen view or a transaction, or results of one → WRONG_VIEW
  *   committed(v)      v is a transaction                                  → WRONG_VIEW
  *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
  *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
@@ -233,7 +236,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_DUPLICATE_KEY = 17,   /* an object with this primary key exists */
     OBJSTORE_ERR_KEY_IMMUTABLE = 18,   /* a primary key cannot be changed */
     OBJSTORE_ERR_NOT_POSITIONED = 19,  /* the row stands on no object */
-    OBJSTORE_ERR_INVALID_SIGNATURE = 20, /* of a later version */
+    OBJSTORE_ERR_INVALID_SIGNATURE = 20, /* position = the offending byte */
     OBJSTORE_ERR_INVALID_QUERY = 21,     /* of a later version */
     OBJSTORE_ERR_NOT_SUPPORTED = 22,     /* valid, but this version of the library cannot do it */
 
@@ -247,7 +250,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_TOO_MANY_READERS = 46, /* no slot for another pinned version: objstore_pins says who holds them */
     OBJSTORE_ERR_FORKED = 47,           /* a handle of the parent process */
     OBJSTORE_ERR_CANCELLED = 48,        /* a progress callback, or an async cancel, ended the operation */
-    OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail */
+    OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail, or a handler that returned not OK */
 
     /* The machine. */
     OBJSTORE_ERR_OUT_OF_MEMORY = 60,
@@ -292,7 +295,7 @@ typedef struct objstore_error {
     objstore_text message;       /* an English sentence, NUL-terminated; names the argument to blame */
     objstore_text class_name;    /* empty when no class is involved */
     objstore_text property_name; /* empty when no property is involved */
-    int64_t position;            /* row in an array of rows; -1 = none */
+    int64_t position;            /* byte in a signature or query, or row in an array of rows; -1 = none */
     int64_t callback_code;       /* what a callback gave: objstore_fail's code, or its status; else 0 */
     int32_t system_error;        /* errno, else 0 */
     uint32_t reserved;
@@ -529,6 +532,9 @@ typedef struct objstore_schema objstore_schema;   /* classes being described */
 typedef struct objstore_config objstore_config;   /* how to open */
 typedef struct objstore_view objstore_view;       /* live, frozen or a transaction */
 typedef struct objstore_results objstore_results; /* objects that were found */
+typedef struct objstore_changes objstore_changes; /* a change set */
+typedef struct objstore_token objstore_token;     /* an observer */
+typedef struct objstore_bound objstore_bound;     /* owns a minted function */
 
 /** Gives userdata back: see "Callbacks" on the first page. Must not call the library. */
 typedef void (*objstore_free_userdata)(void *userdata);
@@ -660,8 +666,9 @@ OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, 
                                                        int64_t value)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), enum(limit), range(value));
 
-#define OBJSTORE_CONFIG_EXCLUSIVE 0x2u   /* one process only; works on every file system that can lock */
-#define OBJSTORE_CONFIG_WITHOUT_LOG 0x4u /* open although the log is lost, and with it commits */
+#define OBJSTORE_CONFIG_DELIVER_ON_WORKER 0x1u /* change handlers run on the library's worker thread */
+#define OBJSTORE_CONFIG_EXCLUSIVE 0x2u         /* one process only; works on every file system that can lock */
+#define OBJSTORE_CONFIG_WITHOUT_LOG 0x4u       /* open although the log is lost, and with it commits */
 
 /** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint. */
 OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
@@ -706,11 +713,12 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
 OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
     OBJSTORE_CHECKS(null(config, store), closed(config), kind(config));
 
-/** Closes this handle and everything that came from it: transactions are cancelled, views and results closed.
- * Calls in progress on other threads end first. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
+/** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their
+ * free_userdata called), views and results closed. Calls in progress on other threads end first, waits are
+ * woken. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
  * closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
  * Errors: IN_CALLBACK, IO, POISONED (the file then needs a recovery, and nothing acknowledged is lost).
- * Blocks for running calls, for relaxed commits to become durable, and for a checkpoint. */
+ * Blocks for running calls and handlers, for relaxed commits to become durable, and for a checkpoint. */
 OBJSTORE_API objstore_status objstore_close(objstore *store)
     OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
 
@@ -735,8 +743,9 @@ OBJSTORE_API objstore_status objstore_get_info(objstore *store, objstore_info *i
 
 /** How much there is and how much was done. Set struct_size = sizeof (objstore_statistics). The first block is
  * the file's; the second counts what all processes did since the first of them opened the store, except for
- * views, mapped_bytes and arena_bytes, which are this process's. Not a snapshot: numbers may be a commit apart,
- * and while somebody writes, live, free and pinned bytes are those of the last time that nobody did. */
+ * views, observers, change_sets, mapped_bytes and arena_bytes, which are this process's. Not a snapshot: numbers
+ * may be a commit apart, and while somebody writes, live, free and pinned bytes are those of the last time that
+ * nobody did. */
 typedef struct objstore_statistics {
     uint32_t struct_size;
     uint32_t reserved;
@@ -759,8 +768,8 @@ typedef struct objstore_statistics {
     uint64_t log_bytes_written;
     uint64_t file_bytes_written; /* to the database file */
     uint64_t views;              /* open, of this process, transactions included */
-    uint64_t observers;          /* of a later version: 0 */
-    uint64_t change_sets;        /* of a later version: 0 */
+    uint64_t observers;          /* open tokens of this process */
+    uint64_t change_sets;        /* delivered */
     uint64_t mapped_bytes;       /* of address space */
     uint64_t arena_bytes;        /* memory held for uncommitted changes */
 } objstore_statistics;
@@ -868,7 +877,7 @@ OBJSTORE_API objstore_status objstore_view_get_kind(objstore_view *view, objstor
     OBJSTORE_CHECKS(null(view, kind), closed(view), kind(view));
 
 /** Closes a view; a transaction is cancelled. What was borrowed from it is gone. NULL is allowed. The view that
- * objstore_write gave to a body: IN_CALLBACK. */
+ * objstore_write gave to a body: IN_CALLBACK. A view that belongs to a change set: WRONG_VIEW. */
 OBJSTORE_API objstore_status objstore_view_close(objstore_view *view)
     OBJSTORE_CHECKS(nullable(view), closed(view), kind(view));
 
@@ -959,7 +968,7 @@ typedef struct objstore_property_info {
     objstore_kind kind;
     objstore_kind collection;          /* LIST, SET or MAP of `kind`; NULL = a single value */
     uint32_t flags;                    /* OBJSTORE_PROPERTY_… */
-    uint32_t index;                    /* its place in the class: objstore_property_at */
+    uint32_t index;                    /* its place in the class: objstore_property_at, change masks */
     objstore_value default_value;      /* borrowed like the name; null when there is none */
 } objstore_property_info;
 
@@ -984,7 +993,7 @@ OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, obj
 OBJSTORE_ENUM(objstore_policy) {
     OBJSTORE_POLICY_ERROR = 0,    /* OBJSTORE_ERR_DUPLICATE_KEY */
     OBJSTORE_POLICY_MODIFIED = 1, /* write the given properties that differ; if none does, nothing happens */
-    OBJSTORE_POLICY_ALL = 2       /* write all given properties; all of them count as changed */
+    OBJSTORE_POLICY_ALL = 2       /* write all given properties; observers see all of them as changed */
 };
 /** What an upsert did. */
 OBJSTORE_ENUM(objstore_outcome) {
@@ -1034,7 +1043,7 @@ OBJSTORE_API objstore_status objstore_get_row(objstore_view *view, objstore_obje
                     property(properties), buffer(buffer), lends(view, buffer));
 
 /** Writes one property. KEY_IMMUTABLE: it is the primary key (unless it has that value already). Writing the
- * value that is there counts as a change. Cost: O(log n). */
+ * value that is there counts as a change to observers. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_object object,
                                           objstore_property_id property_id, objstore_value value)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
@@ -1394,6 +1403,201 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
     OBJSTORE_CHECKS(null(results, buffer), nullable(properties), closed(results), kind(results), range(start),
                     count(row_count, property_count), array(properties, property_count), property(properties),
                     buffer(buffer));
+
+/* ================================================================================================
+ *  12. Observing
+ *
+ *  An observer sees what every commit changed, whichever thread or process made it, each change once and in
+ *  order; commits that came while nobody fetched are put together into one change set. Nothing happens
+ *  in the background on your threads: wait for the descriptor in your event loop, or call objstore_wait.
+ *
+ *      poll(objstore_notify_fd) ──readable──► objstore_deliver ──► your handler(change set)
+ *
+ *  The cost of a change set follows what changed, not how many objects there are.
+ * ================================================================================================ */
+
+/** Called with a change set that is valid until the handler returns (objstore_changes_keep keeps it). A handler
+ * may read, write, open and close views and tokens, also its own. Not OK: the change set counts as delivered,
+ * the others are delivered too, and the deliver or wait returns OBJSTORE_ERR_CALLBACK with the first such
+ * status as callback_code. */
+typedef objstore_status (*objstore_change_handler)(objstore_changes *changes, void *userdata);
+
+#define OBJSTORE_OBSERVE_INITIAL 0x1u /* a first change set, empty, says which version the observer begins with */
+
+/** Observes all objects of a class, from now on: commits after this call are reported. `flags` are
+ * OBJSTORE_OBSERVE_…, or 0. Calls of one handler never overlap. */
+OBJSTORE_API objstore_status objstore_observe(objstore *store, objstore_class_id class_id, uint32_t flags,
+                                              objstore_change_handler handler, void *userdata,
+                                              objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(store, handler, token), nullable(free_userdata), closed(store), kind(store),
+                    class(class_id), flags(flags));
+
+/** Observes what the results' question finds: an object that begins to satisfy it is an insertion, one that
+ * stops a deletion. Changes are reported against the list as it stands in the results now; the indices are
+ * those of the list before and after. The observer is independent of the results and their view, which may be
+ * closed. WRONG_VIEW: they belong to a frozen view or a transaction, or their view has moved since they were asked
+ * (objstore_results_update them first). */
+OBJSTORE_API objstore_status objstore_results_observe(
+    objstore_results *results, uint32_t flags, objstore_change_handler handler, void *userdata,
+    objstore_free_userdata free_userdata, objstore_token **token)
+    OBJSTORE_CHECKS(null(results, handler, token), nullable(free_userdata), closed(results), kind(results),
+                    live(results), flags(flags));
+
+/** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its
+ * own handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another
+ * thread, except from inside a handler, where that could be for ever: the call in progress is then the last. */
+OBJSTORE_API objstore_status objstore_token_close(objstore_token *token)
+    OBJSTORE_CHECKS(nullable(token), closed(token), kind(token));
+
+/** A descriptor that is readable while change sets may be due (commits to other classes count until they were
+ * looked at): for poll, epoll, asyncio, GLib, libdispatch. It stays the library's: do not read, write or close it;
+ * objstore_deliver makes it quiet again. Valid until the handle is closed.
+ * NOT_SUPPORTED: the store was opened with OBJSTORE_CONFIG_DELIVER_ON_WORKER. */
+OBJSTORE_API objstore_status objstore_notify_fd(objstore *store, int32_t *fd)
+    OBJSTORE_CHECKS(null(store, fd), closed(store), kind(store));
+
+/** Calls the handlers of all change sets that are due, on this thread, and returns; `delivered` (NULL: not
+ * wanted) is how many. Several threads may deliver at a time, each change set goes to one of them. Errors:
+ * CALLBACK, IN_CALLBACK; of the store: IO, CORRUPT, TOO_MANY_READERS, with which no change is lost.
+ * Blocks for your handlers only. */
+OBJSTORE_API objstore_status objstore_deliver(objstore *store, size_t *delivered)
+    OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store));
+
+/** Waits until something is due, at most `timeout_ms` (>= 0, or OBJSTORE_FOREVER), then delivers as
+ * objstore_deliver. Nothing came, or a signal was handled: OBJSTORE_OK and 0 delivered. The store is closed by
+ * another thread: CLOSED_HANDLE. */
+OBJSTORE_API objstore_status objstore_wait(objstore *store, int64_t timeout_ms, size_t *delivered)
+    OBJSTORE_CHECKS(null(store), nullable(delivered), closed(store), kind(store), callback(store),
+                    range(timeout_ms));
+
+/** Set struct_size = sizeof (objstore_changes_info). */
+typedef struct objstore_changes_info {
+    uint32_t struct_size;
+    uint32_t flags;              /* OBJSTORE_CHANGES_… */
+    objstore_class_id class_id;
+    uint32_t mask_words;         /* 64-bit words in the mask of one modification */
+    uint64_t from_version;       /* what the observer knew before */
+    uint64_t to_version;         /* what it knows now */
+    uint64_t deletion_count;
+    uint64_t insertion_count;
+    uint64_t modification_count;
+} objstore_changes_info;
+#define OBJSTORE_CHANGES_INITIAL 0x1u       /* the first one: no lists */
+#define OBJSTORE_CHANGES_OTHER_PROCESS 0x2u /* some of it was committed by another process */
+#define OBJSTORE_CHANGES_COMPARED 0x4u      /* from comparing two versions, so late was it: only real changes */
+
+OBJSTORE_API objstore_status objstore_changes_get_info(objstore_changes *changes, objstore_changes_info *info)
+    OBJSTORE_CHECKS(null(changes, info), closed(changes), kind(changes), size(info));
+
+OBJSTORE_ENUM(objstore_change) {
+    OBJSTORE_DELETIONS = 1,          /* indices before the change */
+    OBJSTORE_INSERTIONS = 2,         /* indices after */
+    OBJSTORE_MODIFICATIONS = 3,      /* indices before */
+    OBJSTORE_MODIFICATIONS_AFTER = 4 /* the same objects in the same order, indices after */
+};
+/** The objects deleted, inserted or modified, ascending by key, or by index for results. `objects` and `indices`
+ * are arrays of `count`, borrowed as long as the change set lives; `indices` (NULL: not wanted) is set to NULL
+ * for an observed class. Nothing appears twice: created and deleted since = nothing, created and changed =
+ * inserted, deleted and changed = deleted. */
+OBJSTORE_API objstore_status objstore_changes_list(objstore_changes *changes, objstore_change change,
+                                                   const objstore_object **objects, const uint64_t **indices,
+                                                   size_t *count)
+    OBJSTORE_CHECKS(null(changes, objects, count), nullable(indices), closed(changes), kind(changes),
+                    enum(change));
+
+/** Was this property of the modification at `index` (in OBJSTORE_MODIFICATIONS) written? OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_changes_has(objstore_changes *changes, uint64_t index,
+                                                  objstore_property_id property_id, bool *changed)
+    OBJSTORE_CHECKS(null(changes, changed), closed(changes), kind(changes), range(index),
+                    property(property_id));
+
+/** The same for all at once: `masks` is an array of modification_count × mask_words words, borrowed as long as
+ * the change set lives. The bit of a property is its index (objstore_property_info): bit index % 64 of word
+ * index / 64. */
+OBJSTORE_API objstore_status objstore_changes_masks(objstore_changes *changes, const uint64_t **masks,
+                                                    size_t *word_count)
+    OBJSTORE_CHECKS(null(changes, masks, word_count), closed(changes), kind(changes));
+
+OBJSTORE_ENUM(objstore_side) {
+    OBJSTORE_BEFORE = 1, /* from_version: deleted objects are still there */
+    OBJSTORE_AFTER = 2   /* to_version */
+};
+/** A frozen view of the store before or after the changes. It belongs to the change set and lives as long. */
+OBJSTORE_API objstore_status objstore_changes_view(objstore_changes *changes, objstore_side side,
+                                                   objstore_view **view)
+    OBJSTORE_CHECKS(null(changes, view), closed(changes), kind(changes), enum(side));
+
+/** Keeps a change set beyond its handler: `kept` is a handle of yours on the same data, which pins both versions
+ * until it is closed. */
+OBJSTORE_API objstore_status objstore_changes_keep(objstore_changes *changes, objstore_changes **kept)
+    OBJSTORE_CHECKS(null(changes, kept), closed(changes), kind(changes));
+
+/** Gives a kept change set back. NULL is allowed. The one that a handler was given: IN_CALLBACK. */
+OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
+    OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
+
+/* ================================================================================================
+ *  13. Typed observers and bound functions
+ * ================================================================================================ */
+
+/** Any C function; cast yours to it. What it is called with, the signature says. */
+typedef void (*objstore_function)(void);
+
+/** Observes a class and calls `function` once for each object that was inserted, or modified in one of the
+ * `properties`, with their values as native C arguments, then `userdata`, always the last. No getter calls, no
+ * change set.
+ *
+ *      objstore_status on_city(int64_t id, const char *name, int64_t name_length, const int64_t *population,
+ *                              void *userdata);
+ *      objstore_observe_typed(store, city, properties, 3, OBJSTORE_STR("i64, str, i64? -> status"),
+ *                             (objstore_function)on_city, …);
+ *
+ * The signature: one word per property, separated by commas, '->', then "status" or "void" (no result). Blanks
+ * are free.
+ *
+ *   word    property    C arguments                                  with '?', for a nullable property
+ *   bool    BOOL        bool                                         const bool *, NULL for null
+ *   i64     INT         int64_t                                      const int64_t *
+ *   f64     DOUBLE      double                                       const double *
+ *   time    TIMESTAMP   int64_t seconds, int32_t nanoseconds         const objstore_timestamp *
+ *   str     STRING      const char *bytes, int64_t length            the same two; bytes NULL for null
+ *   bin     BINARY      const uint8_t *bytes, int64_t length         the same two; bytes NULL for null
+ *
+ * Two words take no property and may stand anywhere: `key`, an int64_t, the object's key, and `event`, an
+ * int32_t, OBJSTORE_INSERTIONS or OBJSTORE_MODIFICATIONS. A nullable property needs '?', one that is not must
+ * not have it. Strings are not NUL-terminated. Everything that pointers point at is valid during the call only.
+ * At most 64 words. Insertions come first, each group by key. A status other than OK ends this change set for
+ * this observer; see objstore_change_handler.
+ * INVALID_SIGNATURE: `position` is the byte that is wrong, the message says why. WRONG_TYPE, with class and
+ * property: a word does not fit its property. Cost: the signature is parsed once; about 50 ns a call. */
+OBJSTORE_API objstore_status objstore_observe_typed(
+    objstore *store, objstore_class_id class_id, const objstore_property_id *properties, size_t property_count,
+    objstore_text signature, objstore_function function, void *userdata, objstore_free_userdata free_userdata,
+    objstore_token **token)
+    OBJSTORE_CHECKS(null(store, function, token), nullable(properties, free_userdata), closed(store),
+                    kind(store), class(class_id), array(properties, property_count), count(property_count),
+                    property(properties), text(signature), name(signature));
+
+/* Bound functions, for callers that can pass a function but no userdata: a C function made at run time that
+ * calls `body` with `userdata` built in. It has the type of the function it stands for and ignores the userdata
+ * argument it is called with. Any number may be alive, each with its own userdata, on any thread. `bound` owns
+ * the code: it must outlive every call and every observer that has the function. About 34 ns a call, 100 ns to
+ * make. */
+
+OBJSTORE_API objstore_status objstore_bind_write_body(objstore_write_body body, void *userdata,
+                                                      objstore_free_userdata free_userdata,
+                                                      objstore_write_body *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(body, function, bound), nullable(free_userdata));
+
+OBJSTORE_API objstore_status objstore_bind_change_handler(
+    objstore_change_handler handler, void *userdata, objstore_free_userdata free_userdata,
+    objstore_change_handler *function, objstore_bound **bound)
+    OBJSTORE_CHECKS(null(handler, function, bound), nullable(free_userdata));
+
+/** Gives a bound function back: it must not be called any more. From inside a call of it: the memory lives until
+ * that call returns. NULL is allowed. */
+OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
+    OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
 
 #ifdef __cplusplus
 }

@@ -90,6 +90,14 @@ final class ClassBinding {
     private let storeTag: UInt32
     /// Property ids by index; the handle's.
     let properties: UnsafePointer<UInt32>
+    private var ids: UnsafeBufferPointer<UInt32> { UnsafeBufferPointer(start: properties, count: info.properties.count) }
+
+    /// Of the space's view; nil where that could not be read, and why.
+    private let reader: ClassReader?
+    private let readerError: StoreError?
+    // Of the transaction with that number; only its thread looks.
+    private var transactionReader: ClassReader?
+    private var transactionNumber: UInt64 = 0
 
     init(_ space: ObjectSpace, _ model: StoreHandle.Model, position: Int) {
         self.space = space
@@ -99,60 +107,76 @@ final class ClassBinding {
         indexOffsets = model.info.indexOffsets
         storeTag = space.handle.tag
         properties = model.properties
+        var failure: StoreError?
+        do throws(StoreError) {
+            reader = try ClassReader(space.view, classID, UnsafeBufferPointer(start: properties, count: info.properties.count))
+        } catch {
+            reader = nil
+            failure = error
+        }
+        readerError = failure
     }
 
     @inline(__always)
     func id(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: storeTag, key: key) }
 
     /// Never reports: what cannot be reached is not there.
-    func exists(_ key: Int64) -> Bool { (try? space.current.exists(id(key))) ?? false }
+    func exists(_ key: Int64) -> Bool { (try? currentReader().exists(key)) ?? false }
 
     func gone(_ key: Int64) -> ObjStoreError {
-        if let error = core({ () throws(StoreError) in _ = try space.current.exists(id(key)) }) { return error }
+        do throws(StoreError) { _ = try currentReader().exists(key) } catch { return ObjStoreError(error) }
         return ObjStoreError(.noSuchObject, "the object \(info.name)#\(key) was deleted or never existed", class: info.name)
-    }
-
-    private func core(_ body: () throws(StoreError) -> Void) -> ObjStoreError? {
-        do throws(StoreError) { try body() } catch { return ObjStoreError(error) }
-        return nil
     }
 
     // MARK: Reading
 
-    /// A value without text; null where it cannot be read, which is reported.
+    /// Of what this thread sees here: the space's view, or the transaction.
     @inline(__always)
+    private func currentReader() throws(StoreError) -> ClassReader {
+        if _fastPath(space.isFrozen || !space.handle.isWriting), let reader { return reader }
+        return try findReader()
+    }
+
+    @inline(never)
+    private func findReader() throws(StoreError) -> ClassReader {
+        guard !space.isFrozen, space.handle.isWriting, let transaction = space.handle.transaction else {
+            throw readerError ?? StoreError(.internalError, "class \(info.name) cannot be read")
+        }
+        if let transactionReader, transactionNumber == space.handle.transactionNumber { return transactionReader }
+        let new = try ClassReader(transaction, classID, ids)
+        transactionReader = new
+        transactionNumber = space.handle.transactionNumber
+        return new
+    }
+
+    /// An int, a bool or the bits of a double; nil where it is null or cannot be read, which is reported.
+    @inline(__always)
+    func number(_ key: Int64, _ index: UInt32) -> Int64? {
+        do throws(StoreError) {
+            return try currentReader().number(key, Int(index))
+        } catch {
+            report(error, index)
+            return nil
+        }
+    }
+
+    /// Any value but text; null where it cannot be read, which is reported.
     func value(_ key: Int64, _ index: UInt32) -> Value {
         do throws(StoreError) {
-            return try space.current.value(id(key), properties[Int(index)], nil)
+            return try currentReader().value(key, Int(index))
         } catch {
             report(error, index)
             return .null
         }
     }
 
-    /// Calls `body` with a text or binary, which is valid until it returns; nil = null, or it could not be read.
+    /// Calls `body` with a text or binary unless it is null or cannot be read, which is reported.
     @inline(__always)
-    func withBytes<T>(_ key: Int64, _ index: UInt32, _ body: (UnsafeRawBufferPointer) -> T) -> T? {
-        let view = space.current
+    func bytes(_ key: Int64, _ index: UInt32, _ body: (UnsafeRawBufferPointer) -> Void) {
         do throws(StoreError) {
-            if view.lends {
-                let value = try view.value(id(key), properties[Int(index)], nil)
-                return value.isNull ? nil : body(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
-            }
+            _ = try currentReader().bytes(key, Int(index), body)
         } catch {
             report(error, index)
-            return nil
-        }
-        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { memory in
-            var buffer = OutputBuffer(over: memory)
-            defer { OutputBuffer.free(&buffer) }
-            do throws(StoreError) {
-                let value = try view.value(id(key), properties[Int(index)], &buffer)
-                return value.isNull ? nil : body(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
-            } catch {
-                report(error, index)
-                return nil
-            }
         }
     }
 
@@ -184,13 +208,10 @@ extension Object {
     private var binding: ClassBinding { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0 } }
 
     @usableFromInline
-    final func _number(_ index: UInt32) -> Int64 { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index).low } }
+    final func _number(_ index: UInt32) -> Int64 { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) ?? 0 } }
 
     @usableFromInline
-    final func _optionalNumber(_ index: UInt32) -> Int64? {
-        let value = _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index) }
-        return value.isNull ? nil : value.low
-    }
+    final func _optionalNumber(_ index: UInt32) -> Int64? { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) } }
 
     final func _timestamp(_ index: UInt32) -> Timestamp? {
         let value = _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index) }
@@ -198,11 +219,15 @@ extension Object {
     }
 
     final func _text(_ index: UInt32) -> String? {
-        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.withBytes(_key, index) { String(decoding: $0, as: UTF8.self) } }
+        var text: String?
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.bytes(_key, index) { text = String(decoding: $0, as: UTF8.self) } }
+        return text
     }
 
     final func _bytes(_ index: UInt32) -> [UInt8]? {
-        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.withBytes(_key, index) { [UInt8]($0) } }
+        var bytes: [UInt8]?
+        _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.bytes(_key, index) { bytes = [UInt8]($0) } }
+        return bytes
     }
 
     final func _set(_ index: UInt32, _ value: Value) { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.set(_key, index, value) } }

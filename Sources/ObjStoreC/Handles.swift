@@ -160,6 +160,9 @@ enum Handles {
         return word(header.pointee.parent)
     }
 
+    /// The store's handle that a handle came from.
+    static func store(of handle: OpaquePointer) -> OpaquePointer { word(UInt32(truncatingIfNeeded: root(cs_handle_of(UnsafeRawPointer(handle))!))) }
+
     /// What is wrong with a handle that a call was refused.
     @inline(never)
     static func misused(_ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString) -> objstore_status {
@@ -207,7 +210,7 @@ enum Handles {
     }
 
     /// Whether a callback of this thread runs inside the handle or something that came from it.
-    private static func isInside(_ handle: OpaquePointer) -> Bool {
+    static func isInside(_ handle: OpaquePointer) -> Bool {
         let word = UInt64(UInt(bitPattern: handle))
         var frame = cs_thread_current().pointee.frames
         while let current = frame {

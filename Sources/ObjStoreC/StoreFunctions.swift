@@ -32,6 +32,14 @@ public func objstore_open(_ config: OpaquePointer?, _ store: UnsafeMutablePointe
 @c @implementation
 public func objstore_close(_ store: OpaquePointer?) -> objstore_status {
     guard let store else { return .OBJSTORE_OK }
+    if !Handles.isInside(store) {
+        // Who waits for changes is woken first: closing the handle waits for those calls.
+        let stopped = Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+            try box.store.hub.close()
+            return .OBJSTORE_OK
+        }
+        if stopped == .OBJSTORE_ERR_IN_CALLBACK { return stopped }
+    }
     switch Handles.claim(store, .store, "store") {
     case .refused(let status): return status
     case .inherited: return .OBJSTORE_OK
@@ -111,6 +119,8 @@ public func objstore_get_statistics(_ store: OpaquePointer?, _ statistics: Unsaf
         full.views = UInt64(now.views)
         full.mapped_bytes = UInt64(now.mappedBytes)
         full.arena_bytes = UInt64(now.arenaBytes)
+        full.observers = UInt64(now.observers)
+        full.change_sets = now.changeSets
         return fill(statistics, full, size: statistics.pointee.struct_size, least: 16, "statistics")
     }
 }

@@ -26,7 +26,7 @@ public func objstore_view_freeze(_ view: OpaquePointer?, _ frozen: UnsafeMutable
     frozen.pointee = nil
     return Handles.pin(view, .view, "view", [.wrongView: "view"]) { (object: View) throws(StoreError) in
         // It outlives the view that it came from: its parent is the store.
-        frozen.pointee = try Handles.open(.view, try object.freeze(), parent: Handles.parent(view!))
+        frozen.pointee = try Handles.open(.view, try object.freeze(), parent: Handles.store(of: view!))
         return .OBJSTORE_OK
     }
 }
@@ -55,6 +55,7 @@ private func end(
 ) -> objstore_status {
     let checked = Handles.use(handle, .view, argument) { (view: View) throws(StoreError) in
         if needsTransaction, view.kind != .transaction { throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction") }
+        if view.isOfChanges { throw StoreError(.wrongView, "\(argument): the view belongs to a change set, with which it is closed") }
         if view.isBodys { throw StoreError(.inCallback, "\(argument): the transaction belongs to objstore_write, which ends it when the body returns") }
     }
     // Closing what a parent process left behind is fine; everything else is not.

@@ -84,7 +84,8 @@ import Testing
         nonisolated(unsafe) var observer: Observer?
         nonisolated(unsafe) var errors: [StatusCode] = []
         let query = ObservedQuery(class: try store.items)
-        observer = try store.hub.observe(query, release: { released.add() }) { [unowned hub = store.hub] _ in
+        observer = try store.hub.observe(query) { [unowned hub = store.hub, held = Held { released.add() }] _ in
+            held.touch()
             calls.add()
             #expect(hub.isInCallback)
             for call in [{ _ = try hub.deliver() }, { _ = try hub.wait(timeout: 0) }, { try hub.close() }] {
@@ -152,7 +153,8 @@ import Testing
     @Test func closeWhileTheHandlerRuns() throws {
         let store = try ObservedStore()
         let inside = Counter(), left = Counter(), released = Counter()
-        let observer = try store.hub.observe(ObservedQuery(class: try store.items), release: { released.add(left.value == 1 ? 1 : 100) }) { _ in
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { [held = Held { released.add(left.value == 1 ? 1 : 100) }] _ in
+            held.touch()
             inside.add()
             usleep(100_000)
             left.add()
@@ -172,7 +174,8 @@ import Testing
         nonisolated(unsafe) var pair: [Observer] = []
         let running = Counter()
         for index in 0..<2 {
-            pair.append(try hub.observe(ObservedQuery(class: try store.items), release: { released.add() }) { _ in
+            pair.append(try hub.observe(ObservedQuery(class: try store.items)) { [held = Held { released.add() }] _ in
+                held.touch()
                 running.add()
                 let start = cs_monotonic_ns()
                 while running.value < 2 && cs_monotonic_ns() - start < 5_000_000_000 { usleep(1000) }
@@ -271,7 +274,8 @@ import Testing
         let calls = Counter(), released = Counter()
         nonisolated(unsafe) var observer: Observer?
         let query = ObservedQuery(class: try store.items)
-        observer = try hub.observe(query, initial: true, release: { released.add() }) { set in
+        observer = try hub.observe(query, initial: true) { [held = Held { released.add() }] set in
+            held.touch()
             calls.add(set.isInitial ? 1 : 10)
             if !set.isInitial { observer!.close() }
             return nil
@@ -298,14 +302,14 @@ import Testing
         let released = Counter()
         let cls = try store.items
         let absent = ClassSchema(name: "Absent", id: 9, properties: [], nextColumnID: 0)
-        var error = #expect(throws: StoreError.self) { try store.hub.observe(ObservedQuery(class: absent), release: { released.add() }) { _ in nil } }
+        var error = #expect(throws: StoreError.self) { try store.hub.observe(ObservedQuery(class: absent)) { [held = Held { released.add() }] _ in held.touch(); return nil } }
         #expect(error?.code == .noSuchClass && released.value == 1)
         error = #expect(throws: StoreError.self) { try ObservedQuery(class: cls, property: 1, .equal, .double(1)) }
         #expect(error?.code == .wrongType && error?.propertyName == "number")
         error = #expect(throws: StoreError.self) { try ObservedQuery(class: cls, property: 6, .equal, .null) }
         #expect(error?.code == .noSuchProperty)
         try store.hub.close()
-        error = #expect(throws: StoreError.self) { try store.hub.observe(ObservedQuery(class: cls), release: { released.add() }) { _ in nil } }
+        error = #expect(throws: StoreError.self) { try store.hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in held.touch(); return nil } }
         #expect(error?.code == .closedHandle && released.value == 2)
         try store.close()
         var options = StoreOptions()
@@ -313,7 +317,7 @@ import Testing
         options.isInMemory = true
         let database = try Database.open("immutable", options: options, machine: RealMachine.shared)
         let hub = ObserverHub(database)
-        error = #expect(throws: StoreError.self) { try hub.observe(ObservedQuery(class: cls), release: { released.add() }) { _ in nil } }
+        error = #expect(throws: StoreError.self) { try hub.observe(ObservedQuery(class: cls)) { [held = Held { released.add() }] _ in held.touch(); return nil } }
         #expect(error?.code == .readOnly && released.value == 3)
         try hub.close()
         try database.close()

@@ -180,6 +180,14 @@ final class Counter: @unchecked Sendable {
     var value: Int { lock.withLock { count } }
 }
 
+/// Captured by a handler, counts when the handler is let go of.
+final class Held: Sendable {
+    private let count: @Sendable () -> Void
+    init(_ count: @escaping @Sendable () -> Void) { self.count = count }
+    deinit { count() }
+    func touch() {}
+}
+
 /// `store-writer` on a store: a process of its own.
 final class OtherWriter {
     private let process = Process()

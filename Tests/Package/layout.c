@@ -177,6 +177,16 @@ AT(objstore_packed_column, values_offset, 24);
 AT(objstore_packed_column, values_bytes, 32);
 AT(objstore_packed_column, null_count, 40);
 
+SIZE(objstore_changes_info, 56);
+AT(objstore_changes_info, struct_size, 0);
+AT(objstore_changes_info, flags, 4);
+AT(objstore_changes_info, class_id, 8);
+AT(objstore_changes_info, mask_words, 12);
+AT(objstore_changes_info, from_version, 16);
+AT(objstore_changes_info, to_version, 24);
+AT(objstore_changes_info, deletion_count, 32);
+AT(objstore_changes_info, insertion_count, 40);
+AT(objstore_changes_info, modification_count, 48);
 
 /* The members of a value share one place. */
 AT(objstore_value, data.boolean, 8);
@@ -341,17 +351,32 @@ IS(OBJSTORE_AGGREGATE_MINIMUM == 2);
 IS(OBJSTORE_AGGREGATE_MAXIMUM == 3);
 IS(OBJSTORE_AGGREGATE_AVERAGE == 4);
 
+SIZE(objstore_change, 4);
+IS((objstore_change)-1 < (objstore_change)0); /* signed */
+IS(OBJSTORE_DELETIONS == 1);
+IS(OBJSTORE_INSERTIONS == 2);
+IS(OBJSTORE_MODIFICATIONS == 3);
+IS(OBJSTORE_MODIFICATIONS_AFTER == 4);
 
+SIZE(objstore_side, 4);
+IS((objstore_side)-1 < (objstore_side)0); /* signed */
+IS(OBJSTORE_BEFORE == 1);
+IS(OBJSTORE_AFTER == 2);
 
 IS(OBJSTORE_PROPERTY_PRIMARY_KEY == 0x1u);
 IS(OBJSTORE_PROPERTY_INDEXED == 0x2u);
 IS(OBJSTORE_PROPERTY_NULLABLE == 0x4u);
 IS(OBJSTORE_PROPERTY_HAS_DEFAULT == 0x100u);
+IS(OBJSTORE_CONFIG_DELIVER_ON_WORKER == 0x1u);
 IS(OBJSTORE_CONFIG_EXCLUSIVE == 0x2u);
 IS(OBJSTORE_CONFIG_WITHOUT_LOG == 0x4u);
 IS(OBJSTORE_INFO_CREATED == 0x1u);
 IS(OBJSTORE_INFO_RECOVERED == 0x2u);
 IS(OBJSTORE_INFO_MEMORY == 0x4u);
 IS(OBJSTORE_PACKED_MAGIC == 0x4B504F4Fu);
+IS(OBJSTORE_OBSERVE_INITIAL == 0x1u);
+IS(OBJSTORE_CHANGES_INITIAL == 0x1u);
+IS(OBJSTORE_CHANGES_OTHER_PROCESS == 0x2u);
+IS(OBJSTORE_CHANGES_COMPARED == 0x4u);
 IS(OBJSTORE_FOREVER == -1);
 IS(OBJSTORE_START == -1);

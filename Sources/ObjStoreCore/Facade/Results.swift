@@ -11,10 +11,12 @@ package final class Results: @unchecked Sendable {
 
     package let view: View
     package let classID: UInt32
-    private let question: Question?
+    let question: Question?
     private let lock = Lock()
     /// Ascending; replaced as a whole, never changed.
     private var keys = KeyBuffer()
+    /// What the list was found in.
+    private var version: UInt64 = 0
 
     init(_ view: View, _ classID: UInt32, _ question: Question?) {
         self.view = view
@@ -24,8 +26,9 @@ package final class Results: @unchecked Sendable {
 
     /// Asks again in the view as it stands now; returns whether the list is another.
     package func update() throws(StoreError) -> Bool {
-        let new = try view.serialised { () throws(StoreError) in try view.keys(classID, question) }
+        let (new, version) = try view.serialised { () throws(StoreError) in (try view.keys(classID, question), try view.versionUnlocked()) }
         return lock.withLock {
+            self.version = version
             let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }
             if !isSame { keys = new }
             return !isSame
@@ -34,6 +37,7 @@ package final class Results: @unchecked Sendable {
 
     /// The list as it stands now: stays as it is, whoever updates meanwhile.
     func list() -> KeyBuffer { lock.withLock { keys } }
+    func listAndVersion() -> (KeyBuffer, UInt64) { lock.withLock { (keys, version) } }
 
     package var count: Int { list().count }
 

@@ -19,6 +19,8 @@ package final class SharedStore: @unchecked Sendable {
     private let flags: StoreConfiguration.Flags
     private let limits: [StoreConfiguration.Limit: Int64]
     let log: LogSink?
+    /// Change handlers run on the store's own thread.
+    var deliversOnWorker: Bool { flags.contains(.deliverOnWorker) }
     private let fork = ForkGuard()
 
     private let lock = Lock()

@@ -41,6 +41,8 @@ package struct StoreStatistics: Sendable {
     package var views = 0
     package var mappedBytes = 0
     package var arenaBytes = 0
+    package var observers = 0
+    package var changeSets: UInt64 = 0
 }
 
 package enum PinHolder: Int32, Sendable {
@@ -68,6 +70,7 @@ extension Store {
         try database.fillStatistics(&result)
         result.views = shared.views
         result.arenaBytes = shared.arenaBytes
+        (result.observers, result.changeSets) = database.watch.statistics
         return result
     }
 

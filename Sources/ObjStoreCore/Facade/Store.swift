@@ -10,6 +10,9 @@ package final class Store: @unchecked Sendable {
     package let wasCreated: Bool
     package let wasRecovered: Bool
 
+    /// What this handle observes.
+    package let hub: ObserverHub
+
     private let lock = Lock()
     private var closed = false
     /// Views that must be closed with the store; they do not keep themselves alive through it.
@@ -40,6 +43,7 @@ package final class Store: @unchecked Sendable {
         let isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered
+        hub = ObserverHub(shared.database, deliversOnWorker: shared.deliversOnWorker)
     }
 
     // MARK: Schema
@@ -165,9 +169,11 @@ package final class Store: @unchecked Sendable {
 
     // MARK: Closing
 
-    /// Cancels transactions, closes views, and, as the last handle of the process, closes the store. The handle
-    /// is closed whatever is thrown. No other thread may be inside a call on one of its frozen views.
+    /// Ends observers and wakes who waits, cancels transactions, closes views, and, as the last handle of the
+    /// process, closes the store. The handle is closed whatever is thrown, except for `.inCallback` (from inside a
+    /// change handler). No other thread may be inside a call on one of its frozen views.
     package func close() throws(StoreError) {
+        try hub.close()
         let open = lock.withLock { () -> [View]? in
             if closed { return nil }
             closed = true

@@ -44,9 +44,10 @@ package struct StoreConfiguration: Sendable {
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
+        package static let deliverOnWorker = Flags(rawValue: 1)
         package static let exclusive = Flags(rawValue: 2)
         package static let withoutLog = Flags(rawValue: 4)
-        package static let all = Flags(rawValue: 6)
+        package static let all = Flags(rawValue: 7)
     }
 
     package var place = Place.none

@@ -28,6 +28,8 @@ package final class View: @unchecked Sendable {
     private(set) var epoch: UInt64 = 1
     /// Given to the body of a `write`, who ends it: nobody else may.
     package var isBodys = false
+    /// Part of a change set, with which it is closed: nobody else may.
+    package var isOfChanges = false
     private(set) var isClosed = false
     /// Memory for the values of one call.
     var scratch = ValueScratch()

@@ -13,6 +13,7 @@ final class ChangeWatch: @unchecked Sendable {
     private var hubs: [ObserverHub] = []
     private var stops = false
     private var threadNumber: UInt = 0
+    private var handlerCalls: UInt64 = 0
 
     init(_ machine: Machine, _ shared: SharedState) {
         self.machine = machine
@@ -51,6 +52,11 @@ final class ChangeWatch: @unchecked Sendable {
         }
         lifecycle.withLock { if drop() { end() } }
     }
+
+    func count(_ calls: Int) { lock.withLock { handlerCalls += UInt64(calls) } }
+
+    /// Observers that are open, and calls of handlers so far, of all hubs of the process.
+    var statistics: (observers: Int, calls: UInt64) { lock.withLock { (hubs.reduce(0) { $0 + $1.observerCount }, handlerCalls) } }
 
     /// With the store.
     func stop() {

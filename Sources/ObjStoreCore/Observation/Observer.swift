@@ -8,8 +8,6 @@ package final class Observer: @unchecked Sendable {
 
     package let query: ObservedQuery
     private var handler: Handler?
-    /// Called once, when the handler will not be called any more.
-    private var release: (() -> Void)?
     private let hub: ObserverHub
 
     // Under the hub's lock.
@@ -24,14 +22,13 @@ package final class Observer: @unchecked Sendable {
     private(set) var known: Snapshot?
     private var ranks: KeyRanks?
 
-    init(_ hub: ObserverHub, _ query: ObservedQuery, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool, handler: @escaping Handler, release: @escaping () -> Void) {
+    init(_ hub: ObserverHub, _ query: ObservedQuery, known: Snapshot, ranks: KeyRanks?, wantsInitial: Bool, handler: @escaping Handler) {
         self.hub = hub
         self.query = query
         self.known = known
         self.ranks = ranks
         self.wantsInitial = wantsInitial
         self.handler = handler
-        self.release = release
         knownVersion = known.version
     }
 
@@ -44,7 +41,7 @@ package final class Observer: @unchecked Sendable {
         let known = known!
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(query.classID)]))
         return handler!(ChangeSet(
-            classID: query.classID, before: known, after: known, changes: changes, indices: query.isWholeClass ? nil : ChangeSet.Indices(), isInitial: true))
+            classID: query.classID, before: known, after: known, changes: changes, indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true))
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
@@ -79,8 +76,5 @@ package final class Observer: @unchecked Sendable {
         known = nil
         ranks = nil
         handler = nil
-        let release = release
-        self.release = nil
-        release?()
     }
 }

@@ -25,7 +25,6 @@ package final class ObserverHub: @unchecked Sendable {
     private var noticed: UInt64 = 0
     /// Threads inside `deliver`.
     private var deliverers: [UInt] = []
-    private var handlerCalls: UInt64 = 0
     private var workerFailure: StoreError?
 
     /// Changes whenever a handler returns; who closes a running observer sleeps on it.
@@ -46,8 +45,6 @@ package final class ObserverHub: @unchecked Sendable {
     }
 
     package var observerCount: Int { lock.withLock { observers.count } }
-    /// Calls of handlers so far.
-    package var deliveredCount: UInt64 { lock.withLock { handlerCalls } }
     var isNeeded: Bool { lock.withLock { observers.count + reserved > 0 } }
 
     /// Whether this thread is inside a handler of this hub.
@@ -64,25 +61,20 @@ package final class ObserverHub: @unchecked Sendable {
     ///   - known: the version that the caller has seen; nil: the newest.
     ///   - keys: the objects that satisfied the query in `known`, ascending, if the caller has them.
     ///   - initial: an empty change set says first which version the observer begins with.
-    ///   - release: called once when the handler is not needed any more, also when this throws.
+    ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
     package func observe(
         _ query: ObservedQuery, from known: Snapshot? = nil, keys: UnsafeBufferPointer<Int64>? = nil, initial: Bool = false,
-        release: @escaping () -> Void = {}, handler: @escaping Observer.Handler
+        handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
-        do throws(StoreError) {
-            try database.checkOpen()
-            if database.options.isReadOnly { throw StoreError(.readOnly, "a store that was opened read-only cannot be observed") }
-            if !deliversOnWorker { _ = try descriptor() }
-        } catch {
-            release()
-            throw error
-        }
+        try database.checkOpen()
+        if database.options.isReadOnly { throw StoreError(.readOnly, "a store that nobody writes to cannot be observed") }
+        if !deliversOnWorker { _ = try descriptor() }
         lock.withLock { reserved += 1 }
         do throws(StoreError) {
             // Watched first: what is published after the snapshot was taken is noticed.
             try database.watch.add(self)
-            let observer = try make(query, known, keys, initial: initial, release: release, handler: handler)
+            let observer = try make(query, known, keys, initial: initial, handler: handler)
             let isRefused = lock.withLock { () -> Bool in
                 if isClosed { return true }
                 observers.append(observer)
@@ -95,14 +87,13 @@ package final class ObserverHub: @unchecked Sendable {
         } catch {
             lock.withLock { reserved -= 1 }
             database.watch.remove(self)
-            release()
             throw error
         }
     }
 
     private func make(
         _ query: ObservedQuery, _ known: Snapshot?, _ keys: UnsafeBufferPointer<Int64>?, initial: Bool,
-        release: @escaping () -> Void, handler: @escaping Observer.Handler
+        handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         let snapshot: Snapshot
         if let known { snapshot = known } else { snapshot = try database.snapshot() }
@@ -116,7 +107,7 @@ package final class ObserverHub: @unchecked Sendable {
             let found = try query.keys(in: snapshot)
             ranks = KeyRanks(UnsafeBufferPointer(start: found.keys, count: found.count))
         }
-        return Observer(self, query, known: snapshot, ranks: ranks, wantsInitial: initial, handler: handler, release: release)
+        return Observer(self, query, known: snapshot, ranks: ranks, wantsInitial: initial, handler: handler)
     }
 
     private var closedError: StoreError { StoreError(.closedHandle, "the store is closed") }
@@ -300,8 +291,8 @@ package final class ObserverHub: @unchecked Sendable {
 
     private func leave(_ thread: UInt, calls: Int, looksAgain: Bool) {
         HandlerThreads.shared.leave(thread)
+        database.watch.count(calls)
         lock.withLock {
-            handlerCalls += UInt64(calls)
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or who polls would spin.

@@ -8,13 +8,13 @@ internal import CFFI
 /// call returns. About 34 ns a call.
 package final class BoundFunction: @unchecked Sendable {
     package typealias Body = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Int32
-    package typealias Release = @convention(c) (UnsafeMutableRawPointer?) -> Void
 
     /// What to call.
     package let function: Body
     private let body: Body
     private let userdata: UnsafeMutableRawPointer?
-    private let release: Release?
+    /// Of the userdata: goes with this object.
+    private let owner: AnyObject?
     private let closure: UnsafeMutableRawPointer
     private let description: CallDescription
 
@@ -23,37 +23,28 @@ package final class BoundFunction: @unchecked Sendable {
         try CallDescription([.pointer, .pointer], returning: .int32)
     }
 
-    /// - Parameter release: called once with `userdata`, when nothing calls the function any more; also when
-    ///   this throws (outOfMemory: the system gives no executable memory).
-    package init(_ body: @escaping Body, userdata: UnsafeMutableRawPointer?, release: Release?) throws(StoreError) {
-        let made: (UnsafeMutableRawPointer, UnsafeMutableRawPointer, CallDescription)
-        do throws(StoreError) {
-            let description = try BoundFunction.shared.get()
-            var code: UnsafeMutableRawPointer?
-            guard let closure = ffi_closure_alloc(MemoryLayout<ffi_closure>.size, &code), let code else {
-                throw StoreError(.outOfMemory, "the system gives no memory for the code of a bound function")
-            }
-            made = (closure, code, description)
-        } catch {
-            release?(userdata)
-            throw error
+    /// - Parameter owner: let go of when nothing calls the function any more: whatever `userdata` belongs to.
+    /// Errors: outOfMemory (the system gives no executable memory).
+    package init(_ body: @escaping Body, userdata: UnsafeMutableRawPointer?, owner: AnyObject?) throws(StoreError) {
+        description = try BoundFunction.shared.get()
+        var code: UnsafeMutableRawPointer?
+        guard let closure = ffi_closure_alloc(MemoryLayout<ffi_closure>.size, &code), let code else {
+            throw StoreError(.outOfMemory, "the system gives no memory for the code of a bound function")
         }
-        closure = made.0
-        function = unsafeBitCast(made.1, to: Body.self)
-        description = made.2
+        self.closure = closure
+        function = unsafeBitCast(code, to: Body.self)
         self.body = body
         self.userdata = userdata
-        self.release = release
+        self.owner = owner
         let status = ffi_prep_closure_loc(
             closure.assumingMemoryBound(to: ffi_closure.self), description.cif, BoundFunction.enter,
-            Unmanaged.passUnretained(self).toOpaque(), made.1)
-        // Deinit frees and releases.
+            Unmanaged.passUnretained(self).toOpaque(), code)
+        // Deinit frees it.
         guard status == FFI_OK else { throw StoreError(.internalError, "libffi made no closure (\(status))") }
     }
 
     deinit {
         ffi_closure_free(closure)
-        release?(userdata)
     }
 
     /// Where every bound function arrives.

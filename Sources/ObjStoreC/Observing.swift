@@ -1,0 +1,301 @@
+internal import CSystem
+public import CObjStore
+internal import ObjStoreCore
+
+/// A change set, behind its handle, with the arrays that are lent from it.
+final class ChangesBox: ClosedWithParent {
+    let changes: ChangeSet
+    let store: Store
+    let storeHandle: OpaquePointer
+    /// Given to a handler, which must not close it.
+    let isHandlers: Bool
+    private let lock = Lock()
+    private var lists: [UnsafeMutableBufferPointer<objstore_object>?] = [nil, nil, nil]
+    private var views: [OpaquePointer?] = [nil, nil]
+
+    init(_ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer, isHandlers: Bool) {
+        self.changes = changes
+        self.store = store
+        self.storeHandle = storeHandle
+        self.isHandlers = isHandlers
+    }
+
+    deinit { for list in lists { list?.deallocate() } }
+
+    func closeWithParent() {}
+
+    /// Made when first asked for. `which`: 0 deletions, 1 insertions, 2 modifications.
+    func objects(_ which: Int) -> UnsafeMutableBufferPointer<objstore_object> {
+        lock.withLock {
+            if let list = lists[which] { return list }
+            let keys = [changes.deleted, changes.inserted, changes.modified][which]
+            let list = UnsafeMutableBufferPointer<objstore_object>.allocate(capacity: max(1, keys.count))
+            for (index, key) in keys.enumerated() { list.initializeElement(at: index, to: object(changes.object(key, tag: store.shared.tag))) }
+            let filled = UnsafeMutableBufferPointer(rebasing: list[..<keys.count])
+            lists[which] = filled
+            return filled
+        }
+    }
+
+    /// Lent out of arrays that live as long as the change set.
+    lazy var masks: UnsafeMutableBufferPointer<UInt64> = ChangesBox.copy(changes.changes.masks, into: &memory)
+    private lazy var indices: [UnsafeMutableBufferPointer<UInt64>]? = changes.indices.map { indices in
+        [indices.deleted, indices.inserted, indices.modifiedBefore, indices.modifiedAfter].map { ChangesBox.copy($0, into: &memory) }
+    }
+    private var memory: [Numbers] = []
+
+    /// Numbers at an address of their own.
+    private final class Numbers {
+        let buffer: UnsafeMutableBufferPointer<UInt64>
+        init(_ numbers: [UInt64]) {
+            buffer = .allocate(capacity: max(1, numbers.count))
+            _ = buffer.initialize(from: numbers)
+        }
+        deinit { buffer.deallocate() }
+    }
+
+    private static func copy(_ numbers: [UInt64], into memory: inout [Numbers]) -> UnsafeMutableBufferPointer<UInt64> {
+        memory.append(Numbers(numbers))
+        return UnsafeMutableBufferPointer(rebasing: memory.last!.buffer[..<numbers.count])
+    }
+
+    func lentMasks() -> UnsafeMutableBufferPointer<UInt64> { lock.withLock { masks } }
+    /// 0 deletions … 3 modifications after; nil for an observed class.
+    func lentIndices(_ which: Int) -> UnsafeMutableBufferPointer<UInt64>? { lock.withLock { indices?[which] } }
+
+    /// The view of one side; a second call gives the same.
+    func view(before: Bool, parent: OpaquePointer) throws(StoreError) -> OpaquePointer {
+        let index = before ? 0 : 1
+        if let view = lock.withLock({ views[index] }) { return view }
+        let new = try store.view(of: changes, before: before)
+        let handle = try Handles.open(.view, new, parent: parent)
+        let kept = lock.withLock { () -> OpaquePointer in
+            if let view = views[index] { return view }
+            views[index] = handle
+            return handle
+        }
+        if kept != handle, case .mine = Handles.claim(handle, .view, "view") {
+            new.close()
+            Handles.forget(handle)
+        }
+        return kept
+    }
+}
+
+/// An observer, behind its handle.
+final class TokenBox: ClosedWithParent {
+    let observer: Observer
+    init(_ observer: Observer) { self.observer = observer }
+    func closeWithParent() { observer.close() }
+}
+
+/// The failure of a handler that returned `status`: its own message, where it made one with objstore_fail.
+func handlerFailure(_ status: Int32) -> StoreError {
+    let thread = cs_thread_current()!.pointee
+    if status == StatusCode.callback.rawValue, thread.status == status {
+        return StoreError(.callback, String(cString: objstore_last_message())).callback(thread.callback_code)
+    }
+    return StoreError(.callback, "a change handler returned \(status)").callback(Int64(status))
+}
+
+/// Calls the application's handler with a handle that is valid until it returns.
+private func call(
+    _ handler: objstore_change_handler, _ userdata: Userdata, _ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer
+) -> StoreError? {
+    do throws(StoreError) {
+        let handle = try Handles.open(.changes, ChangesBox(changes, store, storeHandle, isHandlers: true), parent: storeHandle)
+        let status = handler(handle, userdata.pointer)
+        let failure = status == .OBJSTORE_OK ? nil : handlerFailure(status.rawValue)
+        if case .mine = Handles.claim(handle, .changes, "changes") { Handles.forget(handle) }
+        return failure
+    } catch {
+        return error
+    }
+}
+
+/// The handle of a new observer.
+func makeToken(_ observer: Observer, parent storeHandle: OpaquePointer, _ token: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) {
+    do throws(StoreError) {
+        token.pointee = try Handles.open(.token, TokenBox(observer), parent: storeHandle)
+    } catch {
+        observer.close()
+        throw error
+    }
+}
+
+private func check(flags: UInt32) throws(StoreError) {
+    if flags & ~UInt32(OBJSTORE_OBSERVE_INITIAL) != 0 { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+}
+
+@c @implementation
+public func objstore_observe(
+    _ store: OpaquePointer?, _ class_id: objstore_class_id, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(store, .store, "store", [.noSuchClass: "class_id"]) { (box: StoreBox) throws(StoreError) in
+        try check(flags: flags)
+        let object = box.store, handle = store!
+        let observer = try object.observe(class_id, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) { call(handler, userdata, $0, object, handle) }
+        try makeToken(observer, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_results_observe(
+    _ results: OpaquePointer?, _ flags: UInt32, _ handler: objstore_change_handler?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?, _ token: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    guard let token else { return failNull("token") }
+    token.pointee = nil
+    guard let handler else { return failNull("handler") }
+    return Handles.pin(results, .results, "results", [.wrongView: "results"]) { (object: Results) throws(StoreError) in
+        try check(flags: flags)
+        // The observer outlives results and view: it belongs to the store.
+        let handle = Handles.store(of: results!), store = object.view.store
+        let observer = try object.observe(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) { call(handler, userdata, $0, store, handle) }
+        try makeToken(observer, parent: handle, token)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_token_close(_ token: OpaquePointer?) -> objstore_status {
+    Handles.close(token, .token, "token") { ($0 as! TokenBox).observer.close() }
+}
+
+// MARK: Delivery
+
+@c @implementation
+public func objstore_notify_fd(_ store: OpaquePointer?, _ fd: UnsafeMutablePointer<Int32>?) -> objstore_status {
+    guard let fd else { return failNull("fd") }
+    return Handles.pin(store, .store, "store", [.notSupported: "store"]) { (box: StoreBox) throws(StoreError) in
+        fd.pointee = try box.store.hub.notifyDescriptor()
+        return .OBJSTORE_OK
+    }
+}
+
+private func delivering(
+    _ store: OpaquePointer?, _ delivered: UnsafeMutablePointer<Int>?, _ body: (ObserverHub) throws(StoreError) -> Int
+) -> objstore_status {
+    // Asked of an open handle only: a closed one is told so.
+    let isInside = store.map(Handles.isInside) ?? false
+    return Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        if isInside { throw StoreError(.inCallback, "store: nothing can be delivered from inside a callback of the store") }
+        let calls = try body(box.store.hub)
+        delivered?.pointee = calls
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_deliver(_ store: OpaquePointer?, _ delivered: UnsafeMutablePointer<Int>?) -> objstore_status {
+    delivering(store, delivered) { (hub) throws(StoreError) in try hub.deliver() }
+}
+
+@c @implementation
+public func objstore_wait(_ store: OpaquePointer?, _ timeout_ms: Int64, _ delivered: UnsafeMutablePointer<Int>?) -> objstore_status {
+    delivering(store, delivered) { (hub) throws(StoreError) in
+        guard timeout_ms >= -1 else { throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
+        return try hub.wait(timeout: timeout_ms < 0 || timeout_ms > Int64.max / 1_000_000 ? -1 : timeout_ms * 1_000_000)
+    }
+}
+
+// MARK: Change sets
+
+@c @implementation
+public func objstore_changes_get_info(_ changes: OpaquePointer?, _ info: UnsafeMutablePointer<objstore_changes_info>?) -> objstore_status {
+    guard let info else { return failNull("info") }
+    var result = objstore_status.OBJSTORE_OK
+    let used = Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
+        let changes = box.changes
+        var full = objstore_changes_info()
+        if changes.isInitial { full.flags |= UInt32(OBJSTORE_CHANGES_INITIAL) }
+        if changes.isFromOtherProcess { full.flags |= UInt32(OBJSTORE_CHANGES_OTHER_PROCESS) }
+        if changes.isCompared { full.flags |= UInt32(OBJSTORE_CHANGES_COMPARED) }
+        full.class_id = changes.schema.classID
+        full.mask_words = UInt32(changes.changes.maskWords)
+        full.from_version = changes.fromVersion
+        full.to_version = changes.toVersion
+        full.deletion_count = UInt64(changes.deleted.count)
+        full.insertion_count = UInt64(changes.inserted.count)
+        full.modification_count = UInt64(changes.modified.count)
+        result = fill(info, full, size: info.pointee.struct_size, least: 8, "info")
+    }
+    return used == .OBJSTORE_OK ? result : used
+}
+
+@c @implementation
+public func objstore_changes_list(
+    _ changes: OpaquePointer?, _ change: objstore_change, _ objects: UnsafeMutablePointer<UnsafePointer<objstore_object>?>?,
+    _ indices: UnsafeMutablePointer<UnsafePointer<UInt64>?>?, _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let objects else { return failNull("objects") }
+    guard let count else { return failNull("count") }
+    return Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
+        guard (1...4).contains(change.rawValue) else { throw StoreError(.invalidArgument, "change \(change.rawValue) has no name") }
+        let which = Int(change.rawValue) - 1
+        let list = box.objects(min(which, 2))
+        objects.pointee = UnsafePointer(list.baseAddress)
+        indices?.pointee = UnsafePointer(box.lentIndices(which)?.baseAddress)
+        count.pointee = list.count
+    }
+}
+
+@c @implementation
+public func objstore_changes_has(
+    _ changes: OpaquePointer?, _ index: UInt64, _ property_id: objstore_property_id, _ changed: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let changed else { return failNull("changed") }
+    return Handles.use(changes, .changes, "changes", [.outOfRange: "index", .noSuchProperty: "property_id"]) { (box: ChangesBox) throws(StoreError) in
+        changed.pointee = try box.changes.hasChanged(property_id, atModification: index)
+    }
+}
+
+@c @implementation
+public func objstore_changes_masks(
+    _ changes: OpaquePointer?, _ masks: UnsafeMutablePointer<UnsafePointer<UInt64>?>?, _ word_count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let masks else { return failNull("masks") }
+    guard let word_count else { return failNull("word_count") }
+    return Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
+        let lent = box.lentMasks()
+        masks.pointee = UnsafePointer(lent.baseAddress)
+        word_count.pointee = lent.count
+    }
+}
+
+@c @implementation
+public func objstore_changes_view(_ changes: OpaquePointer?, _ side: objstore_side, _ view: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    guard let view else { return failNull("view") }
+    view.pointee = nil
+    return Handles.pin(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
+        guard side == .OBJSTORE_BEFORE || side == .OBJSTORE_AFTER else { throw StoreError(.invalidArgument, "side \(side.rawValue) has no name") }
+        view.pointee = try box.view(before: side == .OBJSTORE_BEFORE, parent: changes!)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_changes_keep(_ changes: OpaquePointer?, _ kept: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    guard let kept else { return failNull("kept") }
+    kept.pointee = nil
+    return Handles.pin(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in
+        kept.pointee = try Handles.open(.changes, ChangesBox(box.changes, box.store, box.storeHandle, isHandlers: false), parent: box.storeHandle)
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_changes_close(_ changes: OpaquePointer?) -> objstore_status {
+    guard changes != nil else { return .OBJSTORE_OK }
+    var isHandlers = false
+    let used = Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in isHandlers = box.isHandlers }
+    if used == .OBJSTORE_OK && isHandlers { return fail(.inCallback, "changes: this one belongs to the handler that it was given to; objstore_changes_keep makes one of yours") }
+    return Handles.close(changes, .changes, "changes")
+}

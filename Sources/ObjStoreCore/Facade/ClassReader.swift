@@ -1,0 +1,134 @@
+/// Reads properties of objects of one class in one view, with everything looked up once: what property access of the
+/// Swift interface stands on.
+///
+/// A frozen view costs the way to the row; the others move, so their lock is taken, and the row of the last object is
+/// kept. Owns nothing: whoever uses it keeps the view alive. A frozen view must not be closed during a call.
+package final class ClassReader: @unchecked Sendable {
+    private let view: Unmanaged<View>
+    private let classID: UInt32
+    private let propertyIDs: UnsafeBufferPointer<UInt32>
+    private let isFrozen: Bool
+    /// The view's.
+    private let lock: Lock
+    /// The view's, when what follows was looked up.
+    private var epoch: UInt64
+    private var cluster: ClusterReader
+    /// Columns by the index of the property in `propertyIDs`.
+    private let columns: UnsafeMutablePointer<Int>
+    /// The last object, of views that move.
+    private var key: Int64 = -1
+    private var row: RowPosition?
+
+    /// `propertyIDs` must stay valid.
+    package init(_ view: View, _ classID: UInt32, _ propertyIDs: UnsafeBufferPointer<UInt32>) throws(StoreError) {
+        self.view = Unmanaged.passUnretained(view)
+        self.classID = classID
+        self.propertyIDs = propertyIDs
+        isFrozen = view.kind == .frozen
+        lock = view.lock
+        let columns = UnsafeMutablePointer<Int>.allocate(capacity: max(1, propertyIDs.count))
+        self.columns = columns
+        do throws(StoreError) {
+            (cluster, epoch) = try view.serialised { () throws(StoreError) in
+                let cls = try view.schema.cls(classID)
+                for index in 0..<propertyIDs.count { columns[index] = try cls.position(propertyIDs[index]) }
+                return (try view.reader(cls), view.epoch)
+            }
+        } catch {
+            columns.deallocate()
+            throw error
+        }
+    }
+
+    deinit { columns.deallocate() }
+
+    // MARK: Reading
+
+    /// An int, a bool (0 or 1) or the bits of a double; nil = null. The property must be of such a kind.
+    package func number(_ key: Int64, _ index: Int) throws(StoreError) -> Int64? {
+        if _fastPath(isFrozen) { return try cluster.int(try frozenRow(key), columns[index]) }
+        lock.lock()
+        defer { lock.unlock() }
+        let row = try movingRow(key)
+        return try cluster.int(row, columns[index])
+    }
+
+    /// Of any kind but text and binary.
+    package func value(_ key: Int64, _ index: Int) throws(StoreError) -> Value {
+        if _fastPath(isFrozen) { return try cluster.value(try frozenRow(key), columns[index]) }
+        lock.lock()
+        defer { lock.unlock() }
+        let row = try movingRow(key)
+        return try cluster.value(row, columns[index])
+    }
+
+    /// Calls `body` with a text or binary, which is valid until it returns; false = null. `body` must not use the view.
+    package func bytes(_ key: Int64, _ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool {
+        if _fastPath(isFrozen) { return try pass(try cluster.bytes(try frozenRow(key), columns[index]), body) }
+        lock.lock()
+        defer { lock.unlock() }
+        let row = try movingRow(key)
+        return try pass(try cluster.bytes(row, columns[index]), body)
+    }
+
+    private func pass(_ bytes: UnsafeRawBufferPointer?, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool {
+        guard let bytes else { return false }
+        body(bytes)
+        return true
+    }
+
+    package func exists(_ key: Int64) throws(StoreError) -> Bool {
+        if isFrozen {
+            if view._withUnsafeGuaranteedRef({ $0.isClosed }) { throw closed }
+            return try cluster.find(key) != nil
+        }
+        lock.lock()
+        defer { lock.unlock() }
+        try follow()
+        return try cluster.find(key) != nil
+    }
+
+    // MARK: Rows
+
+    @inline(__always)
+    private func frozenRow(_ key: Int64) throws(StoreError) -> RowPosition {
+        if _slowPath(view._withUnsafeGuaranteedRef { $0.isClosed }) { throw closed }
+        guard let row = try cluster.find(key) else { throw gone(key) }
+        return row
+    }
+
+    /// May change `cluster`: called before that is used.
+    @inline(__always)
+    private func movingRow(_ key: Int64) throws(StoreError) -> RowPosition {
+        if _fastPath(epoch == view._withUnsafeGuaranteedRef { $0.epoch }), self.key == key, let row { return row }
+        return try findRow(key)
+    }
+
+    private func findRow(_ key: Int64) throws(StoreError) -> RowPosition {
+        try follow()
+        guard let found = try cluster.find(key) else { throw gone(key) }
+        self.key = key
+        row = found
+        return found
+    }
+
+    /// Looks everything up again where the view has moved, written or been closed.
+    private func follow() throws(StoreError) {
+        let view = view.takeUnretainedValue()
+        if epoch == view.epoch { return }
+        row = nil
+        cluster = try view.reader(try view.schema.cls(classID))
+        epoch = view.epoch
+    }
+
+    @inline(never) private var closed: StoreError { view._withUnsafeGuaranteedRef { $0.closedError } }
+
+    @inline(never)
+    private func gone(_ key: Int64) -> StoreError {
+        do throws(StoreError) {
+            return View.noSuchObject(try view.takeUnretainedValue().schema.cls(classID), key)
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// Observing through the interfaces: ids instead of positions, a handle's own observers.
+extension Store {
+    /// All objects of a class, from now on.
+    package func observe(_ classID: UInt32, initial: Bool, handler: @escaping Observer.Handler) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        return try hub.observe(ObservedQuery(class: snapshot.schema.cls(classID)), from: snapshot, initial: initial, handler: handler)
+    }
+
+    /// All objects of a class, each delivered as native arguments of a C function.
+    ///
+    /// - Parameter failure: makes the error of a status that is not 0.
+    /// Errors: noSuchClass, noSuchProperty, invalidArgument (a property twice), invalidSignature, wrongType.
+    package func observeTyped(
+        _ classID: UInt32, _ propertyIDs: [UInt32], signature: String, function: @escaping TypedCallback.Function, userdata: UnsafeMutableRawPointer?,
+        failure: @escaping (Int32) -> StoreError
+    ) throws(StoreError) -> Observer {
+        try checkOpen()
+        let snapshot = try shared.database.snapshot()
+        let cls = try snapshot.schema.cls(classID)
+        var positions: [Int] = []
+        for id in propertyIDs {
+            let position = try cls.position(id)
+            if positions.contains(position) { throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) appears twice"), position) }
+            positions.append(position)
+        }
+        let parsed = try Signature(parsing: signature)
+        let callback = try TypedCallback(parsed, class: cls, properties: positions, function: function, userdata: userdata)
+        return try hub.observe(ObservedQuery(class: cls), from: snapshot) { changes in
+            do throws(StoreError) {
+                let status = try callback.deliver(changes)
+                return status == 0 ? nil : failure(status)
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// A frozen view of a version of a change set.
+    package func view(of changes: ChangeSet, before: Bool) throws(StoreError) -> View {
+        let view = View(store: self, snapshot: before ? changes.before : changes.after, kind: .frozen)
+        view.isOfChanges = true
+        return try register(view)
+    }
+}
+
+extension Results {
+    /// What the question finds, against the list as it stands now.
+    ///
+    /// Errors: wrongView for results of a frozen view or a transaction, and where the view has moved since they
+    /// were asked (the version that the list is of may be gone).
+    package func observe(initial: Bool, handler: @escaping Observer.Handler) throws(StoreError) -> Observer {
+        guard view.kind == .live else { throw StoreError(.wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed") }
+        let (list, version) = listAndVersion()
+        let (snapshot, cls) = try view.serialised { () throws(StoreError) in
+            guard let snapshot = view.snapshot else { throw view.closedError }
+            return (snapshot, try snapshot.schema.cls(classID))
+        }
+        guard snapshot.version == version else {
+            throw StoreError(.wrongView, "the view has moved from version \(version) to \(snapshot.version) since the results were asked: update them first")
+        }
+        let query = try question.map { (question) throws(StoreError) in
+            try ObservedQuery(class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value)
+        }
+        return try view.store.hub.observe(
+            query ?? ObservedQuery(class: cls), from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)
+    }
+}
+
+extension ChangeSet {
+    /// Whether a property was written in the modification at `index`. Errors: outOfRange, noSuchProperty.
+    package func hasChanged(_ propertyID: UInt32, atModification index: UInt64) throws(StoreError) -> Bool {
+        guard index < UInt64(modified.count) else { throw StoreError(.outOfRange, "index \(index) of \(modified.count) modifications") }
+        return hasChanged(try schema.position(propertyID), ofModification: Int(index))
+    }
+
+    package func object(_ key: Int64, tag: UInt32) -> ObjectID { ObjectID(classID: ClassID.of(Int(classID)), storeTag: tag, key: key) }
+}
+
+extension Signature {
+    package init(parsing text: String) throws(StoreError) {
+        var result: Result<Signature, StoreError>!
+        var text = text
+        text.withUTF8 { bytes in
+            result = Result { () throws(StoreError) in try Signature(parsing: UnsafeRawBufferPointer(bytes)) }
+        }
+        self = try result.get()
+    }
+}
