@@ -143,6 +143,7 @@ final class EngineOracle: EngineProbe, Oracle {
             if known[chain] == nil, version == 1, acknowledged.map({ known[promised($0)]!.version == 1 }) ?? true {
                 // A new store; also where the first one, to which nobody had written, was lost with its name.
                 known[chain] = Known(version: version, parent: nil, content: [:])
+                (acknowledged, relaxed) = (nil, nil)
             }
             guard let entry = known[chain] else { return fail("P1: recovered an unknown chain at version \(version)") }
             if let acknowledged, !isAncestor(promised(acknowledged), of: chain) {

@@ -195,7 +195,6 @@ package final class WriteTransaction {
                 summary = encodedSummary(limit)
                 group.hasSummary = true
             }
-            let payload = summary ?? ops.bytes
             var freed = space.freed
             var placed = extents.writer.placed
             if database.deltaBuffer.count + (summary?.count ?? 0) > limit {

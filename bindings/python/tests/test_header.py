@@ -110,6 +110,7 @@ def test_callbacks():
     ours = {
         "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
         "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
+        "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
     }  # fmt: skip
     assert set(found) == set(ours)
     for name, parameters in found.items():

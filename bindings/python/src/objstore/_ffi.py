@@ -233,10 +233,26 @@ class PackedColumn(Structure):
     ]
 
 
+class ChangesInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("flags", c_uint32),
+        ("class_id", c_uint32),
+        ("mask_words", c_uint32),
+        ("from_version", c_uint64),
+        ("to_version", c_uint64),
+        ("deletion_count", c_uint64),
+        ("insertion_count", c_uint64),
+        ("modification_count", c_uint64),
+    ]
+
+
 FreeUserdata = CFUNCTYPE(None, c_void_p)
 Progress = CFUNCTYPE(c_int32, c_uint64, c_uint64, c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+ChangeHandler = CFUNCTYPE(c_int32, c_void_p, c_void_p)
+Function = CFUNCTYPE(None)
 
 # One letter per parameter: w = word, T = Text, V = Value, O = Object (by value). The result is a status, an
 # int32, unless it is in RESULTS.
@@ -331,6 +347,23 @@ PROTOTYPES = {
     "objstore_read_column": "wwwwwwwww",
     "objstore_read_text_column": "wwwwwwwwww",
     "objstore_results_read": "wwwwww",
+    "objstore_observe": "wwwwwww",
+    "objstore_results_observe": "wwwwww",
+    "objstore_token_close": "w",
+    "objstore_notify_fd": "ww",
+    "objstore_deliver": "ww",
+    "objstore_wait": "www",
+    "objstore_changes_get_info": "ww",
+    "objstore_changes_list": "wwwww",
+    "objstore_changes_has": "wwww",
+    "objstore_changes_masks": "www",
+    "objstore_changes_view": "www",
+    "objstore_changes_keep": "ww",
+    "objstore_changes_close": "w",
+    "objstore_observe_typed": "wwwwTwwww",
+    "objstore_bind_write_body": "wwwww",
+    "objstore_bind_change_handler": "wwwww",
+    "objstore_bound_close": "w",
 }
 RESULTS: dict[str, Any] = {
     "objstore_version": c_char_p,
