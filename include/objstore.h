@@ -1445,7 +1445,8 @@ OBJSTORE_API objstore_status objstore_results_observe(
 
 /** Ends an observer. Its handler is not called again after this returns, and userdata was freed; from inside its
  * own handler: freed when the handler returns. NULL is allowed. Blocks while the handler runs on another
- * thread, except from inside a handler, where that could be for ever: the call in progress is then the last. */
+ * thread, except where that could be for ever: from inside a handler, and while this thread has a transaction
+ * open, the call that is in progress there is the last. */
 OBJSTORE_API objstore_status objstore_token_close(objstore_token *token)
     OBJSTORE_CHECKS(nullable(token), closed(token), kind(token));
 

@@ -305,6 +305,43 @@ static void unpin(pinned *p) {
     free(p);
 }
 
+// -------------------------------------------------------------------------------------- observing
+
+typedef struct {
+    const store *store;
+    bool (*seen)(void *context, const change *c);
+    void *context;
+    bool goes_on;
+} observer;
+
+static objstore_status hand_on(objstore_changes *changes, void *userdata) {
+    observer *o = userdata;
+    objstore_changes_info info = {.struct_size = sizeof info};
+    check(objstore_changes_get_info(changes, &info));
+    change c = {info.insertion_count, info.modification_count, info.deletion_count, -1};
+    if (c.modified) {
+        const objstore_object *objects;
+        size_t count;
+        objstore_view *after;
+        objstore_value id;
+        check(objstore_changes_list(changes, OBJSTORE_MODIFICATIONS, &objects, NULL, &count));
+        check(objstore_changes_view(changes, OBJSTORE_AFTER, &after));
+        check(objstore_get(after, objects[0], o->store->properties[id_property], NULL, &id));
+        c.first_modified_id = id.data.integer;
+    }
+    o->goes_on = o->seen(o->context, &c);
+    return OBJSTORE_OK;
+}
+
+static void observe(store *s, bool (*seen)(void *context, const change *c), void *context) {
+    observer o = {s, seen, context, true};
+    objstore_token *token;
+    check(objstore_observe(s->handle, s->person, 0, hand_on, &o, NULL, &token));
+    seen(context, NULL);
+    while (o.goes_on) check(objstore_wait(s->handle, OBJSTORE_FOREVER, NULL));
+    check(objstore_token_close(token));
+}
+
 const peer peer_objstore = {
     .name = "objstore", .version = version, .scans_need_unindexed_store = true,
     .create = create_store, .open = open_existing, .close = close_store,
@@ -313,5 +350,5 @@ const peer peer_objstore = {
     .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
     .count_name = count_name, .read_scores = read_scores,
     .read_age_of_row = read_age_of_row, .read_name_of_row = read_name_of_row,
-    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin,
+    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin, .observe = observe,
 };

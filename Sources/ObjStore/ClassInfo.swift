@@ -32,8 +32,8 @@ final class ClassInfo: @unchecked Sendable {
     let properties: [Property]
     let primaryKey: Property?
     private let byName: [String: Int]
-    /// Where the index of each property lies in an object.
-    let indexOffsets: [Int]
+    /// Where the index of each property lies in an object. Classes are known for ever: never freed.
+    let indexOffsets: UnsafeBufferPointer<Int>
     /// Default expressions need not run for objects that are made for stored rows.
     let skipsDefaults: Bool
     /// An object with the defaults that are part of the schema, and whose they are.
@@ -123,7 +123,9 @@ final class ClassInfo: @unchecked Sendable {
         self.defaultProperties = defaultProperties
         primaryKey = properties.first(where: \.isPrimaryKey)
         byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
-        indexOffsets = properties.map { $0.offset + $0.accessor._indexOffset }
+        let offsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: properties.count)
+        _ = offsets.initialize(fromContentsOf: properties.map { $0.offset + $0.accessor._indexOffset })
+        indexOffsets = UnsafeBufferPointer(offsets)
         // Plain fields have defaults of their own, and `init()` may make other objects: both must get theirs.
         skipsDefaults = !hasPlainFields && initCount == properties.count(where: \.hasDefault)
     }

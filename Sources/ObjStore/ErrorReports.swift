@@ -36,7 +36,6 @@ final class ErrorReports: Sendable {
     init(_ handler: (@Sendable (ObjStoreError) -> Void)?) { self.handler = handler }
 
     var lastError: ObjStoreError? { last.withLock { $0 } }
-    func clear() { last.withLock { $0 = nil } }
 
     @inline(never)
     func report(_ error: ObjStoreError) {

@@ -64,7 +64,7 @@ extension Object {
         guard let other else { return false }
         if self === other { return true }
         guard let space = _space, let otherSpace = other._space, _key == other._key, type(of: self) == type(of: other) else { return false }
-        return space === otherSpace || !space.isFrozen && !otherSpace.isFrozen && space.handle.sharesStore(with: otherSpace.handle)
+        return space.shows(otherSpace)
     }
 
     /// The object as it is in the newest version that its store shows, for ever; itself when it is frozen.

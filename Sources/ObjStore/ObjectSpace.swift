@@ -42,7 +42,7 @@ final class ObjectSpace: @unchecked Sendable {
     @inline(__always)
     func materialise<T: Object>(_ type: T.Type, _ binding: ClassBinding, _ key: Int64) -> T {
         let object: T
-        if binding.info.skipsDefaults {
+        if binding.skipsDefaults {
             let mode = cr_set_defaults(Int32(CR_DEFAULTS_SKIPPED))
             object = type.init()
             _ = cr_set_defaults(mode)
@@ -51,9 +51,8 @@ final class ObjectSpace: @unchecked Sendable {
         }
         attach(object, binding, key)
         let base = Unmanaged.passUnretained(object).toOpaque()
-        binding.indexOffsets.withUnsafeBufferPointer { offsets in
-            for index in 0..<offsets.count { (base + offsets[index]).storeBytes(of: UInt32(truncatingIfNeeded: index), as: UInt32.self) }
-        }
+        let offsets = binding.indexOffsets
+        for index in 0..<offsets.count { (base + offsets[index]).storeBytes(of: UInt32(truncatingIfNeeded: index), as: UInt32.self) }
         return object
     }
 
@@ -74,7 +73,16 @@ final class ObjectSpace: @unchecked Sendable {
     func freeze() throws(ObjStoreError) -> ObjectSpace {
         if isFrozen { return self }
         if handle.isWriting { throw ObjStoreError(.wrongView, "not inside a write: what it sees may never be committed") }
-        return try handle.frozenSpace(of: view)
+        return ObjectSpace(handle, try core { () throws(StoreError) in try view.freeze() }, isFrozen: true)
+    }
+
+    /// Do objects of one key look the same in both?
+    func shows(_ other: ObjectSpace) -> Bool {
+        if self === other { return true }
+        guard isFrozen == other.isFrozen, handle.sharesStore(with: other.handle) else { return false }
+        guard isFrozen else { return true }
+        guard let version = try? view.version(), let otherVersion = try? other.view.version() else { return false }
+        return version == otherVersion
     }
 }
 
@@ -86,14 +94,19 @@ final class ClassBinding {
     let info: ClassInfo
     let position: Int
     let classID: UInt32
-    let indexOffsets: [Int]
+    let indexOffsets: UnsafeBufferPointer<Int>
+    let skipsDefaults: Bool
     private let storeTag: UInt32
+    private let isFrozen: Bool
+    private let handle: Unmanaged<StoreHandle>
     /// Property ids by index; the handle's.
     let properties: UnsafePointer<UInt32>
     private var ids: UnsafeBufferPointer<UInt32> { UnsafeBufferPointer(start: properties, count: info.properties.count) }
 
     /// Of the space's view; nil where that could not be read, and why.
     private let reader: ClassReader?
+    /// The same, used without counting references.
+    private let fastReader: Unmanaged<ClassReader>?
     private let readerError: StoreError?
     // Of the transaction with that number; only its thread looks.
     private var transactionReader: ClassReader?
@@ -105,7 +118,10 @@ final class ClassBinding {
         info = model.info
         classID = model.classID
         indexOffsets = model.info.indexOffsets
+        skipsDefaults = model.info.skipsDefaults
         storeTag = space.handle.tag
+        isFrozen = space.isFrozen
+        handle = .passUnretained(space.handle)
         properties = model.properties
         var failure: StoreError?
         do throws(StoreError) {
@@ -115,16 +131,17 @@ final class ClassBinding {
             failure = error
         }
         readerError = failure
+        fastReader = reader.map { .passUnretained($0) }
     }
 
     @inline(__always)
     func id(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: storeTag, key: key) }
 
     /// Never reports: what cannot be reached is not there.
-    func exists(_ key: Int64) -> Bool { (try? currentReader().exists(key)) ?? false }
+    func exists(_ key: Int64) -> Bool { (try? currentReader().takeUnretainedValue().exists(key)) ?? false }
 
     func gone(_ key: Int64) -> ObjStoreError {
-        do throws(StoreError) { _ = try currentReader().exists(key) } catch { return ObjStoreError(error) }
+        do throws(StoreError) { _ = try currentReader().takeUnretainedValue().exists(key) } catch { return ObjStoreError(error) }
         return ObjStoreError(.noSuchObject, "the object \(info.name)#\(key) was deleted or never existed", class: info.name)
     }
 
@@ -132,9 +149,9 @@ final class ClassBinding {
 
     /// Of what this thread sees here: the space's view, or the transaction.
     @inline(__always)
-    private func currentReader() throws(StoreError) -> ClassReader {
-        if _fastPath(space.isFrozen || !space.handle.isWriting), let reader { return reader }
-        return try findReader()
+    private func currentReader() throws(StoreError) -> Unmanaged<ClassReader> {
+        if _fastPath(isFrozen || !handle._withUnsafeGuaranteedRef { $0.isWriting }), let fastReader { return fastReader }
+        return .passUnretained(try findReader())
     }
 
     @inline(never)
@@ -149,35 +166,37 @@ final class ClassBinding {
         return new
     }
 
+    /// Reads, and reports where that fails.
+    @inline(__always)
+    private func reading<T>(_ index: UInt32, _ none: T, _ body: (ClassReader) throws(StoreError) -> T) -> T {
+        var failure: StoreError?
+        var result = none
+        do throws(StoreError) {
+            try currentReader()._withUnsafeGuaranteedRef { reader in
+                do throws(StoreError) { result = try body(reader) } catch { failure = error }
+            }
+        } catch {
+            failure = error
+        }
+        if _slowPath(failure != nil), let failure { report(failure, index) }
+        return result
+    }
+
     /// An int, a bool or the bits of a double; nil where it is null or cannot be read, which is reported.
     @inline(__always)
     func number(_ key: Int64, _ index: UInt32) -> Int64? {
-        do throws(StoreError) {
-            return try currentReader().number(key, Int(index))
-        } catch {
-            report(error, index)
-            return nil
-        }
+        reading(index, nil) { (reader) throws(StoreError) in try reader.number(key, Int(index)) }
     }
 
     /// Any value but text; null where it cannot be read, which is reported.
     func value(_ key: Int64, _ index: UInt32) -> Value {
-        do throws(StoreError) {
-            return try currentReader().value(key, Int(index))
-        } catch {
-            report(error, index)
-            return .null
-        }
+        reading(index, .null) { (reader) throws(StoreError) in try reader.value(key, Int(index)) }
     }
 
     /// Calls `body` with a text or binary unless it is null or cannot be read, which is reported.
     @inline(__always)
     func bytes(_ key: Int64, _ index: UInt32, _ body: (UnsafeRawBufferPointer) -> Void) {
-        do throws(StoreError) {
-            _ = try currentReader().bytes(key, Int(index), body)
-        } catch {
-            report(error, index)
-        }
+        reading(index, ()) { (reader) throws(StoreError) in _ = try reader.bytes(key, Int(index), body) }
     }
 
     // MARK: Writing

@@ -185,19 +185,37 @@ extension Results: RandomAccessCollection {
     public struct Iterator: IteratorProtocol {
         private let space: ObjectSpace
         private let list: (ObjStoreCore.Results, ClassBinding)?
-        private let count: Int
-        private var position = 0
+        /// The next objects, fetched some at a time.
+        private var chunk: [ObjectID] = []
+        private var inChunk = 0
+        private var fetched = 0
+
+        private static var chunkSize: Int { 256 }
 
         init(_ space: ObjectSpace, _ list: (ObjStoreCore.Results, ClassBinding)?) {
             self.space = space
             self.list = list
-            count = list?.0.count ?? 0
         }
 
         public mutating func next() -> Element? {
-            guard position < count, let (list, binding) = list, let id = try? list.object(at: UInt64(position)) else { return nil }
-            position += 1
-            return space.materialise(Element.self, binding, id.key)
+            guard let list else { return nil }
+            if inChunk == chunk.count {
+                fetch(list.0)
+                if chunk.isEmpty { return nil }
+            }
+            let key = chunk[inChunk].key
+            inChunk += 1
+            return space.materialise(Element.self, list.1, key)
+        }
+
+        private mutating func fetch(_ list: ObjStoreCore.Results) {
+            inChunk = 0
+            let start = fetched
+            chunk = [ObjectID](unsafeUninitializedCapacity: Iterator.chunkSize) { memory, count in
+                // The list stands still: that its end is reached is no error.
+                count = (try? list.objects(from: UInt64(start), into: memory.baseAddress, capacity: memory.count)) ?? 0
+            }
+            fetched += chunk.count
         }
     }
 }

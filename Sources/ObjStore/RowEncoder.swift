@@ -19,8 +19,6 @@ public final class _RowEncoder {
 
     /// The property that the next value is for.
     func begin(_ propertyID: UInt32) { properties.append(propertyID) }
-    /// Nothing was appended after `begin`.
-    func cancelLast() { properties.removeLast() }
 
     func append(_ value: Value) { values.append(value) }
 

@@ -25,12 +25,6 @@ final class StoreHandle: @unchecked Sendable {
     private(set) var transactionNumber: UInt64 = 0
     let encoder = _RowEncoder()
 
-    private struct Frozen: @unchecked Sendable {
-        weak var space: ObjectSpace?
-        var version: UInt64 = 0
-    }
-    private let frozen = Mutex(Frozen())
-
     init(_ store: ObjStoreCore.Store, _ infos: [ClassInfo], _ view: View, _ reports: ErrorReports) throws(ObjStoreError) {
         self.store = store
         self.reports = reports
@@ -85,19 +79,5 @@ final class StoreHandle: @unchecked Sendable {
     func writing(_ operation: String) throws(ObjStoreError) -> View {
         guard isWriting, let transaction else { throw ObjStoreError(.notInWrite, "\(operation) works inside a write only") }
         return transaction
-    }
-
-    // MARK: Frozen
-
-    /// One space for each version that somebody still holds frozen.
-    func frozenSpace(of view: View) throws(ObjStoreError) -> ObjectSpace {
-        let frozenView = try core { () throws(StoreError) in try view.freeze() }
-        let version = try core { () throws(StoreError) in try frozenView.version() }
-        return frozen.withLock { frozen in
-            if frozen.version == version, let space = frozen.space { return space }
-            let space = ObjectSpace(self, frozenView, isFrozen: true)
-            frozen = Frozen(space: space, version: version)
-            return space
-        }
     }
 }

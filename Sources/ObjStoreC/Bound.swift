@@ -22,7 +22,7 @@ public func objstore_observe_typed(
         let observer = try box.store.observeTyped(class_id, ids, signature: text, function: function, userdata: userdata.pointer) { status in
             withExtendedLifetime(userdata) { handlerFailure(status) }
         }
-        try makeToken(observer, parent: store!, token)
+        try makeToken(observer, box.store, parent: store!, token)
         return .OBJSTORE_OK
     }
 }

@@ -85,8 +85,13 @@ final class ChangesBox: ClosedWithParent {
 /// An observer, behind its handle.
 final class TokenBox: ClosedWithParent {
     let observer: Observer
-    init(_ observer: Observer) { self.observer = observer }
-    func closeWithParent() { observer.close() }
+    let store: Store
+    init(_ observer: Observer, _ store: Store) {
+        self.observer = observer
+        self.store = store
+    }
+    /// The store waits for the handlers that run.
+    func closeWithParent() { observer.close(waits: false) }
 }
 
 /// The failure of a handler that returned `status`: its own message, where it made one with objstore_fail.
@@ -114,9 +119,9 @@ private func call(
 }
 
 /// The handle of a new observer.
-func makeToken(_ observer: Observer, parent storeHandle: OpaquePointer, _ token: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) {
+func makeToken(_ observer: Observer, _ store: Store, parent storeHandle: OpaquePointer, _ token: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) {
     do throws(StoreError) {
-        token.pointee = try Handles.open(.token, TokenBox(observer), parent: storeHandle)
+        token.pointee = try Handles.open(.token, TokenBox(observer, store), parent: storeHandle)
     } catch {
         observer.close()
         throw error
@@ -140,7 +145,7 @@ public func objstore_observe(
         try check(flags: flags)
         let object = box.store, handle = store!
         let observer = try object.observe(class_id, initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) { call(handler, userdata, $0, object, handle) }
-        try makeToken(observer, parent: handle, token)
+        try makeToken(observer, object, parent: handle, token)
         return .OBJSTORE_OK
     }
 }
@@ -159,14 +164,17 @@ public func objstore_results_observe(
         // The observer outlives results and view: it belongs to the store.
         let handle = Handles.store(of: results!), store = object.view.store
         let observer = try object.observe(initial: flags & UInt32(OBJSTORE_OBSERVE_INITIAL) != 0) { call(handler, userdata, $0, store, handle) }
-        try makeToken(observer, parent: handle, token)
+        try makeToken(observer, store, parent: handle, token)
         return .OBJSTORE_OK
     }
 }
 
 @c @implementation
 public func objstore_token_close(_ token: OpaquePointer?) -> objstore_status {
-    Handles.close(token, .token, "token") { ($0 as! TokenBox).observer.close() }
+    Handles.close(token, .token, "token") {
+        let box = $0 as! TokenBox
+        box.store.close(box.observer)
+    }
 }
 
 // MARK: Delivery

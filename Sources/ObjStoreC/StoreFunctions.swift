@@ -35,7 +35,7 @@ public func objstore_close(_ store: OpaquePointer?) -> objstore_status {
     if !Handles.isInside(store) {
         // Who waits for changes is woken first: closing the handle waits for those calls.
         let stopped = Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
-            try box.store.hub.close()
+            try box.store.hub.stop()
             return .OBJSTORE_OK
         }
         if stopped == .OBJSTORE_ERR_IN_CALLBACK { return stopped }

@@ -94,12 +94,17 @@ private func literal(_ text: StaticString) -> objstore_text {
     /// What a handler does, and what it saw; its userdata.
     final class Handler {
         var body: (OpaquePointer) -> objstore_status = { _ in .OBJSTORE_OK }
-        var calls = 0, freed = 0
+        var freed = 0
+        /// Counted by the thread that delivers, read by others.
+        private let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        var calls: Int { Int(cs_load64(word)) }
+        init() { word.initialize(to: 0) }
+        deinit { word.deallocate() }
         var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
         static func of(_ pointer: UnsafeMutableRawPointer?) -> Handler { Unmanaged<Handler>.fromOpaque(pointer!).takeUnretainedValue() }
         static let function: objstore_change_handler = { changes, userdata in
             let handler = Handler.of(userdata)
-            handler.calls += 1
+            cs_add64(handler.word, 1)
             return handler.body(changes!)
         }
         static let free: objstore_free_userdata = { Handler.of($0).freed += 1 }
@@ -360,13 +365,52 @@ private func literal(_ text: StaticString) -> objstore_text {
         try cities.close()
     }
 
+    /// A handler that waits for the transaction of the thread which closes its token, or the store.
+    @Test(arguments: [false, true]) func closingInATransaction(closesToken: Bool) throws {
+        let cities = try Cities()
+        final class Waiting: @unchecked Sendable { var store: OpaquePointer?; var status = objstore_status.OBJSTORE_OK; var began = objstore_status.OBJSTORE_OK }
+        let waiting = Waiting()
+        waiting.store = cities.store
+        let handler = Handler()
+        handler.body = { _ in
+            var transaction: OpaquePointer?
+            waiting.began = objstore_begin(waiting.store, &transaction)
+            return transaction == nil ? .OBJSTORE_OK : objstore_cancel(transaction)
+        }
+        var token: OpaquePointer?, transaction: OpaquePointer?
+        try ok(objstore_observe(cities.store, cities.cls, 0, Handler.function, handler.pointer, Handler.free, &token))
+        try cities.write { try cities.create($0, 1, "Bern", 1) }
+        try ok(objstore_begin(cities.store, &transaction))
+        var thread = pthread_t()
+        pthread_create(&thread, nil, { userdata in
+            let waiting = Unmanaged<Waiting>.fromOpaque(userdata!).takeUnretainedValue()
+            waiting.status = objstore_deliver(waiting.store, nil)
+            return nil
+        }, Unmanaged.passUnretained(waiting).toOpaque())
+        while handler.calls == 0 { usleep(1000) }
+        usleep(20_000)
+        if closesToken {
+            try ok(objstore_token_close(token))
+            #expect(handler.freed == 0)
+            try ok(objstore_cancel(transaction))
+            pthread_join(thread, nil)
+            #expect(waiting.began == .OBJSTORE_OK)
+            try cities.close()
+        } else {
+            // Cancels the transaction, which lets the handler go on.
+            try cities.close()
+            pthread_join(thread, nil)
+        }
+        #expect(waiting.status == .OBJSTORE_OK && handler.freed == 1 && handler.calls == 1)
+    }
+
     @Test func worker() throws {
         let cities = try Cities(flags: UInt32(OBJSTORE_CONFIG_DELIVER_ON_WORKER))
         var descriptor: Int32 = -1, token: OpaquePointer?
         #expect(objstore_notify_fd(cities.store, &descriptor) == .OBJSTORE_ERR_NOT_SUPPORTED)
         let handler = Handler()
         let main = pthread_self()
-        nonisolated(unsafe) var wasElsewhere = false
+        nonisolated(unsafe) var wasElsewhere = false  // read after close, which waits for the handler
         handler.body = { _ in wasElsewhere = pthread_equal(pthread_self(), main) == 0; return .OBJSTORE_OK }
         try ok(objstore_observe(cities.store, cities.cls, 0, Handler.function, handler.pointer, Handler.free, &token))
         try cities.write { try cities.create($0, 1, "Bern", 1) }

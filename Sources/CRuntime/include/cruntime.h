@@ -33,7 +33,7 @@ struct cr_thread {
     /* Who collects errors that accessors report; NULL: nobody. */
     const void *_Nullable collector;
 };
-extern __thread struct cr_thread cr_this_thread;
+extern __thread struct cr_thread cr_this_thread __attribute__((tls_model("initial-exec")));
 
 /* A number that no other living thread has. */
 static inline uintptr_t cr_thread_id(void) { return (uintptr_t)&cr_this_thread; }

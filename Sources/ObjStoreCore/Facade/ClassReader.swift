@@ -9,15 +9,16 @@ package final class ClassReader: @unchecked Sendable {
     private let propertyIDs: UnsafeBufferPointer<UInt32>
     private let isFrozen: Bool
     /// The view's.
-    private let lock: Lock
+    private let lock: Unmanaged<Lock>
     /// The view's, when what follows was looked up.
-    private var epoch: UInt64
-    private var cluster: ClusterReader
+    // Changed under the lock, or never: no checks of exclusive access.
+    @exclusivity(unchecked) private var epoch: UInt64
+    @exclusivity(unchecked) private var cluster: ClusterReader
     /// Columns by the index of the property in `propertyIDs`.
     private let columns: UnsafeMutablePointer<Int>
     /// The last object, of views that move.
-    private var key: Int64 = -1
-    private var row: RowPosition?
+    @exclusivity(unchecked) private var key: Int64 = -1
+    @exclusivity(unchecked) private var row: RowPosition?
 
     /// `propertyIDs` must stay valid.
     package init(_ view: View, _ classID: UInt32, _ propertyIDs: UnsafeBufferPointer<UInt32>) throws(StoreError) {
@@ -25,7 +26,7 @@ package final class ClassReader: @unchecked Sendable {
         self.classID = classID
         self.propertyIDs = propertyIDs
         isFrozen = view.kind == .frozen
-        lock = view.lock
+        lock = .passUnretained(view.lock)
         let columns = UnsafeMutablePointer<Int>.allocate(capacity: max(1, propertyIDs.count))
         self.columns = columns
         do throws(StoreError) {
@@ -47,8 +48,8 @@ package final class ClassReader: @unchecked Sendable {
     /// An int, a bool (0 or 1) or the bits of a double; nil = null. The property must be of such a kind.
     package func number(_ key: Int64, _ index: Int) throws(StoreError) -> Int64? {
         if _fastPath(isFrozen) { return try cluster.int(try frozenRow(key), columns[index]) }
-        lock.lock()
-        defer { lock.unlock() }
+        lock._withUnsafeGuaranteedRef { $0.lock() }
+        defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
         return try cluster.int(row, columns[index])
     }
@@ -56,8 +57,8 @@ package final class ClassReader: @unchecked Sendable {
     /// Of any kind but text and binary.
     package func value(_ key: Int64, _ index: Int) throws(StoreError) -> Value {
         if _fastPath(isFrozen) { return try cluster.value(try frozenRow(key), columns[index]) }
-        lock.lock()
-        defer { lock.unlock() }
+        lock._withUnsafeGuaranteedRef { $0.lock() }
+        defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
         return try cluster.value(row, columns[index])
     }
@@ -65,8 +66,8 @@ package final class ClassReader: @unchecked Sendable {
     /// Calls `body` with a text or binary, which is valid until it returns; false = null. `body` must not use the view.
     package func bytes(_ key: Int64, _ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool {
         if _fastPath(isFrozen) { return try pass(try cluster.bytes(try frozenRow(key), columns[index]), body) }
-        lock.lock()
-        defer { lock.unlock() }
+        lock._withUnsafeGuaranteedRef { $0.lock() }
+        defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
         return try pass(try cluster.bytes(row, columns[index]), body)
     }
@@ -82,8 +83,8 @@ package final class ClassReader: @unchecked Sendable {
             if view._withUnsafeGuaranteedRef({ $0.isClosed }) { throw closed }
             return try cluster.find(key) != nil
         }
-        lock.lock()
-        defer { lock.unlock() }
+        lock._withUnsafeGuaranteedRef { $0.lock() }
+        defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         try follow()
         return try cluster.find(key) != nil
     }

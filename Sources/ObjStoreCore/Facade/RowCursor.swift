@@ -9,6 +9,7 @@ package struct RowCursor {
     private var epoch: UInt64
     private var cluster: ClusterReader
     private let classID: UInt32
+    private let isFrozen: Bool
     private var state: State
     /// The object it stands on, or stood on when that was deleted; -1 before the first.
     private var key: Int64
@@ -27,6 +28,7 @@ package struct RowCursor {
     package init(_ view: View, _ classID: UInt32) throws(StoreError) {
         self.view = Unmanaged.passUnretained(view)
         self.classID = classID
+        isFrozen = view.kind == .frozen
         state = .before
         key = -1
         head = nil
@@ -92,12 +94,17 @@ package struct RowCursor {
     // MARK: Reading
 
     /// An int, bool (0 or 1), or the bits of a double; nil = null. `.wrongType` unless the property is of that kind.
+    ///
+    /// The way of a frozen view stands by itself, without a closure: the row is then read where it lies.
     @inline(__always)
-    package mutating func number(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
-        try access { (row) throws(StoreError) in
-            let column = try row.column(propertyID, kind)
-            return try row.cluster.int(try row.position(), column)
-        }
+    private mutating func number(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
+        if _fastPath(isFrozen) { return try cluster.int(try position(), try column(propertyID, kind)) }
+        return try movingNumber(propertyID, kind)
+    }
+
+    @inline(never)
+    private mutating func movingNumber(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
+        try access { (row) throws(StoreError) in try row.cluster.int(try row.position(), try row.column(propertyID, kind)) }
     }
 
     package mutating func int(_ propertyID: UInt32) throws(StoreError) -> Int64? { try number(propertyID, .int) }
@@ -119,7 +126,11 @@ package struct RowCursor {
     package mutating func bytes(_ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError)
         -> (pointer: UnsafeRawPointer?, count: Int, isNull: Bool)
     {
-        try access { (row) throws(StoreError) in
+        if _fastPath(isFrozen && buffer == nil) {
+            guard let bytes = try cluster.bytes(try position(), try column(propertyID, kind)) else { return (nil, 0, true) }
+            return (bytes.baseAddress, bytes.count, false)
+        }
+        return try access { (row) throws(StoreError) in
             let column = try row.column(propertyID, kind)
             guard let bytes = try row.cluster.bytes(try row.position(), column) else { return (nil, 0, true) }
             if buffer == nil, row.lends { return (bytes.baseAddress, bytes.count, false) }
@@ -148,7 +159,6 @@ package struct RowCursor {
         return try body(&self)
     }
 
-    @inline(__always) private var isFrozen: Bool { view._withUnsafeGuaranteedRef { $0.kind == .frozen } }
     private var lends: Bool { view._withUnsafeGuaranteedRef { $0.lends } }
     private func lock() { view._withUnsafeGuaranteedRef { $0.lock.lock() } }
     private func unlock() { view._withUnsafeGuaranteedRef { $0.lock.unlock() } }

@@ -216,10 +216,15 @@ package final class SharedStore: @unchecked Sendable {
 
     /// Throws where this thread would wait for itself.
     func checkOutside(_ operation: String) throws(StoreError) {
-        let me = ThreadIdentity.current
-        if lock.withLock({ writerThread == me }) {
+        if isWriterThread {
             throw StoreError(.alreadyInWrite, "\(operation): this thread has a transaction of the store open")
         }
+    }
+
+    /// This thread has a transaction open.
+    var isWriterThread: Bool {
+        let me = ThreadIdentity.current
+        return lock.withLock { writerThread == me }
     }
 
     func didBegin() {

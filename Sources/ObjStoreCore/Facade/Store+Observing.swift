@@ -36,6 +36,12 @@ extension Store {
         }
     }
 
+    /// Ends an observer. Where another thread runs its handler, that call is waited for, except where that could be
+    /// for ever: inside a handler, and while this thread has a transaction open, for which the handler may wait.
+    package func close(_ observer: Observer) {
+        observer.close(waits: !shared.isWriterThread)
+    }
+
     /// A frozen view of a version of a change set.
     package func view(of changes: ChangeSet, before: Bool) throws(StoreError) -> View {
         let view = View(store: self, snapshot: before ? changes.before : changes.after, kind: .frozen)

@@ -173,7 +173,7 @@ package final class Store: @unchecked Sendable {
     /// process, closes the store. The handle is closed whatever is thrown, except for `.inCallback` (from inside a
     /// change handler). No other thread may be inside a call on one of its frozen views.
     package func close() throws(StoreError) {
-        try hub.close()
+        try hub.stop()
         let open = lock.withLock { () -> [View]? in
             if closed { return nil }
             closed = true
@@ -182,6 +182,8 @@ package final class Store: @unchecked Sendable {
         guard let open else { return }
         if shared.isInherited { return }
         for view in open { view.close() }
+        // After the transactions: a handler may be waiting for one of them to end.
+        try hub.close()
         try shared.leave()
     }
 

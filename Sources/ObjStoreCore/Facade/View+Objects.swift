@@ -71,13 +71,28 @@ extension View {
 
     /// One property. Text is copied into `buffer`, or borrowed (`lends`) where there is none.
     package func value(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
-        try serialised { () throws(StoreError) in
-            let cls = try classOf(object, try schema)
-            let reader = try reader(cls)
-            guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
-            let position = try cls.position(propertyID)
-            return try handOut(try reader.value(row, position), cls, position, buffer)
+        if kind == .frozen { return try valueAlone(object, propertyID, buffer) }
+        lock.lock()
+        defer { lock.unlock() }
+        return try valueAlone(object, propertyID, buffer)
+    }
+
+    @inline(__always)
+    private func valueAlone(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+        if _fastPath(object.storeTag == shared.tag), let found = try lookUp?.find(object, propertyID) {
+            let value = try found.reader.value(found.row, found.column)
+            if _fastPath(value.pointer == nil || (buffer == nil && kind == .frozen)) { return value }
         }
+        return try anyValue(object, propertyID, buffer)
+    }
+
+    @inline(never)
+    private func anyValue(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
+        let cls = try classOf(object, try schema)
+        let reader = try reader(cls)
+        guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+        let position = try cls.position(propertyID)
+        return try handOut(try reader.value(row, position), cls, position, buffer)
     }
 
     /// Several properties of one object into `values`; on failure anything may stand there.

@@ -21,7 +21,9 @@ package final class View: @unchecked Sendable {
     let lock = Lock()
 
     /// Of live and frozen views; nil once closed.
-    private(set) var snapshot: Snapshot?
+    private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot.map { SnapshotAccess($0) } } }
+    /// The same for reads of a few nanoseconds: a reference counted costs more than the read.
+    private(set) var lookUp: SnapshotAccess?
     /// Of transactions; nil once it ended.
     private(set) var transaction: WriteTransaction?
     /// Changes whenever what was read may be another: rows compare it.
@@ -38,6 +40,7 @@ package final class View: @unchecked Sendable {
         self.store = store
         self.kind = kind
         self.snapshot = snapshot
+        lookUp = SnapshotAccess(snapshot)
         shared = store.shared
         shared.didOpen(snapshot.version)
     }
@@ -226,6 +229,34 @@ package final class View: @unchecked Sendable {
     @inline(never)
     static func noSuchObject(_ cls: ClassSchema, _ key: Int64) -> StoreError {
         StoreError(.noSuchObject, "the object \(cls.name)#\(key) was deleted or never existed").at(class: cls.name)
+    }
+}
+
+/// What a snapshot is read through, without references to it: valid as long as it.
+struct SnapshotAccess {
+    private let source: PageSource
+    private let root: Ref
+    private let classes: UnsafeBufferPointer<Unmanaged<ClassSchema>>
+
+    init(_ snapshot: Snapshot) {
+        source = snapshot.source
+        root = snapshot.root
+        classes = snapshot.schema.table
+    }
+
+    /// Where a property of an object lies; nil where anything is not as it should be, which others say better.
+    @inline(__always)
+    func find(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> (reader: ClusterReader, row: RowPosition, column: Int)? {
+        let index = ClassID.index(object.classID)
+        guard index >= 0, index < classes.count else { return nil }
+        let columns = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef { $0.columns }
+        guard let column = PropertyID.position(propertyID, object.classID &- 1, columns) else { return nil }
+        let node = try source.node(root, .root)
+        guard index < NodeHeader.count(node) else { return nil }
+        let cls = try source.node(RootNode.classNode(node, index), .classRoot)
+        let reader = ClusterReader(source: source, root: ClassNode.cluster(cls), columns: columns)
+        guard let row = try reader.find(object.key) else { return nil }
+        return (reader, row, column)
     }
 }
 

@@ -32,9 +32,9 @@ package final class Observer: @unchecked Sendable {
         knownVersion = known.version
     }
 
-    /// Ends it. Its handler is not called again after this returns, unless this is called from inside a handler
-    /// while another thread runs this observer's: then after that call.
-    package func close() { hub.close(self) }
+    /// Ends it. Its handler is not called again after this returns; where another thread runs it, that call is
+    /// waited for, except from inside a handler (two could wait for each other) and where `waits` is false.
+    package func close(waits: Bool = true) { hub.close(self, waits: waits) }
 
     /// The initial change set: empty.
     func tellInitial() -> StoreError? {

@@ -112,9 +112,10 @@ package final class ObserverHub: @unchecked Sendable {
 
     private var closedError: StoreError { StoreError(.closedHandle, "the store is closed") }
 
-    func close(_ observer: Observer) {
+    func close(_ observer: Observer, waits: Bool) {
         if fork.isChild { return }
-        let isInHandler = HandlerThreads.shared.contains(ThreadIdentity.current)
+        // Waiting inside a handler could be for ever: the other one may be waiting for this one.
+        let mayWait = waits && !HandlerThreads.shared.contains(ThreadIdentity.current)
         var finishes = false
         while true {
             let count = handlerReturned.current
@@ -125,8 +126,7 @@ package final class ObserverHub: @unchecked Sendable {
                     // Else its runner finishes it.
                     finishes = observer.runner == nil
                 }
-                // Waiting inside a handler could be for ever: the other one may be waiting for this one.
-                return observer.runner != nil && !isInHandler
+                return observer.runner != nil && mayWait
             }
             if !mustWait { break }
             database.machine.wait(handlerReturned, while: count, timeout: -1)
@@ -135,19 +135,25 @@ package final class ObserverHub: @unchecked Sendable {
         database.watch.remove(self)
     }
 
-    /// Ends all observers and wakes those who wait. A second call does nothing.
+    /// Wakes those who wait; nothing is delivered any more. Handlers that run now go on: `close` waits for them.
     ///
     /// Throws `inCallback` inside a handler of this hub, and inside one of another hub while this one's run.
-    package func close() throws(StoreError) {
+    package func stop() throws(StoreError) {
         if fork.isChild { return }
         let isInHandler = HandlerThreads.shared.contains(ThreadIdentity.current)
-        let all = try lock.withLock { () throws(StoreError) -> [Observer] in
+        try lock.withLock { () throws(StoreError) in
             if isInHandler && !deliverers.isEmpty { throw inCallback("closed") }
             isClosed = true
             event?.signal()  // and never drained again
-            return observers
         }
-        for observer in all { observer.close() }
+    }
+
+    /// Stops, and ends all observers. A second call does nothing. Whoever holds the writer's lock lets go of it
+    /// between `stop` and this: a handler may be waiting for it.
+    package func close() throws(StoreError) {
+        try stop()
+        if fork.isChild { return }
+        for observer in lock.withLock({ observers }) { observer.close() }
         // Handlers of observers that were closed before may still run.
         while true {
             let count = handlerReturned.current

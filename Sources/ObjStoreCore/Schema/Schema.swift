@@ -7,12 +7,19 @@ package final class Schema: Sendable {
     /// The application's number; a migration raises it.
     package let version: UInt64
     private let byName: [String: Int]
+    /// `classes` without reference counting, for who keeps the schema.
+    nonisolated(unsafe) let table: UnsafeBufferPointer<Unmanaged<ClassSchema>>
 
     package init(classes: [ClassSchema], version: UInt64) {
         self.classes = classes
+        let table = UnsafeMutableBufferPointer<Unmanaged<ClassSchema>>.allocate(capacity: classes.count)
+        for (index, cls) in classes.enumerated() { table.initializeElement(at: index, to: Unmanaged.passUnretained(cls)) }
+        self.table = UnsafeBufferPointer(table)
         self.version = version
         byName = Dictionary(uniqueKeysWithValues: classes.enumerated().map { ($1.name, $0) })
     }
+
+    deinit { table.deallocate() }
 
     package func classIndex(named name: String) -> Int? { byName[name] }
 }

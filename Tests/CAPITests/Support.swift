@@ -1,0 +1,228 @@
+import CObjStore
+import CSystem
+import Testing
+
+/// A call that should have succeeded.
+struct Failure: Error, CustomStringConvertible {
+    let status: objstore_status
+    let description: String
+}
+
+/// Throws where the status is not OK, with the library's message.
+func ok(_ status: objstore_status) throws {
+    if status != .OBJSTORE_OK {
+        throw Failure(status: status, description: "\(String(cString: objstore_status_name(status))): \(String(cString: objstore_last_message()))")
+    }
+}
+
+/// Expects a failure and hands out its message.
+@discardableResult
+func refused(_ status: objstore_status, _ expected: objstore_status, sourceLocation: SourceLocation = #_sourceLocation) -> String {
+    let message = String(cString: objstore_last_message())
+    #expect(status == expected, "\(String(cString: objstore_status_name(status))): \(message)", sourceLocation: sourceLocation)
+    return message
+}
+
+/// Text that lives for ever: tests are short.
+func text(_ string: String) -> objstore_text {
+    let bytes = UnsafeMutablePointer<CChar>.allocate(capacity: string.utf8.count + 1)
+    for (index, byte) in string.utf8.enumerated() { bytes[index] = CChar(bitPattern: byte) }
+    bytes[string.utf8.count] = 0
+    return objstore_text_of(bytes, Int64(string.utf8.count))
+}
+
+func string(_ text: objstore_text) -> String? {
+    guard let bytes = text.bytes else { return nil }
+    return String(decoding: UnsafeRawBufferPointer(start: bytes, count: Int(text.length)), as: UTF8.self)
+}
+
+func string(_ value: objstore_value) -> String? { value.kind == .OBJSTORE_KIND_STRING ? string(value.data.text) : nil }
+
+/// A class as a test describes it: `name: (kind, flags)`.
+struct TestClass {
+    let name: String
+    let properties: [(name: String, kind: objstore_kind, flags: Int32)]
+    var defaults: [String: objstore_value] = [:]
+}
+
+// OBJSTORE_PROPERTY_…: the header checks that they are these (layout.c).
+let primaryKey: Int32 = 1
+let indexed: Int32 = 2
+let nullable: Int32 = 4
+
+let dogs = TestClass(
+    name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("age", .OBJSTORE_KIND_INT, 0)], defaults: ["age": objstore_int(0)])
+let persons = TestClass(
+    name: "Person",
+    properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, 0), ("nick", .OBJSTORE_KIND_STRING, nullable)])
+
+/// Removes its files when it goes.
+final class TestFolder {
+    let path: String
+    init() {
+        var template = Array("/tmp/objstore-capi-XXXXXX".utf8CString)
+        path = String(cString: mkdtemp(&template))
+    }
+    deinit {
+        for name in ["store", "copy", "other"] { for suffix in ["", "-log", "-lock"] { unlink("\(path)/\(name)\(suffix)") } }
+        rmdir(path)
+    }
+    var store: String { path + "/store" }
+}
+
+/// Opens stores of test classes.
+func openStore(
+    _ path: String?, _ classes: [TestClass], version: UInt64 = 1, configure: (OpaquePointer) throws -> Void = { _ in }
+) throws -> OpaquePointer {
+    var config: OpaquePointer?
+    try ok(objstore_config_new(&config))
+    defer { _ = objstore_config_close(config) }
+    try ok(path.map { objstore_config_set_path(config, text($0)) } ?? objstore_config_set_memory(config, text("")))
+    if !classes.isEmpty {
+        let schema = try makeSchema(classes)
+        defer { _ = objstore_schema_close(schema) }
+        try ok(objstore_config_set_schema(config, schema, version))
+    }
+    try configure(config!)
+    var store: OpaquePointer?
+    try ok(objstore_open(config, &store))
+    return store!
+}
+
+func makeSchema(_ classes: [TestClass]) throws -> OpaquePointer {
+    var schema: OpaquePointer?
+    try ok(objstore_schema_new(&schema))
+    for cls in classes {
+        try ok(objstore_schema_add_class(schema, text(cls.name)))
+        for property in cls.properties {
+            try ok(objstore_schema_add_property(schema, text(cls.name), text(property.name), property.kind, UInt32(property.flags)))
+        }
+        for (name, value) in cls.defaults { try ok(objstore_schema_set_default(schema, text(cls.name), text(name), value)) }
+    }
+    return schema!
+}
+
+/// One class of a store: its ids, found once.
+struct ClassOf {
+    let id: objstore_class_id
+    private let ids: [String: objstore_property_id]
+
+    init(_ store: OpaquePointer, _ cls: TestClass) throws {
+        let view = try liveView(store)
+        defer { _ = objstore_view_close(view) }
+        var id: objstore_class_id = 0
+        try ok(objstore_find_class(view, text(cls.name), &id))
+        var ids: [String: objstore_property_id] = [:]
+        for property in cls.properties {
+            var propertyID: objstore_property_id = 0
+            try ok(objstore_find_property(view, id, text(property.name), &propertyID))
+            ids[property.name] = propertyID
+        }
+        self.id = id
+        self.ids = ids
+    }
+
+    subscript(_ name: String) -> objstore_property_id { ids[name]! }
+
+    @discardableResult
+    func create(_ tx: OpaquePointer, _ values: KeyValuePairs<String, objstore_value>) throws -> objstore_object {
+        var object = objstore_object()
+        try ok(objstore_create(tx, id, values.map { ids[$0.key]! }, values.map(\.value), values.count, &object))
+        return object
+    }
+
+    @discardableResult
+    func upsert(_ tx: OpaquePointer, _ policy: objstore_policy, _ values: KeyValuePairs<String, objstore_value>) throws -> objstore_outcome {
+        var outcome = objstore_outcome.OBJSTORE_OUTCOME_UNCHANGED
+        try ok(objstore_upsert(tx, id, policy, values.map { ids[$0.key]! }, values.map(\.value), values.count, nil, &outcome))
+        return outcome
+    }
+
+    func count(_ view: OpaquePointer) throws -> Int {
+        var count: UInt64 = 0
+        try ok(objstore_count(view, id, &count))
+        return Int(count)
+    }
+
+    /// A string property, copied.
+    func string(_ view: OpaquePointer, _ object: objstore_object, _ name: String) throws -> String? {
+        var buffer = objstore_buffer_init(), value = objstore_value()
+        defer { _ = objstore_buffer_free(&buffer) }
+        try ok(objstore_get(view, object, self[name], &buffer, &value))
+        return CAPITests.string(value)
+    }
+
+    func int(_ view: OpaquePointer, _ object: objstore_object, _ name: String) throws -> Int64 {
+        var value = objstore_value()
+        try ok(objstore_get(view, object, self[name], nil, &value))
+        #expect(value.kind == .OBJSTORE_KIND_INT)
+        return value.data.integer
+    }
+
+    func find(_ view: OpaquePointer, _ key: objstore_value) throws -> objstore_object? {
+        var object = objstore_object(), found = false
+        try ok(objstore_find(view, id, key, &object, &found))
+        return found ? object : nil
+    }
+}
+
+func liveView(_ store: OpaquePointer) throws -> OpaquePointer {
+    var view: OpaquePointer?
+    try ok(objstore_view_open(store, &view))
+    return view!
+}
+
+/// Runs a body in a live view of the newest version.
+@discardableResult
+func reading<T>(_ store: OpaquePointer, _ body: (OpaquePointer) throws -> T) throws -> T {
+    let view = try liveView(store)
+    defer { _ = objstore_view_close(view) }
+    return try body(view)
+}
+
+/// The same with a frozen one.
+@discardableResult
+func frozen<T>(_ store: OpaquePointer, _ body: (OpaquePointer) throws -> T) throws -> T {
+    try reading(store) { live in
+        var view: OpaquePointer?
+        try ok(objstore_view_freeze(live, &view))
+        defer { _ = objstore_view_close(view) }
+        return try body(view!)
+    }
+}
+
+/// Commits what the body does, or cancels when it throws.
+@discardableResult
+func writing<T>(_ store: OpaquePointer, _ body: (OpaquePointer) throws -> T) throws -> T {
+    var tx: OpaquePointer?
+    try ok(objstore_begin(store, &tx))
+    do {
+        let result = try body(tx!)
+        try ok(objstore_commit(tx, nil))
+        return result
+    } catch {
+        _ = objstore_cancel(tx)
+        throw error
+    }
+}
+
+/// No damage, according to the library itself.
+func verify(_ store: OpaquePointer, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    try reading(store) { view in
+        var report = objstore_buffer_init(), findings: UInt64 = 99
+        defer { _ = objstore_buffer_free(&report) }
+        let status = objstore_verify(view, nil, nil, nil, &report, &findings)
+        #expect(status == .OBJSTORE_OK, "\(report.bytes.map { String(cString: $0) } ?? "")", sourceLocation: sourceLocation)
+        #expect(findings == 0, sourceLocation: sourceLocation)
+    }
+}
+
+/// `#expect` for what throws: inside a closure the compiler does not see a `try` that stands in a macro.
+func expect(_ condition: Bool, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(condition, comment, sourceLocation: sourceLocation)
+}
+
+/// `#require` for the same.
+func require<T>(_ value: T?, sourceLocation: SourceLocation = #_sourceLocation) throws -> T {
+    try #require(value, sourceLocation: sourceLocation)
+}

@@ -1,0 +1,620 @@
+#!/usr/bin/env python3
+"""Writes a C program that calls every function of the header with every bad argument that its OBJSTORE_CHECKS name.
+
+bad_arguments.py HEADER OUTPUT.c
+
+The program asserts for each call: the status, that the message names the argument, that out-parameters of handles are
+NULL, and that the content of the store is what it was. Its last line says how many calls it made and how many failed.
+"""
+import sys
+
+from contract import HANDLES, declarations
+
+KINDS = {"objstore": "store", "objstore_schema": "schema", "objstore_config": "config", "objstore_view": "view",
+         "objstore_results": "results", "objstore_changes": "changes", "objstore_token": "token", "objstore_bound": "bound"}
+# An open handle of each kind.
+OPEN = {"store": "S", "schema": "SC", "config": "CF", "view": "LV", "results": "RS", "changes": "KEPT", "token": "TOKEN", "bound": "BOUND"}
+
+# What a valid call passes, by parameter, unless the function says otherwise below.
+DEFAULTS = {
+    "store": "S", "schema": "SC", "config": "CF", "view": "LV", "transaction": "TX", "results": "RS", "row": "&ROW",
+    "buffer": "&BUF", "report": "&BUF", "class_id": "ITEM", "property_id": "P_N", "properties": "PROPS", "values": "VALS",
+    "count": "2", "object": "OBJ", "class_name": 'OBJSTORE_STR("Item")', "name": 'OBJSTORE_STR("n")', "kind": "OBJSTORE_KIND_INT",
+    "flags": "0", "value": "objstore_int(7)", "path": "PATH", "mode": "OBJSTORE_MODE_READ_WRITE", "creation": "OBJSTORE_CREATION_IF_MISSING",
+    "durability": "OBJSTORE_DURABILITY_RELAXED", "relaxed_ms": "10", "version": "1", "limit": "OBJSTORE_LIMIT_VALUE_BYTES",
+    "level": "OBJSTORE_LOG_ERROR", "handler": "NULL", "userdata": "NULL", "free_userdata": "NULL", "progress": "NULL",
+    "timeout_ms": "10", "body": "body_ok", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
+    "aggregate": "OBJSTORE_AGGREGATE_SUM", "delta": "1", "key": "objstore_int(1)", "start": "0", "capacity": "4",
+    "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
+    "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
+    "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
+    "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
+}
+# (function, parameter): value
+SPECIAL = {
+    ("objstore_schema_add_class", "class_name"): 'OBJSTORE_STR("Fresh")',
+    ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
+    ("objstore_find_class", "name"): 'OBJSTORE_STR("Item")',
+    ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",
+    ("objstore_read_text_column", "offsets"): "OFFSETS",
+    ("objstore_row_bool", "property_id"): "P_FLAG", ("objstore_row_double", "property_id"): "P_SCORE",
+    ("objstore_row_timestamp", "property_id"): "P_TIME", ("objstore_row_text", "property_id"): "P_NAME",
+    ("objstore_row_binary", "property_id"): "P_DATA",
+    ("objstore_config_set_limit", "value"): "1000",
+    ("objstore_get_row", "values"): "OUT_VALUES", ("objstore_observe", "handler"): "keep_changes",
+    ("objstore_results_observe", "handler"): "keep_changes", ("objstore_bind_change_handler", "handler"): "keep_changes",
+}
+# Where text that may not be lent is asked for.
+TEXT_PROPERTY = {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objstore_row_binary": "P_DATA", "objstore_row_value": "P_NAME"}
+# An out-of-range argument.
+RANGES = {
+    "relaxed_ms": ["0", "60001", "-1"], "version": ["0"], "value": ["0", "-1", "((int64_t)1 << 31)"], "index": ["1000000"],
+    "timeout_ms": ["-2"], "start": ["1000000"], "position": ["bad_position()"],
+}
+# A call without a wrong kind of value, and with one: what to change for WRONG_TYPE.
+WRONG_TYPE = {
+    "objstore_set": {"value": 'objstore_string(OBJSTORE_STR("x"))'}, "objstore_find": {"key": 'objstore_string(OBJSTORE_STR("x"))'},
+    "objstore_count_where": {"value": "objstore_double(1)"}, "objstore_first_where": {"value": "objstore_double(1)"},
+    "objstore_find_where": {"value": "objstore_double(1)"}, "objstore_create": {"values": "BAD_VALS"}, "objstore_upsert": {"values": "BAD_VALS"},
+    "objstore_set_row": {"values": "BAD_VALS"}, "objstore_increment": {"property_id": "P_NAME"}, "objstore_row_seek": {"object": "OTHER_OBJ"},
+    "objstore_aggregate": {"property_id": "P_NAME"}, "objstore_insert_rows": {"columns": "bad_columns(0)"},
+    "objstore_read_column": {"property_id": "P_NAME"}, "objstore_read_text_column": {"property_id": "P_N"},
+}
+BLAMED = {"objstore_row_seek": "object", "objstore_increment": "property_id", "objstore_aggregate": "property_id",
+          "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns"}
+
+PRELUDE = r'''
+#include <objstore.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int calls, failures;
+static const char *DIR;
+static char path_a[512], path_b[512], path_c[512];
+static objstore_text PATH;
+static objstore *S, *READ_ONLY, *B;
+static objstore_schema *SC;
+static objstore_config *CF;
+static objstore_view *LV, *FV, *TX, *BV;
+static objstore_results *RS;
+static objstore_changes *KEPT, *closed_changes;
+static objstore_token *TOKEN, *closed_token;
+static objstore_bound *BOUND, *closed_bound;
+static objstore_class_id ITEM, OTHER;
+static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_X;
+static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ;
+static objstore *closed_store;
+static objstore_schema *closed_schema;
+static objstore_config *closed_config;
+static objstore_view *closed_view;
+static objstore_results *closed_results;
+static objstore_property_id PROPS[2], BAD_PROPS[3][2], TWICE[2];
+static objstore_value VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[2];
+static objstore_property_id TEXT_PROPS[2];
+static objstore_row ROW, ZERO_ROW, CLOSED_ROW, FRESH_ROW;
+static objstore_buffer BUF, BAD_BUF[2];
+static objstore_error ERROR;
+static int64_t POSITION, INTS[4] = {100, 101, 102, 103}, FIXED[8], OFFSETS[8];
+static objstore_column COLUMNS[2];
+
+static void must(objstore_status status, const char *what, int line) {
+    if (status != OBJSTORE_OK) {
+        printf("setup, line %d: %s: %s: %s\n", line, what, objstore_status_name(status), objstore_last_message());
+        exit(2);
+    }
+}
+#define MUST(call) must(call, #call, __LINE__)
+
+static objstore_status body_ok(objstore_view *view, void *userdata) { (void)view; (void)userdata; return OBJSTORE_OK; }
+static objstore_status keep_changes(objstore_changes *changes, void *userdata) {
+    (void)userdata;
+    return KEPT ? OBJSTORE_OK : objstore_changes_keep(changes, &KEPT);
+}
+static objstore_object value_object(objstore_object object, int64_t key) { object.key = key; return object; }
+static int64_t *bad_position(void) { POSITION = -2; return &POSITION; }
+static objstore_value text_value(const char *bytes, int64_t length) { return objstore_string(objstore_text_of(bytes, length)); }
+static objstore_column *bad_columns(int how) {
+    static objstore_column columns[2];
+    static const int64_t offsets[2] = {0, 1};
+    static const uint8_t none[1] = {0};
+    columns[0] = COLUMNS[0];
+    columns[1] = COLUMNS[1];
+    if (how == 0) columns[1].kind = OBJSTORE_KIND_DOUBLE;
+    if (how == 1) columns[1].validity = none;
+    if (how == 2) columns[1].property_id = 0;
+    if (how == 3) columns[1].property_id = P_X;
+    if (how == 4) columns[1] = columns[0];
+    if (how == 5) {
+        columns[1] = objstore_column_init(P_NAME, OBJSTORE_KIND_STRING, "\xff");
+        columns[1].offsets = offsets;
+        columns[1].values_bytes = 1;
+    }
+    return columns;
+}
+
+static objstore_schema *make_schema(void) {
+    objstore_schema *schema;
+    const objstore_text item = OBJSTORE_STR("Item"), other = OBJSTORE_STR("Other");
+    MUST(objstore_schema_new(&schema));
+    MUST(objstore_schema_add_class(schema, item));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, 0));
+    MUST(objstore_schema_set_default(schema, item, OBJSTORE_STR("name"), objstore_string(OBJSTORE_STR("nobody"))));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("score"), OBJSTORE_KIND_DOUBLE, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("flag"), OBJSTORE_KIND_BOOL, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("data"), OBJSTORE_KIND_BINARY, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("time"), OBJSTORE_KIND_TIMESTAMP, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("n"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_INDEXED));
+    MUST(objstore_schema_set_default(schema, item, OBJSTORE_STR("n"), objstore_int(0)));
+    MUST(objstore_schema_add_class(schema, other));
+    MUST(objstore_schema_add_property(schema, other, OBJSTORE_STR("x"), OBJSTORE_KIND_INT, 0));
+    return schema;
+}
+
+static objstore *open_store(const char *path, objstore_mode mode) {
+    objstore_schema *schema = make_schema();
+    objstore_config *config;
+    objstore *store;
+    MUST(objstore_config_new(&config));
+    MUST(objstore_config_set_path(config, objstore_cstr(path)));
+    MUST(objstore_config_set_schema(config, schema, 1));
+    MUST(objstore_config_set_mode(config, mode));
+    MUST(objstore_open(config, &store));
+    MUST(objstore_config_close(config));
+    MUST(objstore_schema_close(schema));
+    return store;
+}
+
+static objstore_object make_item(objstore_view *tx, int64_t id) {
+    const objstore_property_id properties[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N};
+    const objstore_value values[] = {objstore_int(id), objstore_string(OBJSTORE_STR("Rex")), objstore_double(1.5), objstore_bool(true),
+                                     objstore_binary("ab", 2), objstore_time(12, 34), objstore_int(id * 10)};
+    objstore_object object;
+    MUST(objstore_create(tx, ITEM, properties, values, 7, &object));
+    return object;
+}
+
+static void find_ids(objstore_view *view) {
+    MUST(objstore_find_class(view, OBJSTORE_STR("Item"), &ITEM));
+    MUST(objstore_find_class(view, OBJSTORE_STR("Other"), &OTHER));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("id"), &P_ID));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("name"), &P_NAME));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("score"), &P_SCORE));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("flag"), &P_FLAG));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("data"), &P_DATA));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("time"), &P_TIME));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("n"), &P_N));
+    MUST(objstore_find_property(view, OTHER, OBJSTORE_STR("x"), &P_X));
+}
+
+static void set_up(void) {
+    objstore_view *tx;
+    snprintf(path_a, sizeof path_a, "%s/a.objstore", DIR);
+    snprintf(path_b, sizeof path_b, "%s/b.objstore", DIR);
+    snprintf(path_c, sizeof path_c, "%s/c.objstore", DIR);
+    PATH = objstore_cstr(path_a);
+    S = open_store(path_a, OBJSTORE_MODE_READ_WRITE);
+    READ_ONLY = open_store(path_a, OBJSTORE_MODE_READ_ONLY);
+    B = open_store(path_b, OBJSTORE_MODE_READ_WRITE);
+    MUST(objstore_begin(S, &tx));
+    find_ids(tx);
+    OBJ = make_item(tx, 1);
+    DELETED = make_item(tx, 2);
+    make_item(tx, 3);
+    MUST(objstore_delete(tx, DELETED));
+    VALS[0] = objstore_int(5);
+    MUST(objstore_create(tx, OTHER, &P_X, VALS, 1, &OTHER_OBJ));
+    MUST(objstore_commit(tx, NULL));
+    MUST(objstore_begin(B, &tx));
+    FOREIGN = make_item(tx, 1);
+    MUST(objstore_commit(tx, NULL));
+
+    MUST(objstore_view_open(S, &closed_view));
+    MUST(objstore_row_init(closed_view, ITEM, &CLOSED_ROW));
+    MUST(objstore_find_all(closed_view, ITEM, &closed_results));
+    MUST(objstore_results_close(closed_results));
+    MUST(objstore_view_close(closed_view));
+    {
+        objstore_write_body function;
+        const objstore_value ten = objstore_int(10);
+        MUST(objstore_observe(S, ITEM, 0, keep_changes, NULL, NULL, &TOKEN));
+        MUST(objstore_begin(S, &tx));
+        MUST(objstore_set(tx, OBJ, P_N, ten));
+        MUST(objstore_commit(tx, NULL));
+        MUST(objstore_wait(S, 5000, NULL));
+        MUST(objstore_token_close(TOKEN));
+        closed_token = TOKEN;
+        MUST(objstore_changes_keep(KEPT, &closed_changes));
+        MUST(objstore_changes_close(closed_changes));
+        MUST(objstore_bind_write_body(body_ok, NULL, NULL, &function, &closed_bound));
+        MUST(objstore_bound_close(closed_bound));
+    }
+    MUST(objstore_schema_new(&closed_schema));
+    MUST(objstore_schema_close(closed_schema));
+    MUST(objstore_config_new(&closed_config));
+    MUST(objstore_config_close(closed_config));
+    closed_store = open_store(path_b, OBJSTORE_MODE_READ_WRITE);
+    MUST(objstore_close(closed_store));
+
+    PROPS[0] = TWICE[0] = TWICE[1] = P_ID;
+    PROPS[1] = P_N;
+    BAD_PROPS[0][0] = BAD_PROPS[1][0] = BAD_PROPS[2][0] = P_ID;
+    BAD_PROPS[0][1] = 0;
+    BAD_PROPS[1][1] = P_N + 1000;
+    BAD_PROPS[2][1] = P_X;
+    TEXT_PROPS[0] = P_ID;
+    TEXT_PROPS[1] = P_NAME;
+    VALS[0] = BAD_VALS[0] = NULL_VALS[0] = objstore_int(1);
+    VALS[1] = objstore_int(10);
+    BAD_VALS[1] = objstore_double(1);
+    NULL_VALS[1] = objstore_null();
+    TEXT_VALS[0][0] = TEXT_VALS[1][0] = TEXT_VALS[2][0] = objstore_int(1);
+    TEXT_VALS[0][1] = text_value(NULL, 5);
+    TEXT_VALS[1][1] = text_value("x", -2);
+    TEXT_VALS[2][1] = text_value("\xff", 1);
+    BAD_BUF[0].capacity = 5;
+    BAD_BUF[1].bytes = (uint8_t *)INTS;
+    BAD_BUF[1].length = 9;
+    BAD_BUF[1].capacity = 8;
+    COLUMNS[0] = objstore_column_init(P_ID, OBJSTORE_KIND_INT, INTS);
+    COLUMNS[1] = objstore_column_init(P_N, OBJSTORE_KIND_INT, INTS);
+}
+
+/* Fresh handles for each call; `transaction`: one is open. */
+static void begin_test(int transaction) {
+    bool more;
+    SC = make_schema();
+    MUST(objstore_config_new(&CF));
+    MUST(objstore_config_set_path(CF, PATH));
+    MUST(objstore_view_open(S, &LV));
+    MUST(objstore_view_freeze(LV, &FV));
+    MUST(objstore_view_open(B, &BV));
+    TX = NULL;
+    MUST(objstore_observe(S, ITEM, 0, keep_changes, NULL, NULL, &TOKEN));
+    {
+        objstore_write_body function;
+        MUST(objstore_bind_write_body(body_ok, NULL, NULL, &function, &BOUND));
+    }
+    if (transaction) MUST(objstore_begin(S, &TX));
+    MUST(objstore_find_all(LV, ITEM, &RS));
+    MUST(objstore_row_init(FV, ITEM, &ROW));
+    MUST(objstore_row_next(&ROW, &more));
+    MUST(objstore_row_init(FV, ITEM, &FRESH_ROW));
+    memset(&ZERO_ROW, 0, sizeof ZERO_ROW);
+    POSITION = OBJSTORE_START;
+    ERROR = objstore_error_init();
+    BUF = objstore_buffer_init();
+}
+static void end_test(void) {
+    /* What the call closed is closed already: then these say so, which is fine here. */
+    objstore_buffer_free(&BUF);
+    if (TX) objstore_cancel(TX);
+    objstore_token_close(TOKEN);
+    objstore_bound_close(BOUND);
+    objstore_results_close(RS);
+    objstore_view_close(FV);
+    objstore_view_close(LV);
+    objstore_view_close(BV);
+    objstore_config_close(CF);
+    objstore_schema_close(SC);
+}
+
+/* A number that depends on every byte of the content. */
+static uint64_t digest(void) {
+    uint64_t hash = 1469598103934665603u, count;
+    objstore_view *view, *frozen;
+    objstore_row row;
+    bool more;
+    MUST(objstore_view_open(S, &view));
+    MUST(objstore_view_freeze(view, &frozen));
+    MUST(objstore_row_init(frozen, ITEM, &row));
+    for (MUST(objstore_row_next(&row, &more)); more; MUST(objstore_row_next(&row, &more))) {
+        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N};
+        size_t i;
+        for (i = 0; i < sizeof all / sizeof *all; i++) {
+            objstore_value value;
+            const unsigned char *bytes = (const unsigned char *)&value.data;
+            size_t length = sizeof value.data, j;
+            MUST(objstore_row_value(&row, all[i], NULL, &value));
+            hash = (hash ^ (uint64_t)value.kind) * 1099511628211u;
+            if (value.kind == OBJSTORE_KIND_STRING) { bytes = (const unsigned char *)value.data.text.bytes; length = (size_t)value.data.text.length; }
+            if (value.kind == OBJSTORE_KIND_BINARY) { bytes = value.data.binary.bytes; length = (size_t)value.data.binary.length; }
+            for (j = 0; j < length; j++) hash = (hash ^ bytes[j]) * 1099511628211u;
+        }
+    }
+    MUST(objstore_count(frozen, OTHER, &count));
+    hash = (hash ^ count) * 1099511628211u;
+    MUST(objstore_view_close(frozen));
+    MUST(objstore_view_close(view));
+    return hash;
+}
+static uint64_t before;
+
+static void expect(objstore_status status, objstore_status wanted, const char *argument, const char *what) {
+    int wrong;
+    char message[400];
+    calls++;
+    snprintf(message, sizeof message, "%s", objstore_last_message());
+    if (wanted == OBJSTORE_OK) wrong = status == OBJSTORE_ERR_INVALID_ARGUMENT || status == OBJSTORE_ERR_INTERNAL;
+    else wrong = status != wanted || !strstr(message, argument);
+    end_test();
+    if (wanted != OBJSTORE_OK && digest() != before) { printf("%s: the content has changed\n", what); failures++; before = digest(); }
+    if (wrong) {
+        failures++;
+        printf("%s:\n    %s \"%s\", expected %s naming %s\n", what, objstore_status_name(status), message,
+               wanted == OBJSTORE_OK ? "no INVALID_ARGUMENT" : objstore_status_name(wanted), argument);
+    }
+}
+'''
+
+
+class Writer:
+    def __init__(self):
+        self.lines = []
+        self.number = 0
+
+    def call(self, function, parameters, overrides, status, argument, transaction, why, outs):
+        name = function
+        arguments = []
+        for type_, parameter in parameters:
+            if parameter in overrides:
+                arguments.append(overrides[parameter])
+            elif (function, parameter) in SPECIAL:
+                arguments.append(SPECIAL[function, parameter])
+            elif parameter in outs:
+                arguments.append("&" + outs[parameter])
+            else:
+                arguments.append(DEFAULTS[parameter])
+        self.number += 1
+        what = f"{name}({why})"
+        self.lines.append(f"static void test_{self.number}(void) {{")
+        for type_, parameter in parameters:
+            if parameter in outs and overrides.get(parameter) is None:
+                base = type_.rstrip()[:-1].strip()
+                self.lines.append(f"    static {base} {outs[parameter]};")
+                if "info" == parameter or "statistics" == parameter:
+                    self.lines.append(f"    {outs[parameter]}.struct_size = sizeof {outs[parameter]};")
+                if base.rstrip(" *") in HANDLES and base.endswith("*"):
+                    self.lines.append(f"    {outs[parameter]} = ({base})1;")
+        self.lines.append(f"    begin_test({int(transaction)});")
+        self.lines.append(f"    objstore_status status = {name}({', '.join(arguments)});")
+        for type_, parameter in parameters:
+            if parameter in outs and overrides.get(parameter) is None:
+                base = type_.rstrip()[:-1].strip()
+                if base.rstrip(" *") in HANDLES and base.endswith("*") and status != "OBJSTORE_OK":
+                    self.lines.append(
+                        f'    if ({outs[parameter]} != NULL) {{ failures++; puts("{what}: the handle is not NULL"); }}')
+        if function in ("objstore_buffer_free",):
+            pass
+        text = what.replace("\\", "\\\\").replace('"', '\\"')
+        self.lines.append(f'    expect(status, {status}, "{argument}", "{text}");')
+        self.lines.append("}")
+
+
+def is_out(type_, parameter, function):
+    """A pointer that the function fills, of its own type: the program gives it a variable."""
+    type_ = type_.strip()
+    if not type_.endswith("*") or parameter in ("row", "buffer", "report", "position", "error", "userdata"):
+        return False
+    base = type_[:-1].strip()
+    if (base.startswith("const ") and "*" not in base) or base in HANDLES or base == "void":
+        return False
+    return (function, parameter) not in SPECIAL and not (parameter in ("values", "offsets") and base != "objstore_value" or parameter == "values")
+
+
+def cases(name, parameters, tokens):
+    """(overrides, status, argument, needs a transaction or None, why) of each bad argument."""
+    types = dict((n, t) for t, n in parameters)
+    arrays = dict((a[0], a[1]) for w, a in tokens if w == "array")
+    for word, arguments in tokens:
+        first = arguments[0] if arguments else None
+        if word == "null":
+            for a in arguments:
+                yield {a: "NULL"}, "OBJSTORE_ERR_INVALID_ARGUMENT", a, None, f"{a} NULL"
+        elif word == "nullable":
+            for a in arguments:
+                overrides = {a: "NULL"}
+                if a in arrays:
+                    overrides[arrays[a]] = "0"
+                    for other, n in arrays.items():
+                        if n == arrays[a]:
+                            overrides[other] = "NULL"
+                yield overrides, "OBJSTORE_OK", a, None, f"{a} NULL is allowed"
+        elif word == "closed":
+            for a in arguments:
+                kind = KINDS[types[a].rstrip(" *")]
+                yield {a: f"closed_{kind}"}, "OBJSTORE_ERR_CLOSED_HANDLE", a, None, f"{a} closed"
+        elif word == "kind":
+            for a in arguments:
+                kind, type_ = KINDS[types[a].rstrip(" *")], types[a]
+                for other, expression in OPEN.items():
+                    if other != kind:
+                        yield {a: f"({type_})(void *){expression}"}, "OBJSTORE_ERR_WRONG_KIND", a, None, f"{a} a {other}"
+                yield {a: f"({type_})(void *)(uintptr_t)0x7fff12345678u"}, "OBJSTORE_ERR_WRONG_KIND", a, None, f"{a} no handle at all"
+        elif word == "row":
+            yield {first: "&ZERO_ROW"}, "OBJSTORE_ERR_WRONG_KIND", first, None, "zero row"
+            yield {first: "&CLOSED_ROW"}, "OBJSTORE_ERR_CLOSED_HANDLE", first, None, "row of a closed view"
+        elif word == "positioned":
+            yield {first: "&FRESH_ROW"}, "OBJSTORE_ERR_NOT_POSITIONED", first, None, "row on no object"
+        elif word == "store":
+            for a in arguments:
+                yield {a: "FOREIGN"}, "OBJSTORE_ERR_WRONG_STORE", a, None, f"{a} of another store"
+        elif word == "write":
+            for view in ("LV", "FV"):
+                yield {first: view}, "OBJSTORE_ERR_NOT_IN_WRITE", first, None, f"{first} = {view}"
+        elif word == "live":
+            frozen, transaction = ("results_of(FV)", "results_of(TX)") if first == "results" else ("FV", "TX")
+            yield {first: frozen}, "OBJSTORE_ERR_WRONG_VIEW", first, None, "frozen view"
+            yield {first: transaction}, "OBJSTORE_ERR_WRONG_VIEW", first, True, "transaction"
+        elif word == "committed":
+            yield {first: "TX"}, "OBJSTORE_ERR_WRONG_VIEW", first, True, "transaction"
+        elif word == "lends":
+            overrides = {"buffer": "NULL"}
+            if name in TEXT_PROPERTY:
+                overrides["property_id"] = TEXT_PROPERTY[name]
+            else:
+                overrides["properties"] = "TEXT_PROPS"
+            if first == "row":
+                overrides["row"] = "live_row()"
+            yield overrides, "OBJSTORE_ERR_WRONG_VIEW", "buffer", None, "text of a live view without a buffer"
+        elif word == "class":
+            for c in ("0", "999"):
+                yield {first: c}, "OBJSTORE_ERR_NO_SUCH_CLASS", first, None, f"{first} {c}"
+        elif word == "property":
+            if first == "columns":
+                for how in (2, 3):
+                    yield {first: f"bad_columns({how})"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {how}"
+                yield {first: "bad_columns(4)"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
+            elif first == "properties":
+                for index in range(3):
+                    yield {first: f"BAD_PROPS[{index}]"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {index}"
+                yield {first: "TWICE"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
+            else:
+                wrong = ["0", "(P_N + 1000)"] + ([] if name == "objstore_property_get_info" else ["P_X"])
+                for p in wrong:
+                    yield {first: p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
+        elif word == "deleted":
+            yield {first: "DELETED"}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, "deleted"
+            yield {first: "value_object(OBJ, 123456)"}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, "never existed"
+            yield {first: "value_object(OBJ, -5)"}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, "negative key"
+        elif word == "type":
+            if name.startswith("objstore_row_") and name != "objstore_row_seek":
+                wrong = "P_NAME" if name != "objstore_row_text" else "P_N"
+                yield {"property_id": wrong}, "OBJSTORE_ERR_WRONG_TYPE", "property_id", None, "another kind"
+            else:
+                yield WRONG_TYPE[name], "OBJSTORE_ERR_WRONG_TYPE", BLAMED.get(name, first), None, "another kind"
+        elif word == "required":
+            bad = {"values": "NULL_VALS", "value": "objstore_null()", "columns": "bad_columns(1)"}[first]
+            yield {first: bad}, "OBJSTORE_ERR_NOT_NULLABLE", first, None, "null"
+        elif word == "key":
+            extra = {"properties": "&P_X", "values": "VALS", "count": "1"} if "properties" in types else {}
+            yield {first: "OTHER", **extra}, "OBJSTORE_ERR_NO_PRIMARY_KEY", first, None, "class without a key"
+        elif word == "text":
+            for a in arguments:
+                if a == "columns":
+                    yield {a: "bad_columns(5)"}, "OBJSTORE_ERR_INVALID_UTF8", a, None, "not UTF-8"
+                    continue
+                for index, (bad, status) in enumerate((
+                        ("NULL, 5", "INVALID_ARGUMENT"), ('"x", -2', "INVALID_ARGUMENT"), ('"\\xff", 1', "INVALID_UTF8"))):
+                    if a == "values":
+                        overrides = {a: f"TEXT_VALS[{index}]", "properties": "TEXT_PROPS"}
+                    elif types[a] == "objstore_value":
+                        overrides = {a: f"text_value({bad})"}
+                        if "property_id" in types:
+                            overrides["property_id"] = "P_NAME"
+                        if name == "objstore_schema_set_default":
+                            overrides["name"] = 'OBJSTORE_STR("name")'
+                        if name == "objstore_find" and status == "INVALID_UTF8":
+                            continue  # the key is an int here: WRONG_TYPE comes first
+                    else:
+                        overrides = {a: f"objstore_text_of({bad})"}
+                    yield overrides, f"OBJSTORE_ERR_{status}", a, None, f"{a}: bad text {index}"
+        elif word == "name":
+            for a in arguments:
+                yield {a: 'OBJSTORE_STR("")'}, "OBJSTORE_ERR_INVALID_ARGUMENT", a, None, f"{a} empty"
+        elif word == "array":
+            overrides = {first: "NULL", arguments[1]: "1"}
+            yield overrides, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, f"{first} NULL with {arguments[1]} 1"
+        elif word == "count":
+            for a in arguments:
+                yield {a: "((size_t)PTRDIFF_MAX + 1)"}, "OBJSTORE_ERR_INVALID_ARGUMENT", a, None, f"{a} too large"
+        elif word == "range":
+            for bad in RANGES[first]:
+                yield {first: bad}, "OBJSTORE_ERR_OUT_OF_RANGE", first, None, f"{first} {bad}"
+        elif word == "enum":
+            for bad in ("99", "-1"):
+                yield {first: f"({types[first]}){bad}"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, f"{first} {bad}"
+        elif word == "flags":
+            yield {first: "0x80000000u"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "unknown flag"
+        elif word == "size":
+            for size in (0, 4):
+                yield {"@size": (first, size)}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, f"{first}->struct_size {size}"
+        elif word == "buffer":
+            for index in (0, 1):
+                overrides = {first: f"&BAD_BUF[{index}]"}
+                if name in TEXT_PROPERTY:
+                    overrides["property_id"] = TEXT_PROPERTY[name]
+                yield overrides, "OBJSTORE_ERR_INVALID_ARGUMENT", "buffer", None, f"bad buffer {index}"
+        elif word == "writable":
+            yield {first: "READ_ONLY"}, "OBJSTORE_ERR_READ_ONLY", first, False, "read-only handle"
+        elif word == "outside":
+            yield {}, "OBJSTORE_ERR_ALREADY_IN_WRITE", first, True, "inside a transaction"
+        elif word == "callback":
+            yield {"@callback": True}, "OBJSTORE_ERR_IN_CALLBACK", first, None, "from inside a callback"
+        elif word != "none":
+            sys.exit(f"{name}: no case for the token {word}")
+
+
+def main():
+    header = open(sys.argv[1], encoding="utf-8").read()
+    writer = Writer()
+    functions = list(declarations(header))
+    for name, _, parameters, tokens in functions:
+        outs = {p: f"out_{p}" for t, p in parameters if is_out(t, p, name)}
+        writes = any(p == "transaction" and t.count("*") == 1 for t, p in parameters)
+        for overrides, status, argument, transaction, why in cases(name, parameters, tokens):
+            overrides = dict(overrides)
+            if transaction is None:
+                transaction = writes
+            if "@callback" in overrides:
+                writer.number += 1
+                plain = ["NULL" if p in outs else DEFAULTS[p] for _, p in parameters]
+                writer.lines.append(
+                    f"static objstore_status inner_{writer.number}(objstore_view *view, void *userdata) {{ (void)view; (void)userdata; "
+                    f"return {name}({', '.join(plain)}); }}\nstatic void test_{writer.number}(void) {{\n    begin_test(0);\n"
+                    f"    objstore_status status = objstore_write(S, inner_{writer.number}, NULL, NULL);\n"
+                    f'    expect(status, {status}, "{argument}", "{name}({why})");\n}}')
+                continue
+            size = overrides.pop("@size", None)
+            start = len(writer.lines)
+            writer.call(name, parameters, overrides, status, argument, transaction, why, outs)
+            if size:
+                parameter, value = size
+                variable = "ERROR" if parameter == "error" else outs[parameter]
+                for index in range(start, len(writer.lines)):
+                    if writer.lines[index].startswith("    objstore_status status = "):
+                        writer.lines.insert(index, f"    {variable}.struct_size = {value};")
+                        break
+    with open(sys.argv[2], "w", encoding="utf-8") as out:
+        out.write(PRELUDE)
+        out.write('''
+static objstore_results *results_of(objstore_view *view) {
+    objstore_results *results;
+    MUST(objstore_find_all(view, ITEM, &results));
+    return results;
+}
+static objstore_row *live_row(void) {
+    static objstore_row row;
+    bool more;
+    MUST(objstore_row_init(LV, ITEM, &row));
+    MUST(objstore_row_next(&row, &more));
+    return &row;
+}
+''')
+        out.write("\n".join(writer.lines))
+        out.write("\nint main(int argc, char **argv) {\n    DIR = argc > 1 ? argv[1] : \".\";\n    set_up();\n    before = digest();\n")
+        for number in range(1, writer.number + 1):
+            out.write(f"    test_{number}();\n")
+        out.write('''    {
+        objstore_view *view;
+        uint64_t findings = 99;
+        MUST(objstore_view_open(S, &view));
+        MUST(objstore_verify(view, NULL, NULL, NULL, NULL, &findings));
+        MUST(objstore_view_close(view));
+        if (findings) failures++;
+    }
+    MUST(objstore_changes_close(KEPT));
+    MUST(objstore_close(READ_ONLY));
+    MUST(objstore_close(S));
+    MUST(objstore_close(B));
+    printf("%d functions, %d calls, %d failures\\n", FUNCTIONS, calls, failures);
+    return failures != 0;
+}
+'''.replace("FUNCTIONS", str(len(functions))))
+
+
+if __name__ == "__main__":
+    main()
