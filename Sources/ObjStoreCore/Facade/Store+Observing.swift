@@ -21,7 +21,7 @@ extension Store {
         var positions: [Int] = []
         for id in propertyIDs {
             let position = try cls.position(id)
-            if positions.contains(position) { throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) appears twice"), position) }
+            if positions.contains(position) { throw cls.named(StoreError(.invalidArgument, "properties: \(cls.name).\(cls.properties[position].name) appears twice"), position) }
             positions.append(position)
         }
         let parsed = try Signature(parsing: signature)
