@@ -46,6 +46,7 @@ final class EngineOracle: EngineProbe, Oracle {
     private var relaxed: UInt64?
     private var poisonedAt: UInt64?
     private var losesData = false
+    private var isCleanOpen = false
     private var readers: [(process: Int, version: UInt64)] = []
     /// What the transaction that a process is about to commit will contain.
     var pending: [Int: (content: Content, box: Box)] = [:]
@@ -90,6 +91,10 @@ final class EngineOracle: EngineProbe, Oracle {
                 // The first write after a clean open begins a new chain at the same version.
                 guard let old = official[version], let entry = known[old] else { return fail("P1: HEAD \(version) of an unknown chain") }
                 known[chain] = Known(version: version, parent: old, content: entry.content)
+            }
+            if let parent = known[chain]?.parent, known[parent]?.version == version {
+                // The first write after a clean open: its meta is durable.
+                (acknowledged, relaxed) = (chain, chain)
             }
             commits += 1
             trees[version] = pages(of: root, database.seedForOracle)
@@ -160,6 +165,7 @@ final class EngineOracle: EngineProbe, Oracle {
                 }
                 link = ancestor.parent
             }
+            isCleanOpen = newChain == chain
             if newChain != chain { known[newChain] = Known(version: version + 1, parent: chain, content: entry.content) }
             world.say("recovery decides for version \(version)")
         }
@@ -169,8 +175,9 @@ final class EngineOracle: EngineProbe, Oracle {
         world.quietly {
             official = [version: chain]
             trees = [version: pages(of: root, database.seedForOracle)]
-            acknowledged = chain
-            relaxed = chain
+            // What a recovery has made durable is promised. A clean store is only looked at until its first write:
+            // what the last close left in the cache alone (its sync failed) may still go.
+            if !isCleanOpen || acknowledged == nil { (acknowledged, relaxed) = (chain, chain) }
             poisonedAt = nil
             losesData = world.hasLostSectors(EngineOracle.path) || world.hasLostSectors(EngineOracle.path + "-log")
             readers = []
