@@ -236,7 +236,6 @@ package final class FreeSpace {
     // MARK: For statistics and oracles
 
     package func liveUnits(_ page: Int) -> Int { Int(live[page]) }
-    func interval(_ page: Int) -> (born: UInt64, died: UInt64) { (born[page], died[page]) }
     var liveBytes: Int { live.dropFirst(FreeSpace.firstPage).reduce(0) { $0 + Int($1) } * PageSize.unit }
     var limboCount: Int { recent.count - recentHead + held.values.reduce(0) { $0 + $1.count } }
 

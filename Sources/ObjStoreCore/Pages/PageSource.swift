@@ -92,9 +92,4 @@ package struct PageSource: @unchecked Sendable {
     private func damaged(_ ref: Ref, _ what: String) -> StoreError {
         StoreError(.corrupt, "damaged page at byte \(ref.offset) of the file: \(what)")
     }
-
-    /// Forgets what was checked in a range that is about to be written again.
-    func forget(offset: Int, bytes: Int) {
-        (checked + offset / PageSize.unit).update(repeating: 0, count: PageSize.units(bytes))
-    }
 }
