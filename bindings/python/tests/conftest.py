@@ -4,9 +4,9 @@ from collections.abc import Iterator
 import pytest
 
 import objstore
-from models import Dog, Frog, Item, Person, Team, Turtle
+from models import Dog, Frog, Item, Person, Team, Turtle, TurtleEnthusiast
 
-KENNEL = [Dog, Person, Frog, Item, Team, Turtle]
+KENNEL = [Dog, Person, Frog, Item, Team, Turtle, TurtleEnthusiast]
 
 
 @pytest.fixture

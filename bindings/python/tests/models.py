@@ -56,6 +56,12 @@ class Turtle(objstore.Model):
     weight: float | None = None
 
 
+class TurtleEnthusiast(objstore.Model):
+    _id: int = field(primary_key=True)
+    name: str | None = None
+    age: int = 0
+
+
 class Everything(objstore.Model):
     """Each kind, with and without None."""
 

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from objstore import _ffi, aggregates, config, errors, info, kinds, packed, properties, schema, transaction
+from objstore import (
+    _ffi, aggregates, changes, config, delivery, errors, info, kinds, observing, packed, properties, schema, transaction,
+)  # fmt: skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HEADER = (ROOT / "include" / "objstore.h").read_text(encoding="utf-8")
@@ -141,6 +143,10 @@ def test_every_status():
         ("PACKED", {"MAGIC": packed.MAGIC}),
         ("PIN", {name: number for number, name in info.HOLDERS.items()}),
         ("AGGREGATE", {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()}),
+        ("OBSERVE", {"INITIAL": observing.INITIAL}),
+        ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),
+        ("", {n: getattr(changes, n) for n in "DELETIONS INSERTIONS MODIFICATIONS MODIFICATIONS_AFTER BEFORE AFTER".split()}),
+        ("", {"USER_STATUS": delivery.FAILED, "FOREVER": delivery.FOREVER}),
         ("", {n: getattr(properties, n) for n in "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL".split()}),
     ],
 )

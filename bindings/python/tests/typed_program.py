@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 from datetime import datetime, timezone
 
@@ -31,6 +32,13 @@ class Person(objstore.Model):
 MODELS = [Dog, Person]
 
 
+async def asynchronous(dogs: objstore.Results[Dog]) -> None:
+    async for change in dogs.changes():
+        names: list[str] = [dog.name for dog in change.modified]
+        print(change.is_initial, names)
+        break
+
+
 def main(path: str) -> None:
     with objstore.open(path, models=MODELS) as store:
         with store.write() as tx:
@@ -53,6 +61,21 @@ def main(path: str) -> None:
         with store.freeze() as frozen:
             print(frozen.objects(Dog).filter("age < $0", 2).count())
 
+        def told(change: objstore.Changes[Dog]) -> None:
+            positions: list[int] = change.insertions
+            print(positions, [dog.name for dog in change.inserted], change.before.get(Dog, 1))
+
+        token: objstore.Token = young.observe(told, keys=["age", Dog.name])
+        with token, found.observe(told) if found else token:
+            count: int = store.wait(0)
+            print(count, store.deliver(), store.notify_fd)
+        typed = store.observe_typed(Dog, ["id", "weight"], "i64, f64? -> status", lambda id, weight: 0)
+        typed.close()
+        with store.bind_write_body(lambda tx: store.delete_all(Person)) as bound:
+            address: int = bound.address
+            print(address)
+        asyncio.run(asynchronous(store.objects(Dog)))
+
         Dog(id=1, data=None, nmae="Rex")  # error: call-arg
         Dog(id="1", data=None)  # error: arg-type
         Dog(1, "Rex")  # error: misc, call-arg
@@ -61,6 +84,8 @@ def main(path: str) -> None:
         dog.agee  # error: attr-defined
         store.get(Dog, 1).name  # error: union-attr
         objstore.open(path, models=[str])  # error: list-item
+        young.observe(lambda: None)  # error: arg-type, misc
+        young.observe("told")  # error: arg-type
         store.add("dog")  # error: type-var
         store.add(dog, update="sometimes")  # error: arg-type
         objstore.open(path, models=[Dog], durability="much")  # error: arg-type

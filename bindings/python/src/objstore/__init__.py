@@ -12,31 +12,40 @@
         with store.write():
             store.add(Dog(id=1, name="Rex", age=1), update="modified")
         print(store.objects(Dog).where(Dog.age < 2).count())
+
+        with store.objects(Dog).observe(print):     # what this and other processes change
+            store.wait(timeout=1.0)
 """
 
 from . import _ffi
+from .bound import Bound
+from .changes import Changes
 from .errors import (
-    AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, InCallback,
-    IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidText, KeyImmutable, LibraryNotFound,
+    AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, HandlerFailed, InCallback,
+    IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
     MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
     NotInWrite, NotNullable, NotSupported, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
-    SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType,
+    SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
 )  # fmt: skip
+from .frozen import Frozen
 from .info import Pin, Statistics
 from .models import Model
+from .observing import Token
 from .properties import Condition, Property, field
 from .results import Results
-from .store import Frozen, Store, delete_files, exists, open
+from .store import Store, delete_files, exists, open
+from .streams import ChangeStream
 from .transaction import Counts, Transaction
 
 __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
-    "AlreadyExists", "AlreadyInWrite", "Busy", "Cancelled", "Closed", "Condition", "Corrupt", "Counts", "DuplicateKey",
-    "Error", "Forked", "Frozen", "InCallback", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery",
-    "InvalidText", "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey",
-    "NoSuchClass", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable",
-    "NotSupported", "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property",
-    "ReadOnly", "Results", "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "TooLarge",
-    "TooManyReaders", "Transaction", "WrongStore", "WrongType", "delete_files", "exists", "field", "open",
+    "AlreadyExists", "AlreadyInWrite", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "Closed", "Condition",
+    "Corrupt", "Counts", "DuplicateKey", "Error", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
+    "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
+    "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported",
+    "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
+    "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "delete_files", "exists", "field", "open",
 ]  # fmt: skip

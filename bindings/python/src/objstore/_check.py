@@ -22,6 +22,7 @@ def failure(status: int) -> Error:
             "property_name": _ffi.string(error.property_name) or None,
             "position": None if error.position < 0 else error.position,
             "system_error": error.system_error,
+            "callback_code": error.callback_code,
         }
         if error.system_error:
             message += f" ({os.strerror(error.system_error)})"

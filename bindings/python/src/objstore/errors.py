@@ -69,6 +69,7 @@ class Error(Exception):
     property_name  the property involved, or None
     position       where in a query or an array of rows, counted from 0, or None
     system_error   errno, or 0
+    callback_code  what a function in C gave when it failed, or 0
     """
 
     code: Status | int = Status.INTERNAL
@@ -82,6 +83,7 @@ class Error(Exception):
         property_name: str | None = None,
         position: int | None = None,
         system_error: int = 0,
+        callback_code: int = 0,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -90,6 +92,7 @@ class Error(Exception):
         self.property_name = property_name
         self.position = position
         self.system_error = system_error
+        self.callback_code = callback_code
 
     def __str__(self) -> str:  # KeyError would show the repr, OSError nothing
         return self.message
@@ -130,6 +133,12 @@ class WrongStore(Error, ValueError):
     """An object of another store."""
 
     code = Status.WRONG_STORE
+
+
+class WrongView(Error, TypeError):
+    """Observing what is frozen, and never changes."""
+
+    code = Status.WRONG_VIEW
 
 
 class NoSuchClass(Error, LookupError):
@@ -206,6 +215,12 @@ class InvalidQuery(Error, ValueError):
     code = Status.INVALID_QUERY
 
 
+class InvalidSignature(Error, ValueError):
+    """The signature of a typed observer cannot be read; `position` is the byte to look at."""
+
+    code = Status.INVALID_SIGNATURE
+
+
 class NotSupported(Error, NotImplementedError):
     """Valid, but not in this version."""
 
@@ -225,6 +240,8 @@ class AlreadyInWrite(Error, RuntimeError):
 
 
 class InCallback(Error, RuntimeError):
+    """Not from inside a handler."""
+
     code = Status.IN_CALLBACK
 
 
@@ -256,6 +273,12 @@ class Forked(Error, RuntimeError):
 
 class Cancelled(Error, RuntimeError):
     code = Status.CANCELLED
+
+
+class HandlerFailed(Error, RuntimeError):
+    """A change handler that is no Python function returned a status; `callback_code` has it."""
+
+    code = Status.CALLBACK
 
 
 class OutOfMemory(Error, MemoryError):
@@ -320,9 +343,9 @@ class InternalError(Error, RuntimeError):
 _BY_STATUS: dict[int, type[Error]] = {
     int(kind.code): kind
     for kind in (
-        InvalidArgument, Closed, WrongStore, NoSuchClass, NoSuchProperty, NoSuchObject, WrongType, NotNullable,
+        InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchObject, WrongType, NotNullable,
         MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery,
-        NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
+        InvalidSignature, HandlerFailed, NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
         Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,
         NotAStore, Corrupt, SchemaError,
     )

@@ -14,7 +14,12 @@ from .html import object_table
 from .properties import MISSING, Declared, Property, field
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import Self, dataclass_transform
+
+    from .changes import Changes
+    from .observing import Token
 elif sys.version_info >= (3, 11):
     from typing import dataclass_transform
 else:
@@ -92,6 +97,12 @@ class Model(objects.Slots, metaclass=ModelMeta):
         """An unmanaged copy."""
         copy: Self = objects.detach(self)
         return copy
+
+    def observe(self, handler: "Callable[[Changes[Self]], object]", keys: "Iterable[object] | None" = None) -> "Token":
+        """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the
+        properties that were written, `change.deletion_count` is 1 when it is gone. The rest is as for results."""
+        token: Token = objects.observe(self, handler, keys)
+        return token
 
     def __eq__(self, other: object) -> bool:
         return self is other or objects.same(self, other)

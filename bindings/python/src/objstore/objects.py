@@ -5,7 +5,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from . import kinds
-from .errors import Closed, NotInWrite, WrongStore
+from .errors import Closed, NoSuchObject, NotInWrite, WrongStore
 
 from .views import Block
 
@@ -161,6 +161,15 @@ def detach(obj: Any) -> Any:
     copy = object.__new__(model)
     start(copy, [getattr(obj, prop.name) for prop in model._objstore_properties])
     return copy
+
+
+def observe(obj: Any, handler: Any, keys: Any) -> Any:
+    store = obj._o_block.store
+    if store is None:
+        raise WrongStore(f"this {type(obj).__name__} belongs to no store: there is nothing to observe")
+    if not obj.is_valid:
+        raise NoSuchObject(f"this {type(obj).__name__} was deleted", class_name=type(obj).__name__)
+    return store._observed()._observe_object(store._binding(type(obj)), obj._o_key, handler, keys)
 
 
 def identity(obj: Any) -> tuple[int, int] | None:

@@ -2,18 +2,22 @@
 
 import bisect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import aggregates, arrays, kinds, objects, packed, query
 from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
 from .html import results_table
 from .models import Model, property_named
+from .observing import ChangeToken, Token
 from .properties import Condition, Property
+from .streams import ChangeStream
 from .views import Block, Evaluation, View
 
 if TYPE_CHECKING:
     import numpy
+
+    from .changes import Changes
 
     from .schema import Binding
     from .source import Source
@@ -170,6 +174,28 @@ class Results(Generic[M]):
         """A property of all as an array: int64, float64, bool, datetime64[us]; str and bytes as an array of objects.
         Of a property that may be None it is a masked array."""
         return arrays.to_numpy(self, self._property(property))
+
+    # Observing
+
+    def observe(
+        self, handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *, initial: bool = True
+    ) -> Token:
+        """Calls handler(change) for what every commit changes in this list from now on, whichever thread or process
+        makes it: inside store.deliver() and store.wait(), on the thread that calls them. An object that begins to
+        satisfy the condition is an insertion, one that stops a deletion.
+
+        keys     properties by name, or as Dog.age: modifications of others are not told
+        initial  the first call says which version the observer begins with; change.is_initial
+
+        Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is
+        frozen (WrongView)."""
+        token: ChangeToken[M] = ChangeToken(self._source._observed(), self._binding, handler, keys)
+        token.observe_results(self._condition, initial)
+        return token
+
+    def changes(self, keys: "Iterable[object] | None" = None, *, initial: bool = True) -> ChangeStream[M]:
+        """The same for asyncio: `async for change in results.changes(): …`"""
+        return ChangeStream(self._source._observed(), self._binding, self._condition, keys, initial)
 
     # Changing
 

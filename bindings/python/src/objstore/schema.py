@@ -19,6 +19,7 @@ _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
 _find_property = _ffi.bind("objstore_find_property")
+_property_get_info = _ffi.bind("objstore_property_get_info")
 
 PRIMARY_KEY, INDEXED, NULLABLE = 0x1, 0x2, 0x4
 
@@ -70,9 +71,13 @@ class Binding:
         self.class_id = found.value
         self.head = self.class_id | store_tag << 32  # the first eight bytes of an objstore_object
         self.ids: list[int] = []
+        self.places: list[int] = []  # in the class as the file has it: the bits of change masks
+        info = _ffi.PropertyInfo(struct_size=ctypes.sizeof(_ffi.PropertyInfo))
         for prop in self.properties:
             check(_find_property(view, self.class_id, _ffi.text(prop.name), ctypes.byref(found)))
+            check(_property_get_info(view, found.value, ctypes.byref(info)))
             self.ids.append(found.value)
+            self.places.append(info.index)
         self.key_property = next((p for p in self.properties if p.primary_key), None)
         self.key_type = None if self.key_property is None else self.key_property.python_type
         # Binaries may be large: they are read when somebody asks for them.

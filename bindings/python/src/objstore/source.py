@@ -12,6 +12,7 @@ from .views import Block, Epoch, View
 
 if TYPE_CHECKING:
     from .properties import Property
+    from .store import Store
 
 M = TypeVar("M", bound=Model)
 
@@ -63,6 +64,10 @@ class Source:
 
     def _view_for(self, epoch: Epoch) -> View:
         """The same for a block of that epoch: if that is good, without looking for something newer."""
+        raise NotImplementedError
+
+    def _observed(self) -> "Store":
+        """The store whose changes are meant; WrongView, AlreadyInWrite: observing is not possible here."""
         raise NotImplementedError
 
     def _writing(self, prop: "Property | None" = None) -> Any:

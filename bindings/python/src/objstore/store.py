@@ -8,14 +8,19 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, config, idle, info, inserting, maintenance
+from . import _ffi, bound, config, delivery, idle, info, inserting, maintenance
 from ._check import check, failure
+from .bound import Bound
+from .changes import Changes
 from .config import Creation, Durability, Mode
-from .errors import Closed, InvalidArgument, NoSuchObject, WrongStore
+from .errors import AlreadyInWrite, Closed, InvalidArgument, NoSuchObject, Status, WrongStore
+from .frozen import Frozen, freeze
 from .models import Model, ModelMeta
+from .observing import ChangeToken, Token
 from .schema import Binding, Schema
 from .source import Source
 from .transaction import Counts, Policy, Transaction, policy_number
+from .typed import TypedToken
 from .values import give_back, take
 from .views import Block, Epoch, Snapshot, View
 
@@ -30,6 +35,7 @@ _checkpoint = _ffi.bind("objstore_checkpoint")
 _view_open = _ffi.bind("objstore_view_open")
 _view_refresh = _ffi.bind("objstore_view_refresh")
 _view_freeze = _ffi.bind("objstore_view_freeze")
+_notify_fd = _ffi.bind("objstore_notify_fd")
 _view_close = _ffi.bind("objstore_view_close")
 
 M = TypeVar("M", bound=Model)
@@ -89,17 +95,24 @@ class Store(Source):
         self.close()
 
     def close(self) -> None:
-        """Closes the store, and cancels a write that is open. Waits for calls of other threads, and for relaxed
-        commits to become durable. Closing twice is allowed."""
+        """Closes the store, cancels a write that is open, and ends its observers. Waits for calls of other threads, and
+        for relaxed commits to become durable. Closing twice is allowed. InCallback: one of its handlers called this."""
         with self._lock:
             handle, self._handle = self._handle, None
             if handle is None:
                 return
+        status = _close(handle)
+        problem = failure(status) if status else None
+        with self._lock:
+            if status == Status.IN_CALLBACK:
+                self._handle = handle  # it is as it was
+                raise failure(status)
             self._drop()
             self._probe = None
             self._blocks.clear()  # they refer to the store
         self._expire_frozen()
-        check(_close(handle))
+        if problem is not None:
+            raise problem
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
@@ -191,6 +204,71 @@ class Store(Source):
             raise WrongStore(f"this {name} is frozen; add obj.detach()", class_name=name)
         raise WrongStore(f"this {name} is managed by another store already; add obj.detach()", class_name=name)
 
+    # Observing
+
+    def observe(
+        self, model: type[M], handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *,
+        initial: bool = True,
+    ) -> Token:  # fmt: skip
+        """Calls handler(change) for what every commit changes in a class: as store.objects(model).observe(…), without
+        positions, and so without the memory for them."""
+        token: ChangeToken[M] = ChangeToken(self._observed(), self._binding(model), handler, keys)
+        token.observe_class(initial)
+        return token
+
+    def observe_typed(
+        self, model: type[Model], keys: "Iterable[object]", signature: str, function: Callable[..., object], *,
+        userdata: int | None = None,
+    ) -> Token:  # fmt: skip
+        """Calls function(…) once for each object that is created, or changed in one of the properties `keys`, with
+        their values as arguments:
+
+            store.observe_typed(City, ["id", "name", "population"], "i64, str, i64? -> status", on_city)
+
+        The signature has a word for each property: bool, i64, f64, time, str, bin, with '?' where it may be None;
+        `key` and `event` ("inserted" or "modified") take no property. With "-> status" a result other than 0 or None
+        ends the change set (HandlerFailed); with "-> void" there is none.
+        A function of ctypes is called natively, no Python involved: section 13 of objstore.h; `userdata`, an address,
+        is its last argument.
+        InvalidSignature: `position` is what cannot be read. WrongType: a word does not fit its property."""
+        token = TypedToken(function)
+        token.observe(self._observed(), self._binding(model), keys, signature, userdata)
+        return token
+
+    @property
+    def notify_fd(self) -> int:
+        """A file descriptor that is readable while changes may be due, for select, poll, asyncio …:
+        `loop.add_reader(store.notify_fd, store.deliver)`. Do not read or close it."""
+        descriptor = ctypes.c_int32()
+        check(_notify_fd(self._open_handle(), ctypes.byref(descriptor)))
+        return descriptor.value
+
+    def deliver(self) -> int:
+        """Calls the handlers of all changes that are due, on this thread, and says how many it called. An exception in
+        a handler is raised here, when all were called. InCallback: a handler called this."""
+        return delivery.deliver(self._open_handle()).result()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits until something is due, `timeout` seconds or for ever, and delivers it; 0: nothing came. Uses no CPU
+        while it waits, and other threads go on."""
+        milliseconds = None if timeout is None else config.milliseconds(timeout)
+        return delivery.wait(self._open_handle, milliseconds)
+
+    def bind_write_body(self, body: Callable[[Transaction], object]) -> Bound:
+        """body(tx) as a C function, an objstore_write_body, for C code that calls objstore_write on this store. It is
+        called with whatever userdata, on any thread. An exception cancels: C code gets OBJSTORE_ERR_CALLBACK, the
+        message, and the status as callback_code if it was an objstore.Error; `bound.exception` has it."""
+        return bound.write_body(self, body)
+
+    def bind_change_handler(self, handler: "Callable[[Changes[Any]], object]") -> Bound:
+        """handler(change) as a C function, an objstore_change_handler, for C code that observes this store."""
+        return bound.change_handler(self, handler)
+
+    @property
+    def handle(self) -> int:
+        """The `objstore *` of the C interface, for C code in this process. Valid until the store is closed."""
+        return self._open_handle()
+
     # Versions
 
     def refresh(self) -> bool:
@@ -205,9 +283,7 @@ class Store(Source):
         in it. The version is pinned until the result is closed, or garbage."""
         with self._lock:
             snapshot = self._newest()
-            frozen = Frozen(self, snapshot)
-            self._frozen.add(frozen)
-        return frozen
+            return freeze(self, snapshot.handle)
 
     # The file
 
@@ -249,6 +325,21 @@ class Store(Source):
         if block is None:
             block = self._blocks[binding] = super()._unread(binding)
         return block
+
+    def _observe_object(self, binding: Binding, key: int, handler: Any, keys: Any) -> Token:
+        token: ChangeToken[Any] = ChangeToken(self, binding, handler, keys)
+        token.observe_object(key)
+        return token
+
+    def _lent(self, view: int, ended: str) -> Frozen:
+        """What a view shows that belongs to somebody else."""
+        return Frozen(self, View(view, fast=True), ended)
+
+    def _observed(self) -> "Store":
+        self._open_handle()
+        if self._transaction is not None and self._transaction.mine():
+            raise AlreadyInWrite("observe before the write, or after it: what it does can still be undone")
+        return self
 
     def _writing(self, prop: "Property | None" = None) -> Transaction:
         transaction = self._transaction
@@ -352,50 +443,6 @@ class Store(Source):
         self._drop()
         self._transaction = None
         self._expire_frozen()
-
-
-class Frozen(Source):
-    """One version of a store, for ever. Any thread may use it, all of them at the same time."""
-
-    is_frozen = True
-
-    def __init__(self, store: Store, snapshot: Snapshot) -> None:
-        super().__init__(store._bindings)
-        self._store = store  # stays open as long as this
-        handle = ctypes.c_void_p()
-        check(_view_freeze(snapshot.handle, ctypes.byref(handle)))
-        self._view = Snapshot(handle.value or 0, fast=True)
-        self._closed = False
-
-    def version(self) -> int:
-        """The version that it shows."""
-        return self._reader().version()
-
-    def __enter__(self) -> "Frozen":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Lets go of the version. Its objects cannot be read any more. Closing twice is allowed."""
-        if not self._closed:
-            self._closed = True
-            self._expire()
-            _view_close(self._view.handle)  # at worst CLOSED_HANDLE: the store is closed
-
-    def _expire(self) -> None:
-        """What was read before is not to be shown any more."""
-        self._view.epoch.fast = False
-        self._view.epoch = Epoch(False)
-
-    def _reader(self) -> View:
-        if self._closed:
-            raise Closed("this frozen version of a store is closed")
-        return self._view
-
-    def _view_for(self, epoch: Epoch) -> View:
-        return self._reader()
 
 
 def open(

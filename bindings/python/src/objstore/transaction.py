@@ -71,7 +71,7 @@ class Transaction(View):
         if self._thread:
             raise InvalidArgument("a transaction is used once: call store.write() for each")
         self.handle = self._begin()
-        self._thread, self._task = threading.get_ident(), _task()
+        self._thread, self._task = threading.get_ident(), current_task()
         self.is_open = True
         self.store._began(self)
         return self
@@ -106,7 +106,7 @@ class Transaction(View):
 
     def mine(self) -> bool:
         """Is the caller who began it?"""
-        return self._thread == threading.get_ident() and self._task is _task()
+        return self._thread == threading.get_ident() and self._task is current_task()
 
     def _begin(self) -> int:
         handle = ctypes.c_void_p()
@@ -236,7 +236,7 @@ class Transaction(View):
         return count.value
 
 
-def _task() -> object:
+def current_task() -> object:
     """The running asyncio task, if there is one."""
     asyncio = sys.modules.get("asyncio")
     running = getattr(asyncio, "_get_running_loop", None)  # not while asyncio is just being imported

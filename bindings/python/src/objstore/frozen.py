@@ -1,0 +1,71 @@
+"""Frozen versions of a store."""
+
+import ctypes
+from typing import TYPE_CHECKING
+
+from . import _ffi
+from ._check import check
+from .errors import Closed, WrongView
+from .source import Source
+from .views import Epoch, Snapshot, View
+
+if TYPE_CHECKING:
+    from .store import Store
+
+_view_freeze = _ffi.bind("objstore_view_freeze")
+_view_close = _ffi.bind("objstore_view_close")
+
+
+class Frozen(Source):
+    """One version of a store, for ever. Any thread may use it, all of them at the same time."""
+
+    is_frozen = True
+
+    def __init__(self, store: "Store", view: View, ended: str = "this frozen version of a store is closed") -> None:
+        super().__init__(store._bindings)
+        self._store = store  # stays open as long as this
+        self._view = view
+        self._ended = ended
+        self._closed = False
+        store._frozen.add(self)
+
+    def version(self) -> int:
+        """The version that it shows."""
+        return self._reader().version()
+
+    def __enter__(self) -> "Frozen":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the version. Its objects cannot be read any more. Closing twice is allowed."""
+        if not self._closed:
+            self._closed = True
+            self._expire()
+            if isinstance(self._view, Snapshot):  # else it belongs to a change set, and ends with it
+                _view_close(self._view.handle)  # at worst CLOSED_HANDLE: the store is closed
+
+    def _expire(self) -> None:
+        """What was read before is not to be shown any more."""
+        self._view.epoch.fast = False
+        self._view.epoch = Epoch(False)
+
+    def _reader(self) -> View:
+        if self._closed:
+            raise Closed(self._ended)
+        return self._view
+
+    def _view_for(self, epoch: Epoch) -> View:
+        return self._reader()
+
+    def _observed(self) -> "Store":
+        raise WrongView("a frozen version never changes: there is nothing to observe")
+
+
+def freeze(store: "Store", view: int | None) -> Frozen:
+    """What a view of the library shows now."""
+    handle = ctypes.c_void_p()
+    check(_view_freeze(view, ctypes.byref(handle)))
+    return Frozen(store, Snapshot(handle.value or 0, fast=True))

@@ -1,0 +1,152 @@
+"""Change sets in asyncio: `async for change in results.changes():`."""
+
+import asyncio
+import os
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from . import delivery
+from .changes import Changes
+from .errors import Closed, Status
+from .models import Model
+from .observing import ChangeToken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .properties import Condition
+    from .schema import Binding
+    from .store import Store
+
+M = TypeVar("M", bound=Model)
+
+
+class _Arrivals(Generic[M]):
+    """What came and was not asked for yet; and who waits for it. Any thread may deliver."""
+
+    def __init__(self) -> None:
+        self.changes: deque[Changes[M]] = deque()
+        self.waiter: asyncio.Future[None] | None = None
+
+    def put(self, changes: Changes[M]) -> None:
+        self.changes.append(changes)
+        waiter = self.waiter
+        if waiter is not None:
+            waiter.get_loop().call_soon_threadsafe(_wake, waiter)
+
+
+class _StreamToken(ChangeToken[M]):
+    __slots__ = ()
+
+    def _tell(self, changes: Changes[M]) -> None:
+        self._handler(changes._kept())
+
+
+def _wake(waiter: "asyncio.Future[None]") -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+class ChangeStream(Generic[M]):
+    """The changes of some results, one after the other, from the moment on when it was made: `results.changes()`.
+
+    Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while nobody waits
+    for it, so commits that come while a change is worked on are put together into the next one. Waiting delivers to the
+    other observers of the store, too; what they raise goes to the loop's exception handler.
+
+    Ends when it is closed or garbage, and with the store. As a context manager it is closed at the end of the block.
+    """
+
+    def __init__(
+        self, store: "Store", binding: "Binding", condition: "Condition | None", keys: "Iterable[object] | None", initial: bool
+    ) -> None:
+        self._store = store
+        self._arrivals: _Arrivals[M] = _Arrivals()
+        self._descriptor: int | None = None
+        self._shown: Changes[M] | None = None
+        self._token: ChangeToken[M] = _StreamToken(store, binding, self._arrivals.put, keys)
+        self._token.observe_results(condition, initial)
+
+    def close(self) -> None:
+        """Ends it; a loop over it ends, too. Closing twice is allowed."""
+        self._token.close()
+        self._release()
+        for changes in self._arrivals.changes:
+            changes._end()
+        self._arrivals.changes.clear()
+        waiter = self._arrivals.waiter
+        if waiter is not None:
+            waiter.get_loop().call_soon_threadsafe(_wake, waiter)  # which closes the descriptor
+        else:
+            self._close_descriptor()
+
+    def __enter__(self) -> "ChangeStream[M]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_token", None) is not None:
+            self.close()
+
+    def __aiter__(self) -> "ChangeStream[M]":
+        return self
+
+    async def __anext__(self) -> Changes[M]:
+        self._release()
+        if self._arrivals.waiter is not None:
+            raise RuntimeError("another task waits for the same changes already: call changes() for each")
+        while not self._arrivals.changes:
+            if self._token.is_closed:
+                raise StopAsyncIteration
+            await self._wait()
+        self._shown = self._arrivals.changes.popleft()
+        return self._shown
+
+    async def _wait(self) -> None:
+        """Until something arrived, or it is closed; delivers what is due meanwhile."""
+        loop = asyncio.get_running_loop()
+        if self._descriptor is None:
+            try:
+                # A number of its own: a loop has one reader for each.
+                self._descriptor = os.dup(self._store.notify_fd)
+            except Closed:
+                self.close()
+                return
+        self._arrivals.waiter = waiter = loop.create_future()
+        loop.add_reader(self._descriptor, self._deliver, waiter)
+        try:
+            if not self._arrivals.changes:  # else another thread delivered it before there was a waiter
+                await waiter
+        finally:
+            self._arrivals.waiter = None
+            loop.remove_reader(self._descriptor)
+            if self._token.is_closed:
+                self._close_descriptor()
+
+    def _deliver(self, waiter: "asyncio.Future[None]") -> None:
+        try:
+            delivered = delivery.deliver(self._store._open_handle())
+        except Closed:
+            self.close()
+            return
+        problem = delivered.problem
+        if problem is not None and problem.status != Status.CALLBACK:
+            delivered.problem = None
+            if isinstance(problem, Closed):
+                self.close()
+            elif not waiter.done():
+                waiter.set_exception(problem)
+        delivered.result()  # what handlers raised goes to the loop's exception handler
+
+    def _close_descriptor(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _release(self) -> None:
+        """The change that was worked on can be read no more, and pins nothing."""
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            shown._end()

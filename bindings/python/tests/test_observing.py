@@ -1,0 +1,608 @@
+"""Observing with handlers: what they are told, when, on which thread, and until when."""
+
+import gc
+import random
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import objstore
+from conftest import KENNEL
+from models import Dog, Person, Turtle
+from test_processes import ENVIRONMENT, in_child
+
+
+@pytest.fixture
+def turtles(store):
+    """Six of them, of ages 0, 10 … 50."""
+    with store.write():
+        store.add_all([Turtle(_id=i, name=f"t{i}", age=10 * i) for i in range(6)])
+    return store.objects(Turtle)
+
+
+class Log:
+    """A handler that remembers what it was told."""
+
+    def __init__(self):
+        self.all = []
+
+    def __call__(self, change):
+        lists = (change.deletions, change.insertions, change.modifications, change.modifications_after)
+        self.all.append("initial" if change.is_initial else lists)
+
+
+def test_positions(store, turtles):
+    log, versions = Log(), []
+    old = turtles.where(Turtle.age >= 20)  # t2 … t5
+    with old.observe(log), old.observe(lambda c: versions.append((c.from_version, c.to_version))):
+        assert store.deliver() == 2 and log.all == ["initial"]
+        with store.write():
+            store.delete(store.get(Turtle, 0))  # not among them
+            store.delete(store.get(Turtle, 3))  # 1
+            store.get(Turtle, 1).age = 20  # begins to satisfy: in front
+            store.get(Turtle, 2).age = 5  # stops: 0
+            store.get(Turtle, 5).name = "five"  # 3 before; after t1, t4 it is 2
+            store.create(Turtle, {"_id": 9, "age": 99})  # 3
+        assert store.deliver() == 2
+        assert log.all[1:] == [([0, 1], [0, 3], [3], [2])]
+        with store.write():
+            store.create(Turtle, {"_id": 10, "age": 1})
+        assert store.deliver() == 0
+    assert versions[0][0] == versions[0][1] == versions[1][0] < versions[1][1]
+    with store.write():
+        store.create(Turtle, {"_id": 11, "age": 99})
+    assert store.deliver() == 0 and len(log.all) == 2
+
+
+def test_what_a_change_shows(store, turtles):
+    seen = []
+
+    def look(change):
+        if change.is_initial:
+            return
+        seen.append(change)
+        assert [t.name for t in change.deleted] == ["t1"]
+        assert [t._id for t in change.inserted] == [7]
+        assert [t.name for t in change.modified] == ["two", "t4"]
+        assert (change.deletion_count, change.insertion_count, change.modification_count) == (1, 1, 2)
+        assert [change.written(i) for i in range(2)] == [("name",), ("age", "weight")]
+        with pytest.raises(IndexError):
+            change.written(2)
+        assert change.before.get(Turtle, 2).name == "t2" and change.after.get(Turtle, 2).name == "two"
+        assert change.before.objects(Turtle).count() == 6 and change.after.get(Turtle, 1) is None
+        assert change.before.version() == change.from_version and change.after.version() == change.to_version
+        assert not change.is_from_other_process and not change.is_compared
+        assert change.deleted[0].is_frozen and change.deleted[0].detach().age == 10
+        with pytest.raises(objstore.NotInWrite):
+            change.inserted[0].name = "x"
+        held.append(change.deleted[0])
+
+    held = []
+    token = turtles.observe(look)
+    store.deliver()
+    with store.write():
+        store.delete(store.get(Turtle, 1))
+        store.get(Turtle, 2).name = "two"
+        store.get(Turtle, 4).age, store.get(Turtle, 4).weight = 44, 4.5
+        store.create(Turtle, [7])
+    assert store.deliver() == 1
+    (change,) = seen
+    assert change.deletions == [1] and change.insertions == [5] and change.modifications == [2, 4]
+    for late in (lambda: held[0].name, lambda: change.inserted, lambda: change.before):
+        with pytest.raises(objstore.Closed, match="until its handler returns"):
+            late()
+    token.close()
+
+
+def test_a_class(store, turtles):
+    told = []
+
+    def look(change):
+        told.append((change.is_initial, [t._id for t in change.inserted]))
+        with pytest.raises(objstore.InvalidArgument, match="positions"):
+            change.insertions
+
+    with store.observe(Turtle, look, initial=False) as token:
+        assert store.deliver() == 0
+        with store.write():
+            store.create(Turtle, [77])
+            store.add(Person(id=1))
+        assert store.wait(5) == 1
+        assert told == [(False, [77])]
+        assert not token.is_closed
+    assert token.is_closed
+    token.close()
+
+
+def test_keys(store, turtles):
+    log, by_name = [], []
+    a = turtles.observe(lambda c: log.append((c.modifications, c.written(0) if c.modifications else ())), keys=["age", Turtle.weight])
+    b = store.observe(Turtle, lambda c: by_name.append([t.name for t in c.modified]), keys=["name"], initial=False)
+    assert store.deliver() == 1
+    with store.write():
+        store.get(Turtle, 1).name = "x"
+    assert store.deliver() == 1  # the other one was not asked for this
+    assert len(log) == 1 and by_name == [["x"]]
+    with store.write():
+        store.get(Turtle, 1).name = "y"
+        store.get(Turtle, 3).age += 1
+        store.get(Turtle, 4).weight = 1.5
+    assert store.deliver() == 2
+    assert log[1:] == [([3, 4], ("age",))] and by_name[1:] == [["y"]]
+    with store.write():
+        store.create(Turtle, [8])  # insertions and deletions are always told
+    assert store.deliver() == 2
+    a.close(), b.close()
+    for wrong in (["wings"], "age", [Dog.age], [3]):
+        with pytest.raises((objstore.NoSuchProperty, objstore.InvalidArgument)):
+            turtles.observe(print, keys=wrong)
+
+
+def test_a_model_whose_properties_are_declared_in_another_order(path):
+    def model(*names):
+        return type(objstore.Model)("Thing", (objstore.Model,), {"__annotations__": {n: int for n in names}, **{n: 0 for n in names}})
+
+    first, second = model("a", "b", "c"), model("c", "a", "b")
+    with objstore.open(path, models=[first]) as store, store.write():
+        store.create(first, {})
+    with objstore.open(path, models=[second]) as store:
+        written = []
+        token = store.observe(second, lambda c: written.append(c.written(0)), initial=False)
+        for name in "abc":
+            with store.write():
+                setattr(store.objects(second)[0], name, 5)
+            store.deliver()
+        assert written == [("a",), ("b",), ("c",)]
+        token.close()
+
+
+def test_one_object(store, turtles):
+    told = []
+
+    def look(change):
+        told.append(change.written(0) if change.modification_count else "gone" if change.deletion_count else None)
+
+    turtle, all_written = store.get(Turtle, 3), []
+    with turtle.observe(look), turtle.observe(lambda c: all_written.append(c.modification_count), keys=["age"]):
+        with store.write():
+            store.objects(Turtle).update(weight=3.0)
+        with store.write():
+            store.get(Turtle, 2).age = 1
+            store.create(Turtle, [30])
+        assert store.deliver() == 1
+        with store.write():
+            store.get(Turtle, 2).age = 2
+        assert store.deliver() == 0
+        with store.write():
+            turtle.age += 1
+        assert store.deliver() == 2
+        with store.write():
+            store.delete(turtle)
+        assert store.deliver() == 2
+    assert told == [("weight",), ("age",), "gone"] and all_written == [1, 0]
+    with pytest.raises(objstore.NoSuchObject):
+        turtle.observe(look)
+
+
+def test_replaying_the_changes_gives_the_list(store):
+    """Whatever is done, and however many commits are put together: old list + change = new list."""
+    rng = random.Random(5)
+    shown, told = [], 0
+    young = store.objects(Turtle).where(Turtle.age < 50)
+
+    def play(change):
+        nonlocal told
+        told += 1
+        after = list(change.after.objects(Turtle).where(Turtle.age < 50))
+        for row, turtle in zip(change.modifications, change.modified):
+            assert shown[row] == turtle._id
+        for row, turtle in zip(change.modifications_after, change.modified):
+            assert after[row]._id == turtle._id
+        for row, turtle in zip(reversed(change.deletions), reversed(change.deleted)):
+            assert shown.pop(row) == turtle._id
+        for row, turtle in zip(change.insertions, change.inserted):
+            shown.insert(row, turtle._id)
+        assert shown == [t._id for t in after]
+
+    token, alive, next_id = young.observe(play), [], 0
+    for _ in range(200):
+        with store.write() as tx:
+            for _ in range(rng.randrange(8)):
+                action = rng.random()
+                if action < 0.4 or not alive:
+                    store.create(Turtle, {"_id": next_id, "age": rng.randrange(100)})
+                    alive.append(next_id)
+                    next_id += 1
+                elif action < 0.6:
+                    store.delete(store.get(Turtle, alive.pop(rng.randrange(len(alive)))))
+                else:
+                    turtle = store.get(Turtle, rng.choice(alive))
+                    turtle.age, turtle.name = rng.randrange(100), "renamed"
+            if rng.random() < 0.1:
+                tx.cancel()
+                alive = [t._id for t in store.objects(Turtle)]
+        if rng.random() < 0.6:
+            store.deliver()
+    store.deliver()
+    assert shown == [t._id for t in young] and told > 80
+    token.close()
+
+
+def test_unchanged_upserts_tell_nobody(store, turtles):
+    log = Log()
+    with turtles.observe(log, initial=False):
+        rows = [Turtle(_id=i, name=f"t{i}", age=10 * i) for i in range(6)]
+        with store.write():
+            assert store.add_all([r for r in rows], update="modified") == (0, 0, 6)
+        assert store.deliver() == 0 and not log.all
+        with store.write():
+            store.add_all([Turtle(_id=i, name=f"t{i}", age=10 * i) for i in range(6)], update="all")
+        assert store.deliver() == 1 and log.all == [([], [], [*range(6)], [*range(6)])]
+
+
+# Failures
+
+
+def test_exceptions_of_handlers_are_raised(store, turtles, monkeypatch):
+    class Mine(Exception):
+        pass
+
+    shown = []
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: shown.append(error))
+    first, second = Mine("first"), Mine("second")
+    log = Log()
+
+    def fail(error):
+        def handler(change):
+            raise error
+
+        return handler
+
+    tokens = [turtles.observe(fail(first)), turtles.observe(log), turtles.observe(fail(second))]
+    with pytest.raises(Mine) as caught:
+        store.deliver()
+    assert {caught.value, *shown} == {first, second} and len(shown) == 1
+    assert log.all == ["initial"], "the others are told all the same"
+    assert store.deliver() == 0, "what failed counts as told"
+    with store.write():
+        store.create(Turtle, [50])
+    with pytest.raises(Mine):
+        store.wait(5)
+    for token in tokens:
+        token.close()
+    assert store.deliver() == 0
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, objstore.NoSuchObject])
+def test_any_exception(store, turtles, kind):
+    def handler(change):
+        raise kind("x")
+
+    with turtles.observe(handler), pytest.raises(kind):
+        store.deliver()
+
+
+def test_what_a_handler_may_do(store, turtles):
+    log = []
+
+    def handler(change):
+        log.append(change.insertion_count)
+        for refused in (store.deliver, lambda: store.wait(0), store.close):
+            with pytest.raises(objstore.InCallback):
+                refused()
+        assert not store.is_closed and store.objects(Turtle).count() >= 6
+        if change.is_initial:
+            with store.write():
+                store.create(Turtle, [100])  # told by the next delivery
+            tokens.append(turtles.observe(lambda c: log.append("new"), initial=False))
+        elif len(log) == 2:
+            tokens[0].close()  # its own
+
+    tokens = []
+    tokens.append(turtles.observe(handler))
+    while store.deliver():
+        pass
+    assert log[:2] == [0, 1]
+    with store.write():
+        store.create(Turtle, [101])
+    store.deliver()
+    assert log.count("new") >= 1 and log[-1] == "new"
+
+
+def test_what_cannot_be_observed(store, turtles, path):
+    with store.write():
+        dog = store.add(Dog())
+        for observe in (lambda: turtles.observe(print), lambda: dog.observe(print), lambda: turtles.changes()):
+            with pytest.raises(objstore.AlreadyInWrite, match="before the write"):
+                observe()
+    with store.freeze() as frozen:
+        with pytest.raises(objstore.WrongView, match="never changes"):
+            frozen.objects(Turtle).observe(print)
+    with pytest.raises(objstore.WrongView):
+        dog.freeze().observe(print)
+    with pytest.raises(objstore.InvalidArgument):
+        turtles.observe("not a function")
+    with objstore.open(path, models=KENNEL, mode="read-only") as reader:  # others write
+        log = Log()
+        with reader.objects(Turtle).observe(log, initial=False):
+            with store.write():
+                store.create(Turtle, [90])
+            assert reader.deliver() == 1 and store.deliver() == 0 and log.all == [([], [6], [], [])]
+    other = objstore.open(path, models=KENNEL)
+    results = other.objects(Turtle)
+    token = results.observe(print)
+    other.close()
+    token.close()
+    for use in (lambda: results.observe(print), other.deliver, lambda: other.wait(0), lambda: other.notify_fd):
+        with pytest.raises(objstore.Closed):
+            use()
+    assert store.statistics().observers == 0
+    store.close()
+    with objstore.open(path, models=KENNEL, mode="immutable") as nobody_writes:
+        with pytest.raises(objstore.ReadOnly):
+            nobody_writes.objects(Turtle).observe(print)
+
+
+# Lifetimes and threads
+
+
+def test_a_token_that_is_dropped_ends_its_observer(store, turtles):
+    log = Log()
+    token = turtles.observe(log)
+    store.deliver()
+    assert store.statistics().observers == 1
+    del token
+    gc.collect()
+    assert store.statistics().observers == 0
+    with store.write():
+        store.create(Turtle, [60])
+    assert store.deliver() == 0 and log.all == ["initial"]
+
+
+def test_a_handler_that_holds_its_token(store, turtles):
+    class Watcher:
+        def __init__(self):
+            self.calls = 0
+            self.token = turtles.observe(self.told)
+
+        def told(self, change):
+            self.calls += 1
+
+    watcher = Watcher()
+    store.deliver()
+    assert watcher.calls == 1
+    del watcher  # a cycle
+    gc.collect()
+    assert store.statistics().observers == 0
+
+
+def test_an_observer_pins_no_more_than_its_version(store, turtles):
+    changes = []
+    token = turtles.observe(changes.append)
+    store.deliver()
+    for i in range(3):
+        with store.write():
+            store.create(Turtle, [200 + i])
+        store.deliver()
+    newest = store.statistics().published_version
+    deadline = time.monotonic() + 5
+    while store.statistics().oldest_pin not in (0, newest) and time.monotonic() < deadline:
+        time.sleep(0.01)  # until the program counts as idle
+    assert store.statistics().oldest_pin in (0, newest) and len(changes) == 4
+    token.close()
+
+
+def test_closing_waits_for_a_running_handler(store, turtles):
+    inside, release, done = threading.Event(), threading.Event(), []
+
+    def handler(change):
+        inside.set()
+        release.wait(30)
+        done.append(True)
+
+    token = turtles.observe(handler)
+    deliverer = threading.Thread(target=store.deliver)
+    deliverer.start()
+    assert inside.wait(30)
+    closer = threading.Thread(target=token.close)
+    closer.start()
+    closer.join(0.2)
+    assert closer.is_alive() and not done
+    release.set()
+    closer.join(30)
+    assert done == [True]
+    deliverer.join(30)
+
+
+def test_waiting_lets_other_threads_go_on_and_close_ends_it(path):
+    store = objstore.open(path, models=KENNEL)
+    token = store.objects(Turtle).observe(print, initial=False)
+    ended, waiting = [], threading.Event()
+
+    def wait():
+        waiting.set()
+        try:
+            store.wait()
+        except objstore.Closed as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    waiting.wait(10)
+    begin = time.process_time()
+    assert sum(range(1_000_000)) and store.wait(0) == 0  # this thread goes on
+    thread.join(0.5)
+    assert thread.is_alive() and time.process_time() - begin < 0.4, "waiting uses no CPU"
+    store.close()
+    thread.join(30)
+    assert not thread.is_alive() and len(ended) == 1
+    token.close()
+
+
+def test_a_signal_does_not_end_waiting(store, turtles):
+    calls = []
+    previous = signal.signal(signal.SIGALRM, lambda *_: calls.append(time.monotonic()))
+    begin = time.monotonic()
+    with turtles.observe(print, initial=False):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            assert store.wait(0.3) == 0
+        finally:
+            signal.signal(signal.SIGALRM, previous)
+    assert len(calls) == 1 and time.monotonic() - begin >= 0.3
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with turtles.observe(print, initial=False), pytest.raises(KeyboardInterrupt):
+            store.wait(30)
+    finally:
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_several_threads_deliver(store):
+    """Each change goes to one of them; the calls of one handler never overlap."""
+    busy, total, overlaps = threading.Lock(), [0], []
+    stop = threading.Event()
+
+    def count(change):
+        if not busy.acquire(blocking=False):
+            overlaps.append(change)
+            return
+        total[0] += change.insertion_count
+        busy.release()
+
+    token = store.objects(Person).observe(count)
+    problems = []
+
+    def work():
+        try:
+            while not stop.is_set():
+                store.wait(0.05)
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for i in range(300):
+        with store.write():
+            store.add(Person(id=i))
+    deadline = time.monotonic() + 30
+    while total[0] < 300 and time.monotonic() < deadline and not problems:
+        time.sleep(0.005)
+    stop.set()
+    for thread in threads:
+        thread.join(30)
+    assert (total[0], overlaps, problems) == (300, [], [])
+    token.close()
+
+
+def test_the_descriptor(store, turtles):
+    token = turtles.observe(print, initial=False)
+
+    def readable(timeout):
+        return bool(select.select([store.notify_fd], [], [], timeout)[0])
+
+    assert not readable(0)
+    with store.write():
+        store.create(Turtle, [70])
+    assert readable(10) and readable(0)
+    assert store.deliver() == 1
+    assert not readable(0)
+    token.close()
+
+
+# Other processes
+
+WRITER = """
+import sys, objstore
+from models import Turtle
+with objstore.open(sys.argv[1], models=[Turtle]) as store:
+    for i in range(int(sys.argv[2])):
+        with store.write():
+            store.add_all([Turtle(_id=1000 + 10 * i + j) for j in range(10)])
+    with store.write():
+        store.objects(Turtle).where(Turtle._id >= 1000).update(age=7)
+"""
+
+
+def test_another_process(store, turtles, path):
+    inserted, modified, others = [], set(), []
+
+    def look(change):
+        inserted.extend(t._id for t in change.inserted)
+        modified.update(t._id for t in change.modified)
+        others.append(change.is_from_other_process)
+
+    token = turtles.observe(look, initial=False)
+    child = subprocess.Popen([sys.executable, "-c", WRITER, str(path), "20"], env=ENVIRONMENT)
+    wanted = {1000 + i for i in range(200)}
+    deadline = time.monotonic() + 60
+    while not (len(inserted) == 200 and all(t.age == 7 for t in turtles.where(Turtle._id >= 1000))):
+        store.wait(1)
+        assert time.monotonic() < deadline, (len(inserted), len(modified))
+    while store.wait(0.1):
+        pass
+    assert child.wait(60) == 0
+    assert sorted(inserted) == sorted(wanted) and modified <= wanted and all(others)
+    token.close()
+
+
+def test_an_idle_observer_uses_no_cpu(store, turtles):
+    token = turtles.observe(print, initial=False)
+    time.sleep(0.5)  # the snapshot is let go of
+    before = time.process_time()
+    assert store.wait(1) == 0
+    assert time.process_time() - before < 0.02
+    token.close()
+
+
+def test_a_forked_child_with_observers(store, turtles, path):
+    log = Log()
+    token = turtles.observe(log)
+
+    def child():
+        token.close()
+        for use in (store.deliver, lambda: store.wait(0), lambda: turtles.observe(print)):
+            with pytest.raises(objstore.Forked):
+                use()
+        with objstore.open(path, models=KENNEL) as mine:
+            told = Log()
+            with mine.objects(Turtle).observe(told):
+                assert mine.deliver() == 1 and told.all == ["initial"]
+            with mine.write():
+                mine.create(Turtle, [500])
+
+    in_child(child)
+    assert store.deliver() == 2 and log.all == ["initial", ([], [6], [], [])]
+    token.close()
+
+
+def test_the_cost_follows_the_change(path):
+    """One changed object costs the same whether there are 1,000 objects or 100,000: the fastest of 50 deliveries."""
+    best = {}
+    for count in (1_000, 100_000):
+        with objstore.open(memory="", models=[Turtle]) as store:
+            with store.write():
+                store.create_all(Turtle, [[i] for i in range(count)])
+            told = []
+            with store.objects(Turtle).observe(lambda c: told.append(c.modifications), initial=False):
+                times = []
+                for i in range(50):
+                    with store.write():
+                        store.get(Turtle, count // 2).age = i + 1
+                    begin = time.perf_counter()
+                    assert store.deliver() == 1
+                    times.append(time.perf_counter() - begin)
+            assert told == [[count // 2]] * 50
+            best[count] = min(times)
+    assert best[100_000] < 4 * best[1_000] + 50e-6, best
