@@ -293,3 +293,22 @@ def test_reading_while_another_thread_writes(store):
     done.set()
     thread.join()
     assert [t.age for t in held] == [2] * 100
+
+
+def test_rows_of_many_shapes(store):
+    """create_all takes rows one after the other, however they are given."""
+    from types import MappingProxyType
+
+    rows = [
+        [1, "a"], (2, "b"), [3], {"_id": 4, "name": "d"}, {"name": "e", "_id": 5}, MappingProxyType({"_id": 6}), range(7, 8),
+        {"_id": 8},
+    ]  # fmt: skip
+    with store.write():
+        assert store.create_all(Turtle, iter(rows)) == (8, 0, 0)
+        assert store.create_all(Turtle, []) == (0, 0, 0)
+        for wrong in ("9", 9, None):
+            with pytest.raises(objstore.InvalidArgument, match="mapping or a list"):
+                store.create_all(Turtle, [wrong])
+    assert [(t._id, t.name) for t in store.objects(Turtle)] == [
+        (1, "a"), (2, "b"), (3, None), (4, "d"), (5, "e"), (6, None), (7, None), (8, None),
+    ]  # fmt: skip

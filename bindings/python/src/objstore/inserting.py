@@ -1,6 +1,7 @@
 """New objects, one or many: from Python values to rows and columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,7 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
         if isinstance(shape, tuple):
             given = [list(map(itemgetter(name), group)) for name in shape]
         else:
-            given = [[row[i] for row in group] for i in range(len(properties))]
+            given = list(map(list, zip(*group)))
         lists = [_converted(p, values) for p, values in zip(properties, given)]
         defaults: list[Any] = []
         _complete(binding, properties, defaults)
@@ -87,17 +88,18 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
 
 
 def _groups(rows: Iterable[Any]) -> "Iterable[tuple[Any, list[Any]]]":
-    shape: Any = None
-    group: list[Any] = []
-    for row in rows:
-        its = tuple(row) if isinstance(row, Mapping) else len(row) if isinstance(row, Sequence) else None
-        if its != shape and group:
-            yield shape, group
-            group = []
-        shape = its
-        group.append(row)
-    if group:
-        yield shape, group
+    """Pairs of a shape (the names, or the number of the values) and the rows of it that follow each other."""
+    rows = rows if isinstance(rows, list) else list(rows)
+    types = set(map(type, rows))
+    if types == {dict}:
+        shapes: list[Any] = list(map(tuple, rows))
+    elif types <= {list, tuple}:
+        shapes = list(map(len, rows))
+    else:
+        shapes = [tuple(r) if isinstance(r, Mapping) else len(r) if isinstance(r, Sequence) else None for r in rows]
+    if len(set(shapes)) <= 1:  # as a rule; all rows are looked at without a loop
+        return [(shapes[0], rows)] if rows else []
+    return [(shape, [row for _, row in group]) for shape, group in groupby(zip(shapes, rows), itemgetter(0))]
 
 
 def _in_order(values: Any) -> Iterable[Any]:

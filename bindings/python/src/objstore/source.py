@@ -35,7 +35,7 @@ class Source:
         if found is None:
             return None
         made: M = object.__new__(model)
-        made._o_block = self._unread(binding)
+        made._o_block = objects.view_block(view, self, binding)  # so that reading it need not look for a newer version
         made._o_key = found
         made._o_row = 0
         return made
