@@ -61,6 +61,7 @@ class Token:
         except inside of a handler and of a write. Closing twice is allowed."""
         handle, self._handle = self._handle, None
         if handle is not None:
+            _tokens.pop(self._number, None)  # first: a call on its way does nothing, and is not waited for in vain
             status = _token_close(handle)
             if status not in (0, Status.CLOSED_HANDLE):  # its store was closed
                 raise failure(status)
