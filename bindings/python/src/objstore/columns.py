@@ -30,12 +30,10 @@ class Columns:
         """Makes a column of converted values."""
         column = self.array[index]
         column.property_id, column.kind = property_id, prop.kind
-        if prop.nullable:
-            present = [v is not None for v in values]
-            if False in present:
-                column.validity = self._address(array("B", _bitmap(present)))
-                filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
-                values = [filler if v is None else v for v in values]
+        if prop.nullable and None in values:
+            column.validity = self._address(array("B", _bitmap([v is not None for v in values])))
+            filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
+            values = [filler if v is None else v for v in values]
         if prop.enum is not None:
             values = [v.value for v in values]
         kind = prop.kind

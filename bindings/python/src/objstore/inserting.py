@@ -77,7 +77,7 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
         if isinstance(shape, tuple):
             given = [list(map(itemgetter(name), group)) for name in shape]
         else:
-            given = list(map(list, zip(*group)))
+            given = [list(map(itemgetter(i), group)) for i in range(len(properties))]
         lists = [_converted(p, values) for p, values in zip(properties, given)]
         defaults: list[Any] = []
         _complete(binding, properties, defaults)
