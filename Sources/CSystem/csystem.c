@@ -37,3 +37,8 @@ int32_t cs_lock_probe(int32_t fd, int64_t byte, int64_t length) {
 }
 
 int32_t cs_thread_name(pthread_t thread, const char *name) { return pthread_setname_np(thread, name); }
+
+int32_t cs_processors(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}

@@ -62,6 +62,8 @@ enum Handles {
             let header = at(index)
             header.pointee.birth = cs_fork_generation()
             header.pointee.object = UnsafeRawPointer(Unmanaged.passRetained(object).toOpaque())
+            header.pointee.owner = UnsafeRawPointer(cs_thread_current())
+            header.pointee.visited = 0
             header.pointee.first_child = 0
             header.pointee.parent = UInt32(truncatingIfNeeded: UInt(bitPattern: parent))
             header.pointee.previous = 0
@@ -96,6 +98,7 @@ enum Handles {
         let thread = cs_thread_current().unsafelyUnwrapped
         guard let header = cs_handle_of(UnsafeRawPointer(handle)) else { return misused(handle, kind, argument) }
         cs_enter(thread, place, header)
+        cs_visit(thread, header)
         guard _fastPath(isOpen(header, handle, kind, thread)) else {
             cs_leave(thread, place)
             return misused(handle, kind, argument)
@@ -226,8 +229,9 @@ enum Handles {
         while true {
             let child = withLock { header.pointee.first_child }
             if child != 0, closeChild(child) { continue }
-            cs_barrier_all_threads()
-            if child == 0, cs_load64(pinsWord(header)) == 0, !cs_any_inside(header) { return }
+            let wasVisited = cs_was_visited(cs_thread_current(), header)
+            if wasVisited { cs_barrier_all_threads() }
+            if child == 0, cs_load64(pinsWord(header)) == 0, !wasVisited || !cs_any_inside(header) { return }
             cs_sleep_ns(pause)
             pause = min(pause * 2, 1_000_000)
         }

@@ -53,6 +53,11 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         world.symbolicLinks[path] ?? path
     }
 
+    package override func identity(of path: String) throws(StoreError) -> FileIdentity {
+        guard let file = world.folders[try resolve(path)] else { throw StoreError(.notFound, "\(path) does not exist") }
+        return FileIdentity(device: 1, inode: UInt64(file.id))
+    }
+
     package override func rename(_ from: String, to: String) throws(StoreError) {
         try enter("rename")
         guard world.folders[from] != nil else { throw StoreError(.io, "\(from): no such file") }
@@ -111,8 +116,9 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
             file.settle(file.sequence)
             file.isShared = true
         }
+        let isNew = file.size == 0
         if file.size < bytes, !file.setSize(bytes) { throw StoreError(.outOfMemory, "\(path): no address space") }
-        return SharedMemory(base: file.visible, bytes: bytes, identity: FileIdentity(device: 1, inode: UInt64(file.id)))
+        return SharedMemory(base: file.visible, bytes: bytes, identity: FileIdentity(device: 1, inode: UInt64(file.id)), isNew: isNew)
     }
 
     private func simulated(_ file: StorageFile) -> SimulatedFile {
@@ -132,10 +138,13 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         task.block(.word(word.address, UInt32(truncatingIfNeeded: value)), timeout: timeout)
     }
 
-    package override func wake(_ word: SharedWord) {
+    package override func wake(_ word: SharedWord, count: Int32) {
         fiber_yield()
-        for task in world.tasks {
-            if case .word(let address, _) = task.waiting, address == word.address { task.isWoken = true }
+        var left = count
+        for task in world.tasks where left > 0 && !task.isWoken {
+            guard case .word(let address, _) = task.waiting, address == word.address else { continue }
+            task.isWoken = true
+            left -= 1
         }
     }
 

@@ -77,6 +77,8 @@ static inline void cs_pause(void) {
     __asm__ __volatile__("yield");
 #endif
 }
+/* On which the calling thread may run. */
+int32_t cs_processors(void);
 static inline void cs_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 
 /* ---- files ------------------------------------------------------------------------------ */

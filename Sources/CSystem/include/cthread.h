@@ -3,7 +3,9 @@
  * "Inside" is one plain store before a call and one after (a hazard pointer). Whoever closes a handle first
  * makes new calls impossible, then asks the kernel for a barrier on every running thread (membarrier), then
  * waits until no thread is inside any more: the price is paid by the closing call, a few microseconds, and
- * reading from many threads through one frozen view shares no cache line that anybody writes.
+ * reading from many threads through one frozen view shares no cache line that anybody writes. A handle that
+ * only its own thread was ever inside, as most transactions are, needs no barrier: the first other thread
+ * says so in the header, with a fence.
  */
 #ifndef OBJSTORE_CTHREAD_H
 #define OBJSTORE_CTHREAD_H
@@ -31,6 +33,18 @@ struct cs_thread {
     size_t text_capacity, class_offset, property_offset, text_length;
 };
 
+/* ---- handles: see Sources/ObjStoreC/Handles.swift -------------------------------------------- */
+struct cs_handle {
+    uint64_t state;                      /* generation << 32 | kind; kind 0: closed */
+    uint64_t birth;                      /* fork generation of the process that opened it */
+    const void *object;
+    uint64_t pins;                       /* calls inside that may take long or run callbacks */
+    uint32_t parent, first_child, next, previous;
+    uint32_t next_free;
+    uint32_t visited;                    /* a thread other than `owner` was or is inside */
+    const void *owner;                   /* the record of the thread that opened it */
+};
+
 extern __thread struct cs_thread *cs_thread_record __attribute__((tls_model("initial-exec"), visibility("hidden")));
 extern bool cs_needs_fences __attribute__((visibility("hidden")));
 
@@ -46,6 +60,16 @@ static inline void cs_enter(struct cs_thread *thread, int32_t place, const void 
     __atomic_store_n(&thread->inside[place], handle, __ATOMIC_RELAXED);
     if (__builtin_expect(cs_needs_fences, 0)) __atomic_thread_fence(__ATOMIC_SEQ_CST);
     else __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+/* After cs_enter, before the look at the handle's state. */
+static inline void cs_visit(struct cs_thread *thread, struct cs_handle *handle) {
+    if (__builtin_expect(__atomic_load_n(&handle->owner, __ATOMIC_RELAXED) == thread, 1)) return;
+    if (__atomic_load_n(&handle->visited, __ATOMIC_RELAXED) != 0) return;
+    __atomic_store_n(&handle->visited, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+static inline bool cs_was_visited(struct cs_thread *thread, const struct cs_handle *handle) {
+    return __atomic_load_n(&handle->owner, __ATOMIC_RELAXED) != thread || __atomic_load_n(&handle->visited, __ATOMIC_SEQ_CST) != 0;
 }
 static inline void cs_leave(struct cs_thread *thread, int32_t place) {
     __atomic_store_n(&thread->inside[place], (const void *)0, __ATOMIC_RELEASE);
@@ -65,16 +89,7 @@ enum { CS_LOCK_HANDLES = 0, CS_LOCK_STORES = 1, CS_LOCKS = 2 };
 void cs_global_lock(int32_t which);
 void cs_global_unlock(int32_t which);
 
-/* ---- handles: see Sources/ObjStoreC/Handles.swift -------------------------------------------- */
-struct cs_handle {
-    uint64_t state;                      /* generation << 32 | kind; kind 0: closed */
-    uint64_t birth;                      /* fork generation of the process that opened it */
-    const void *object;
-    uint64_t pins;                       /* calls inside that may take long or run callbacks */
-    uint32_t parent, first_child, next, previous;
-    uint32_t next_free, reserved;
-    uint64_t reserved2;
-};
+/* The slab of handles. */
 #define CS_HANDLES_BYTES ((size_t)1 << 28)
 extern struct cs_handle *cs_handles __attribute__((visibility("hidden")));
 extern uint32_t cs_handles_used __attribute__((visibility("hidden")));   /* entry 0 is never used */

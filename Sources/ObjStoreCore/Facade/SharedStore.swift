@@ -120,7 +120,7 @@ package final class SharedStore: @unchecked Sendable {
             if exists && configuration.creation == .always { throw StoreError(.alreadyExists, "there is something at \(path) already") }
             if !exists && (configuration.mode != .readWrite || configuration.creation == .never) { throw StoreError(.notFound, "there is no store at \(path)") }
             mayCreate = !exists
-            if exists { identity = try self.identity(of: path, machine) }
+            if exists { identity = try machine.identity(of: path) }
         }
         let found = withRegistry { registry in
             registry.stores.first { store in
@@ -153,12 +153,6 @@ package final class SharedStore: @unchecked Sendable {
             registry.stores.append(store)
             return store
         }
-    }
-
-    private static func identity(of path: String, _ machine: Machine) throws(StoreError) -> FileIdentity {
-        let file = try machine.open(path, .readOnly)
-        defer { file.close() }
-        return try file.identity()
     }
 
     private static func tag(_ uuid: (UInt64, UInt64)) -> UInt32 {

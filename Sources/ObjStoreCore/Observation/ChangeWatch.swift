@@ -67,10 +67,7 @@ final class ChangeWatch: @unchecked Sendable {
     }
 
     /// Makes the thread look again.
-    func wake() {
-        shared.event.add(1)
-        machine.wake(shared.event)
-    }
+    func wake() { shared.event.ring(machine) }
 
     private func end() {
         guard let thread else { return }
@@ -88,7 +85,7 @@ final class ChangeWatch: @unchecked Sendable {
         var seen = start
         while true {
             // In this order: what is published after the look changes the word that is slept on.
-            let event = shared.event.load()
+            let rings = shared.event.rings
             let published = shared.published.load()
             let (hubs, stops) = lock.withLock { (self.hubs, self.stops) }
             if stops { return }
@@ -101,7 +98,7 @@ final class ChangeWatch: @unchecked Sendable {
                 isBusy = true
                 hub.deliverOnWorker()
             }
-            if !isBusy { machine.wait(shared.event, while: event, timeout: -1) }
+            if !isBusy { shared.event.wait(machine, while: rings, timeout: -1) }
         }
     }
 }

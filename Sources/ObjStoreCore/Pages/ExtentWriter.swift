@@ -31,6 +31,8 @@ package final class ExtentWriter {
     private(set) var bytesPlaced = 0
     private var vectors: [WriteVector] = []
     private var spans: [(offset: Int, firstVector: Int)] = []
+    /// What stands where, for `PageSource.checked`.
+    private var marks: [(unit: Int, mark: UInt16)] = []
 
     init(
         version: UInt64, seed: UInt64, arena: Arena, estimate: Int,
@@ -53,7 +55,9 @@ package final class ExtentWriter {
         pointer.storeBytes(of: version, toByteOffset: 8, as: UInt64.self)
         let hash = NodeHeader.computeHash(pointer, bytes: bytes, seed: seed)
         pointer.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
-        return Ref(offset: try place(pointer, bytes), hash: hash, born: version)
+        let placed = Ref(offset: try place(pointer, bytes), hash: hash, born: version)
+        marks.append((placed.unit, PageSource.mark(NodeHeader.kind(pointer), placed)))
+        return placed
     }
 
     /// Places a dirty part of a leaf.
@@ -122,8 +126,9 @@ package final class ExtentWriter {
         runEnd = position
     }
 
-    /// Writes everything that was placed. Nothing in the file refers to it yet.
-    func finish(_ file: StorageFile) throws(StoreError) {
+    /// Writes everything that was placed. Nothing in the file refers to it yet. The nodes count as checked: this
+    /// process made their hashes, and the next transaction is likely to begin with them.
+    func finish(_ file: StorageFile, _ mapping: Mapping? = nil) throws(StoreError) {
         closeRun()
         for (index, span) in spans.enumerated() {
             let end = index + 1 < spans.count ? spans[index + 1].firstVector : vectors.count
@@ -133,6 +138,9 @@ package final class ExtentWriter {
                 try file.write(all.baseAddress! + span.firstVector, count: count, at: span.offset)
             }
         }
+        guard let mapping else { return }
+        let units = mapping.map.bytes / PageSize.unit
+        for mark in marks where mark.unit < units { cs_store16_relaxed(mapping.checked + mark.unit, mark.mark) }
     }
 
     private nonisolated(unsafe) static let zeros: UnsafeRawPointer = UnsafeRawPointer(calloc(1, PageSize.page)!)

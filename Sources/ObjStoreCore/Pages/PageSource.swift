@@ -45,6 +45,10 @@ package struct PageSource: @unchecked Sendable {
         return UnsafeRawPointer(arena.pointer(ref))
     }
 
+    /// What `checked` holds for an extent of that kind.
+    @inline(__always)
+    static func mark(_ kind: UInt16, _ ref: Ref) -> UInt16 { 0x8000 | kind &<< 9 | UInt16(truncatingIfNeeded: ref.tag) }
+
     /// Asks the processor to fetch the beginning of an extent that will be needed soon.
     @inline(__always)
     func prefetch(_ ref: Ref) {
@@ -69,7 +73,7 @@ package struct PageSource: @unchecked Sendable {
             throw damaged(ref, "\(kind) is of another version")
         }
         guard kind.isWellFormed(node, bytes: bytes) else { throw damaged(ref, "\(kind) is not well formed") }
-        cs_store16_relaxed(checked + ref.unit, 0x8000 | kind.rawValue &<< 9 | UInt16(truncatingIfNeeded: ref.tag))
+        cs_store16_relaxed(checked + ref.unit, PageSource.mark(kind.rawValue, ref))
         return node
     }
 
@@ -85,7 +89,7 @@ package struct PageSource: @unchecked Sendable {
             throw damaged(ref, "hash of a part of \(bytes) bytes is wrong")
         }
         guard kind.isWellFormed(part, bytes: bytes) else { throw damaged(ref, "\(kind) segment is not well formed") }
-        cs_store16_relaxed(checked + ref.unit, 0x8000 | kind.rawValue &<< 9 | UInt16(truncatingIfNeeded: ref.tag))
+        cs_store16_relaxed(checked + ref.unit, PageSource.mark(kind.rawValue, ref))
         return part
     }
 

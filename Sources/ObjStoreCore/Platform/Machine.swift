@@ -13,6 +13,8 @@ open class Machine: @unchecked Sendable {
     open func exists(_ path: String) -> Bool { fatalError("abstract") }
     /// The path with every symbolic link of an existing file or its folder resolved.
     open func resolve(_ path: String) throws(StoreError) -> String { fatalError("abstract") }
+    /// Of the file that the path leads to.
+    open func identity(of path: String) throws(StoreError) -> FileIdentity { fatalError("abstract") }
     open func rename(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
     /// Like `rename`, but fails with `.alreadyExists` where `to` exists.
     open func renameNew(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
@@ -30,8 +32,9 @@ open class Machine: @unchecked Sendable {
     /// Sleeps while the low 32 bits of the word equal those of `value`; returns at a wake, a change,
     /// after `timeout` nanoseconds (negative: never) or for no reason.
     open func wait(_ word: SharedWord, while value: UInt64, timeout: Int64) { fatalError("abstract") }
-    /// Wakes everybody who waits on the word, in every process.
-    open func wake(_ word: SharedWord) { fatalError("abstract") }
+    /// Wakes those who wait on the word, in every process; `count` of them at most.
+    open func wake(_ word: SharedWord, count: Int32) { fatalError("abstract") }
+    public final func wake(_ word: SharedWord) { wake(word, count: .max) }
 
     /// Nanoseconds that never go back.
     open func monotonic() -> Int64 { fatalError("abstract") }
@@ -117,8 +120,10 @@ open class SharedMemory: @unchecked Sendable {
     public let base: UnsafeMutableRawPointer
     public let bytes: Int
     public let identity: FileIdentity
-    public init(base: UnsafeMutableRawPointer, bytes: Int, identity: FileIdentity) {
-        self.base = base; self.bytes = bytes; self.identity = identity
+    /// Made by this call, so all zeros.
+    public let isNew: Bool
+    public init(base: UnsafeMutableRawPointer, bytes: Int, identity: FileIdentity, isNew: Bool) {
+        self.base = base; self.bytes = bytes; self.identity = identity; self.isNew = isNew
     }
 }
 

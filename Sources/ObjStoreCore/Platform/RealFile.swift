@@ -145,6 +145,8 @@ final class RealFile: StorageFile, @unchecked Sendable {
         let descriptor = try descriptor("grow")
         let old = try self.size()
         if old >= size { return }
+        // An empty file has nothing that giving back could cut off.
+        if old == 0, cs_fallocate(descriptor, false, 0, Int64(size)) == 0 { return }
         if cs_fallocate(descriptor, true, Int64(old), Int64(size - old)) != 0 {
             let code = cs_errno()
             if code == EOPNOTSUPP || code == ENOSYS { return try writeZeros(from: old, to: size) }
@@ -200,12 +202,14 @@ final class RealFile: StorageFile, @unchecked Sendable {
     }
 
     /// Maps for reading and writing, shared with other processes.
-    func mapShared(_ bytes: Int) throws(StoreError) -> SharedMemory {
+    func mapShared(_ bytes: Int, isNew: Bool) throws(StoreError) -> SharedMemory {
         let identity = try identity()
         guard let map = cs_held_map(try descriptor("map"), bytes, true) else {
             throw systemError(cs_errno(), "map \(bytes) bytes of \(path)")
         }
-        return RealSharedMemory(map, identity)
+        // Few pages of it are used, and those are not neighbours.
+        madvise(map.pointee.base, bytes, MADV_RANDOM)
+        return RealSharedMemory(map, identity, isNew: isNew)
     }
 
     // MARK: Locks
@@ -265,9 +269,9 @@ private final class RealFileMap: FileMap, @unchecked Sendable {
 private final class RealSharedMemory: SharedMemory, @unchecked Sendable {
     private let held: UnsafeMutablePointer<cs_held>
 
-    init(_ held: UnsafeMutablePointer<cs_held>, _ identity: FileIdentity) {
+    init(_ held: UnsafeMutablePointer<cs_held>, _ identity: FileIdentity, isNew: Bool) {
         self.held = held
-        super.init(base: held.pointee.base, bytes: held.pointee.bytes, identity: identity)
+        super.init(base: held.pointee.base, bytes: held.pointee.bytes, identity: identity, isNew: isNew)
     }
 
     deinit { cs_held_release(held) }

@@ -2,15 +2,19 @@ internal import CSystem
 
 /// An OFD lock on one byte of a file behind a queue of this process's threads.
 ///
-///     threads ──► queue (first come, first served) ──► one candidate or owner ──► kernel: byte of the file
+///     threads ──► spin a little ──► queue (first come, first served) ──► owner ──► kernel: byte of the file
 ///
-/// - The kernel's lock belongs to the process: one thread of it, the *candidate*, tries to get it. The
-///   owner passes it on to the next thread of the queue without asking the kernel.
+/// - The kernel's lock belongs to the process: one thread of it, the owner, tries to get it. An owner
+///   that releases leaves it to the process's other threads without asking the kernel.
+/// - A released lock is free for whoever runs: handing it to a thread that sleeps would leave it idle
+///   until that thread is awake, with every commit (a convoy). One thread at a time spins for it, and each
+///   release wakes the first of the queue, to be the next one that spins. So that nobody starves, the
+///   first one is given the lock outright once it has waited for `patience`, at most once in that time.
 /// - While another process waits, the lock changes hands at most `turn` times before the kernel's
 ///   lock is free for `pause`, or until the other process has had it.
-/// - The candidate sleeps on a word that all processes share (`attach`), which the releaser bumps.
-///   Never longer than `longestSleep`: a killed owner wakes nobody, the kernel just drops its lock.
-///   Before `attach` it sleeps with a growing back-off.
+/// - Who waits for another process sleeps on a word that all processes share (`attach`), which the
+///   releaser bumps. Never longer than `longestSleep`: a killed owner wakes nobody, the kernel just
+///   drops its lock. Before `attach` it sleeps with a growing back-off.
 ///
 /// The shared words are touched without the simulation's hook: this lock is never part of one.
 /// One object per file and byte: the kernel would grant the byte twice to one description (asserted).
@@ -19,30 +23,41 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     private static let pause: Int64 = 200_000
     private static let longestSleep: Int64 = 20_000_000
     private static let backOff: (first: Int64, last: Int64) = (200_000, 10_000_000)
+    /// About twice what a small transaction takes; longer than it takes to sleep and be woken.
+    private static let spin: Int64 = 60_000
+    private static let patience: Int64 = 1_000_000
+    /// Spinning on the only processor keeps the owner from running.
+    private static let canSpin = cs_processors() > 1
 
     private let file: RealFile
     private let byte: Int64
 
     // Guarded by `queue`.
     private let queue = Lock()
-    /// A thread owns the lock, or is the candidate.
-    private var taken = false
+    /// 1 = a thread owns the lock, or tries to get it from the kernel. Read by spinning threads without `queue`.
+    private let taken: UnsafeMutablePointer<UInt32>
+    /// The process has the kernel's lock, be it that no thread owns it now.
+    private var hasKernelLock = false
+    private var isSpinning = false
     private var first: UnsafeMutablePointer<Waiter>?
     private var last: UnsafeMutablePointer<Waiter>?
+    private var lastHandOver: Int64 = 0
     /// Releases in a row while another process may have been waiting.
     private var streak = 0
 
-    // Belong to the owner or candidate.
-    /// Another process comes first: the next candidate waits a little before it asks the kernel.
+    // Belong to the owner.
+    /// Another process comes first: the next owner waits a little before it asks the kernel.
     private var mustPause = false
     private var releases: SharedWord?
-    /// Not 0 = a candidate of some process sleeps, or slept and was killed. Set again before every
+    /// Not 0 = somebody of some process sleeps, or slept and was killed. Set again before every
     /// sleep and cleared by the releaser, so a killed one costs one needless wake.
     private var waiters: SharedWord?
 
     init(_ file: RealFile, byte: Int64) {
         self.file = file
         self.byte = byte
+        taken = .allocate(capacity: 1)
+        taken.initialize(to: 0)
         super.init()
         file.claimLock(byte)
     }
@@ -50,7 +65,10 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     /// Never called: without it the compiler makes one and warns of its recursion.
     private override init() { fatalError() }
 
-    deinit { file.dropLock(byte) }
+    deinit {
+        file.dropLock(byte)
+        taken.deallocate()
+    }
 
     /// By the owner, or while nobody uses the lock.
     override func attach(releases: SharedWord, waiters: SharedWord) {
@@ -73,64 +91,110 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
         if file.isInherited { _ = try file.descriptor("lock") }  // throws, and never touches the queue
         let deadline = timeout > 0 ? cs_monotonic_ns() &+ timeout : timeout
         queue.lock()
-        if taken {
+        if isTaken {
             if timeout == 0 {
                 queue.unlock()
                 return false
             }
-            var waiter = Waiter()
-            let grant = withUnsafeMutablePointer(to: &waiter) { sleep($0, until: deadline) }
-            switch grant {
-            case .none: return false
-            case .owner: return true
-            case .candidate: break
-            }
+            guard waitForTurn(until: deadline) else { return false }
         } else {
-            taken = true
+            isTaken = true
             queue.unlock()
         }
+        // This thread is the owner, alone with what belongs to it.
+        if hasKernelLock { return true }
         do throws(StoreError) {
-            if try takeFromKernel(until: deadline) { return true }
+            if try takeFromKernel(until: deadline) {
+                hasKernelLock = true
+                return true
+            }
         } catch {
-            passOn()
+            giveUpOwnership()
             throw error
         }
-        passOn()
+        giveUpOwnership()
         return false
     }
 
-    /// Enters the queue, unlocks it and sleeps until this thread's turn or the deadline.
-    private func sleep(_ waiter: UnsafeMutablePointer<Waiter>, until deadline: Int64) -> Waiter.Grant {
-        if let last { last.pointee.next = waiter } else { first = waiter }
-        last = waiter
+    private var isTaken: Bool {
+        get { cs_load32(taken) != 0 }
+        set { cs_store32(taken, newValue ? 1 : 0) }
+    }
+
+    private func giveUpOwnership() {
+        queue.lock()
+        isTaken = false
+        settle()
+    }
+
+    /// Until this thread owns the lock (true) or the deadline. `queue` is locked at the call and unlocked at the end.
+    private func waitForTurn(until deadline: Int64) -> Bool {
+        if spinForTurn(until: deadline) { return true }
+        var waiter = Waiter(since: cs_monotonic_ns())
+        return withUnsafeMutablePointer(to: &waiter) { (waiter) -> Bool in
+            if let last { last.pointee.next = waiter } else { first = waiter }
+            last = waiter
+            while true {
+                queue.unlock()
+                let isInTime = sleep(waiter, until: deadline)
+                queue.lock()
+                if waiter.pointee.grant == Waiter.owner {
+                    queue.unlock()
+                    return true
+                }
+                // Called, or late: in any case awake.
+                waiter.pointee.grant = Waiter.asleep
+                if !isTaken || (isInTime && spinForTurn(until: deadline, unlocking: false)) {
+                    isTaken = true
+                    remove(waiter)
+                    queue.unlock()
+                    return true
+                }
+                if waiter.pointee.grant == Waiter.owner { continue }
+                if !isInTime {
+                    remove(waiter)
+                    settle()
+                    return false
+                }
+            }
+        }
+    }
+
+    /// Looks for a while whether the lock comes free, if no other thread does. True: it is this thread's.
+    private func spinForTurn(until deadline: Int64, unlocking: Bool = true) -> Bool {
+        guard RealLock.canSpin, !isSpinning else { return false }
+        isSpinning = true
         queue.unlock()
-        while true {
-            let grant = cs_load32(waiter)
-            if grant != 0 { return Waiter.Grant(rawValue: grant)! }
+        let start = cs_monotonic_ns()
+        let end = deadline < 0 ? start &+ RealLock.spin : min(deadline, start &+ RealLock.spin)
+        var count = 0
+        while isTaken {
+            cs_pause()
+            count += 1
+            if count & 15 == 0, cs_monotonic_ns() >= end { break }
+        }
+        queue.lock()
+        isSpinning = false
+        if isTaken { return false }
+        isTaken = true
+        if unlocking { queue.unlock() }
+        return true
+    }
+
+    /// Sleeps until called; false at the deadline.
+    private func sleep(_ waiter: UnsafeMutablePointer<Waiter>, until deadline: Int64) -> Bool {
+        while cs_load32(waiter) == Waiter.asleep {
             var remaining: Int64 = -1
             if deadline >= 0 {
                 remaining = deadline - cs_monotonic_ns()
-                if remaining <= 0 { return giveUp(waiter) }
+                if remaining <= 0 { return false }
             }
             _ = cs_futex_wait_local(waiter, 0, remaining)
         }
+        return true
     }
 
-    /// Leaves the queue, unless the turn has come meanwhile.
-    private func giveUp(_ waiter: UnsafeMutablePointer<Waiter>) -> Waiter.Grant {
-        queue.withLock {
-            let grant = Waiter.Grant(rawValue: cs_load32(waiter))!
-            if grant != .none { return grant }
-            var previous: UnsafeMutablePointer<Waiter>?
-            var current = first
-            while current != waiter { previous = current; current = current!.pointee.next }
-            if let previous { previous.pointee.next = waiter.pointee.next } else { first = waiter.pointee.next }
-            if last == waiter { last = previous }
-            return .none
-        }
-    }
-
-    /// The candidate's part. `deadline`: 0 = one try, negative = none.
+    /// Asks the kernel, for the owner. `deadline`: 0 = one try, negative = none.
     private func takeFromKernel(until deadline: Int64) throws(StoreError) -> Bool {
         if mustPause {
             mustPause = false
@@ -144,12 +208,26 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
                 let seen = releases.current
                 cs_store64(waiters.address, 1)
                 if try tryKernel() { return true }  // released before it could see the flag
+                if spin(releases, while: seen) { continue }
                 wait(releases, while: seen, at: RealLock.longestSleep, until: deadline)
             } else {
                 nap(nextSleep, until: deadline)
                 nextSleep = min(nextSleep * 2, RealLock.backOff.last)
             }
         }
+    }
+
+    /// Another process is likely to be done soon.
+    private func spin(_ word: SharedWord, while seen: UInt64) -> Bool {
+        guard RealLock.canSpin else { return false }
+        let end = cs_monotonic_ns() &+ RealLock.spin
+        repeat {
+            for _ in 0..<16 {
+                if word.current != seen { return true }
+                cs_pause()
+            }
+        } while cs_monotonic_ns() < end
+        return false
     }
 
     private func tryKernel() throws(StoreError) -> Bool {
@@ -186,69 +264,71 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     override func release() {
         if file.isInherited { return }
         queue.lock()
-        precondition(taken, "the lock on byte \(byte) of \(file.path) is released but nobody owns it")
+        precondition(isTaken, "the lock on byte \(byte) of \(file.path) is released but nobody owns it")
         let othersWait = waiters.map { $0.current != 0 } ?? (first != nil)
         streak = othersWait ? streak + 1 : 0
-        if streak < RealLock.turn, let next = removeFirst() {
-            wake(next, .owner)
-            return
-        }
         if streak >= RealLock.turn {
             streak = 0
             mustPause = true
+            giveToKernel()
+        } else if let head = first {
+            let now = cs_monotonic_ns()
+            if now - max(head.pointee.since, lastHandOver) > RealLock.patience {
+                lastHandOver = now
+                remove(head)
+                return call(head, Waiter.owner)
+            }
         }
-        file.unlockByte(byte)
-        wakeOtherProcesses()
-        passOnLocked()
+        isTaken = false
+        settle()
     }
 
-    private func wakeOtherProcesses() {
+    /// The lock is free, or another thread's: sees to it that somebody of this process takes it, or the kernel has
+    /// it back. Unlocks the queue.
+    private func settle() {
+        if isTaken { return queue.unlock() }  // its owner comes back here
+        if let head = first, head.pointee.grant == Waiter.asleep { return call(head, Waiter.called) }
+        if hasKernelLock && first == nil && !isSpinning { giveToKernel() }
+        queue.unlock()
+    }
+
+    private func giveToKernel() {
+        hasKernelLock = false
+        file.unlockByte(byte)
         guard let releases, let waiters, waiters.current != 0 else { return }
         cs_store64(waiters.address, 0)
         _ = cs_add64(releases.address, 1)
         cs_futex_wake(releases.address, .max)
     }
 
-    /// The candidate gives up, or the owner has released the kernel's lock: the next thread tries.
-    private func passOn() {
-        queue.lock()
-        passOnLocked()
+    private func remove(_ waiter: UnsafeMutablePointer<Waiter>) {
+        var previous: UnsafeMutablePointer<Waiter>?
+        var current = first
+        while current != waiter { previous = current; current = current!.pointee.next }
+        if let previous { previous.pointee.next = waiter.pointee.next } else { first = waiter.pointee.next }
+        if last == waiter { last = previous }
     }
 
-    private func passOnLocked() {
-        if let next = removeFirst() {
-            wake(next, .candidate)
-        } else {
-            taken = false
-            queue.unlock()
-        }
-    }
-
-    private func removeFirst() -> UnsafeMutablePointer<Waiter>? {
-        guard let waiter = first else { return nil }
-        first = waiter.pointee.next
-        if first == nil { last = nil }
-        return waiter
-    }
-
-    /// Unlocks the queue. The waiter lies on its thread's stack and is gone once it sees the grant; a
+    /// Unlocks the queue. The waiter lies on its thread's stack and may be gone once it sees the grant; a
     /// wake of the address alone harms nobody.
-    private func wake(_ waiter: UnsafeMutablePointer<Waiter>, _ grant: Waiter.Grant) {
-        cs_store32(waiter, grant.rawValue)
+    private func call(_ waiter: UnsafeMutablePointer<Waiter>, _ grant: UInt32) {
+        cs_store32(waiter, grant)
         queue.unlock()
         cs_futex_wake_local(waiter, 1)
     }
 
     /// A thread that stands in the queue; the first four bytes are its futex word.
     private struct Waiter {
-        enum Grant: UInt32 {
-            case none = 0
-            /// Owns the lock, the kernel's too.
-            case owner = 1
-            /// Has to get the kernel's lock.
-            case candidate = 2
-        }
-        var grant: UInt32 = 0
+        static let asleep: UInt32 = 0
+        /// The lock was free: awake, and to look for itself.
+        static let called: UInt32 = 1
+        /// The lock is this thread's, and it stands in the queue no more.
+        static let owner: UInt32 = 2
+
+        var grant: UInt32 = Waiter.asleep
+        let since: Int64
         var next: UnsafeMutablePointer<Waiter>?
+
+        init(since: Int64) { self.since = since }
     }
 }

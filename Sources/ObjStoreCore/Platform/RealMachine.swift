@@ -17,8 +17,9 @@ package final class RealMachine: Machine, @unchecked Sendable {
     package override func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory {
         let file = try RealFile(path: path, mode: .create)
         defer { file.close() }
+        let isNew = try file.size() == 0
         try file.reserve(bytes)  // a hole could not be filled later on a full disk: SIGBUS
-        return try file.mapShared(bytes)
+        return try file.mapShared(bytes, isNew: isNew)
     }
 
     package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind {
@@ -48,6 +49,12 @@ package final class RealMachine: Machine, @unchecked Sendable {
     }
 
     // MARK: Names
+
+    package override func identity(of path: String) throws(StoreError) -> FileIdentity {
+        var status = stat()
+        if stat(path, &status) != 0 { throw systemError(cs_errno(), "look at \(path)") }
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
 
     package override func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
@@ -107,7 +114,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
         _ = cs_futex_wait(word.address, UInt32(truncatingIfNeeded: value), timeout)
     }
 
-    package override func wake(_ word: SharedWord) { cs_futex_wake(word.address, .max) }
+    package override func wake(_ word: SharedWord, count: Int32) { cs_futex_wake(word.address, count) }
 
     // MARK: Time and chance
 
@@ -122,7 +129,18 @@ package final class RealMachine: Machine, @unchecked Sendable {
         return value
     }
 
+    /// Known once it was read: a process does not outlive its boot.
+    private let boot = Lock()
+    private var knownBoot: (UInt64, UInt64)?
+
     package override func bootID() throws(StoreError) -> (UInt64, UInt64) {
+        if let known = boot.withLock({ knownBoot }) { return known }
+        let id = try RealMachine.readBootID()
+        boot.withLock { knownBoot = id }
+        return id
+    }
+
+    private static func readBootID() throws(StoreError) -> (UInt64, UInt64) {
         let path = "/proc/sys/kernel/random/boot_id"
         let descriptor = cs_open(path, O_RDONLY)
         if descriptor < 0 { throw systemError(cs_errno(), "open \(path)") }

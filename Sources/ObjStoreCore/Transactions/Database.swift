@@ -25,7 +25,7 @@ package final class Database: @unchecked Sendable {
     /// Private free space. Under WRITER.
     var allocator: Allocator?
     /// Memory that write transactions take turns with. Under WRITER.
-    let arena = Arena()
+    private(set) lazy var arena = Arena()
     let ops = OpLog()
     let recordBuffer = ByteBuffer(capacity: 4096)
     let deltaBuffer = ByteBuffer(capacity: 4096)
@@ -231,10 +231,10 @@ package final class Database: @unchecked Sendable {
         announce()
     }
 
-    /// Wakes everybody who waits for DURABLE, poison or the sync lock, and the observers.
+    /// Wakes everybody who waits for DURABLE or poison, and the observers.
     func announce() {
-        shared.event.add(1)
-        machine.wake(shared.event)
+        shared.endAllRounds(machine)
+        shared.event.ring(machine)
     }
 
     var poisonedError: StoreError {

@@ -30,17 +30,20 @@ extension Database {
     /// sync lock, which the kernel takes from a dead one.
     package func waitDurable(_ version: UInt64) throws(StoreError) {
         while true {
-            let event = shared.event.load()
+            let round = shared.currentRound
+            let end = shared.end(of: round, for: version)
+            // Before the look at DURABLE: what changes afterwards changes the word that is slept on.
+            let rings = end.rings
             let durable = shared.durable.load()
             if durable & ~SharedState.poisonBit >= version { return }
             if durable & SharedState.poisonBit != 0 { throw unknownOutcome(version) }
             if InjectedBug.active(.stranded) && shared.syncing.load() != 0 {
-                machine.wait(shared.event, while: event, timeout: 20_000_000)
+                end.wait(machine, while: rings, timeout: 20_000_000)
             } else if try locks.sync.acquire(timeout: 0) {
                 try lead(for: version)
             } else {
-                // The leader announces; a dead one does not, so look again now and then.
-                machine.wait(shared.event, while: event, timeout: 20_000_000)
+                // The leader rings; a dead one does not, so look again now and then.
+                end.wait(machine, while: rings, timeout: 20_000_000)
             }
         }
     }
@@ -51,6 +54,8 @@ extension Database {
         do throws(StoreError) {
             if shared.durable.load() & ~SharedState.poisonBit >= version {
                 locks.sync.release()
+                // Somebody may have found the lock taken meanwhile.
+                shared.endAllRounds(machine)
                 return
             }
             if shared.syncing.load() != 0 && !InjectedBug.active(.leaderDeathTrusted) {
@@ -61,6 +66,7 @@ extension Database {
             shared.syncing.store(1)
             // HEAD before the sync: what comes later is not covered.
             var head = shared.head.load()
+            shared.beginRound(covering: head)
             try requireLog().file.sync()
             shared.syncs.add(1)
             if InjectedBug.active(.headAfterSync) { head = shared.head.load() }
@@ -80,8 +86,11 @@ extension Database {
             announce()
             throw error.code == .syncFailed ? unknownOutcome(version) : error
         }
+        let ends = shared.ends
         locks.sync.release()
-        announce()
+        ends.next.ring(machine, count: 1)
+        ends.this.ring(machine)
+        shared.event.ring(machine)
         if reached < version && !shared.isPoisoned { try checkpoint(atLeast: version) }
     }
 

@@ -320,7 +320,7 @@ final class OwnedMemory: SharedMemory, @unchecked Sendable {
     init(bytes: Int) {
         let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
         base.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
-        super.init(base: base, bytes: bytes, identity: FileIdentity(device: 0, inode: 0))
+        super.init(base: base, bytes: bytes, identity: FileIdentity(device: 0, inode: 0), isNew: true)
     }
     deinit { base.deallocate() }
 }

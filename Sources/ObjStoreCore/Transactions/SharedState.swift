@@ -11,6 +11,7 @@ internal import CSystem
 ///    64  HEAD · 128 PUBLISHED · 192 DURABLE (bit 63: poison) · 256 EVENT · 320 intent · 384 SYNCING
 ///   448  METAVER · 512 LOGSTART · 576 metapin[0] metapin[1] durslot generation
 ///   640  PREPARED · 704 slot high water · 768 writer lock futex words · 832 statistics
+///   960  SYNCROUND · 1024 1088 1152 1216 doorbells of the ends of rounds
 ///  4096  ring of roots: N entries of 128 bytes
 ///     …  pin slots: M entries of 32 bytes { instance, version, since, 0 }
 ///     …  next object key per class
@@ -33,12 +34,18 @@ package final class SharedState: @unchecked Sendable {
 
     package let limits: Limits
     private let memory: SharedMemory
+    private var wasInitialized = false
     private let base: UnsafeMutableRawPointer
     var identity: FileIdentity { memory.identity }
 
-    let head, published, durable, event, intent, syncing, metaVersion, logStart: SharedWord
+    /// Rung when PUBLISHED or DURABLE moved, for observers.
+    let event: Doorbell
+    let head, published, durable, intent, syncing, metaVersion, logStart: SharedWord
     let metaPins: [SharedWord]
     let durableSlot, generation, prepared, slotHighWater, writerReleases, writerWaiters: SharedWord
+    /// The sync of the log that runs or ran last.
+    private let syncRound: SharedWord
+    private let roundEnds: [Doorbell]
     let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
     /// Only for the injected bug of that name.
     let barrierWord: SharedWord
@@ -56,7 +63,7 @@ package final class SharedState: @unchecked Sendable {
         head = word(64)
         published = word(128)
         durable = word(192)
-        event = word(256)
+        event = Doorbell(base + 256)
         intent = word(320)
         syncing = word(384)
         metaVersion = word(448)
@@ -74,6 +81,8 @@ package final class SharedState: @unchecked Sendable {
         commits = word(856)
         checkpoints = word(864)
         barrierWord = word(896)
+        syncRound = word(960)
+        roundEnds = (0..<4).map { Doorbell(base + 1024 + $0 * 64) }
     }
 
     // MARK: Identity
@@ -87,9 +96,10 @@ package final class SharedState: @unchecked Sendable {
         }
     }
 
-    /// Wipes everything; only under OPEN with nobody alive.
+    /// Wipes everything; only under OPEN with nobody alive. New memory is clean, and most of it is never touched.
     func initialize(_ identity: Identity) {
-        base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits))
+        if !memory.isNew || wasInitialized { base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits)) }
+        wasInitialized = true
         base.storeBytes(of: SharedState.layoutVersion, toByteOffset: 8, as: UInt32.self)
         base.storeBytes(of: UInt32(limits.ringEntries), toByteOffset: 12, as: UInt32.self)
         base.storeBytes(of: UInt32(limits.slots), toByteOffset: 16, as: UInt32.self)
@@ -201,6 +211,44 @@ package final class SharedState: @unchecked Sendable {
     func nextKey(_ classIndex: Int) -> UnsafeMutablePointer<Int64> {
         (base + 4096 + limits.ringEntries * 128 + limits.slots * 32 + classIndex * 8).assumingMemoryBound(to: Int64.self)
     }
+
+    // MARK: Rounds of syncs
+
+    /// One sync of the log: which versions it covers, and its place in the sequence of rounds.
+    ///
+    /// Who waits for a version sleeps on the doorbell of the round that covers it, so that the end of a round
+    /// wakes only those whom it concerns, and one more, who leads the next. A hint: what is durable says DURABLE.
+    struct SyncRound {
+        /// Bits 0 and 1: number of the round; above: the last version that it covers.
+        fileprivate let word: UInt64
+        fileprivate static let numbers: UInt64 = 4
+        fileprivate var number: UInt64 { word % SyncRound.numbers }
+        fileprivate func covers(_ version: UInt64) -> Bool { version <= word / SyncRound.numbers }
+    }
+
+    var currentRound: SyncRound { SyncRound(word: syncRound.load()) }
+
+    /// Under SYNC.
+    func beginRound(covering version: UInt64) {
+        let number = (currentRound.number + 1) % SyncRound.numbers
+        syncRound.store(version * SyncRound.numbers + number)
+    }
+
+    private func end(_ number: UInt64) -> Doorbell { roundEnds[Int(number % SyncRound.numbers)] }
+
+    /// The doorbell of the round that covers `version`: this one or the next.
+    func end(of round: SyncRound, for version: UInt64) -> Doorbell {
+        end(round.covers(version) ? round.number : round.number + 1)
+    }
+
+    /// The doorbell of the running round, and that of the next.
+    var ends: (this: Doorbell, next: Doorbell) {
+        let number = currentRound.number
+        return (end(number), end(number + 1))
+    }
+
+    /// Wakes who waits for whatever round.
+    func endAllRounds(_ machine: Machine) { for end in roundEnds { end.ring(machine) } }
 
     // MARK: Composite steps
 

@@ -205,7 +205,7 @@ package final class WriteTransaction {
             record.encode(into: database.recordBuffer, ops: summary ?? ops.bytes, delta: database.deltaBuffer, at: base.log, seed: database.seed)
             try checkLogSpace(record)
 
-            try extents.writer.finish(database.file)
+            try extents.writer.finish(database.file, mapping)
             database.shared.dbBytes.add(UInt64(extents.writer.bytesPlaced))
             database.probe?.willWriteRecord(
                 database, version: version, chain: record.chain, previous: base.log.chain, continues: !isLast,
