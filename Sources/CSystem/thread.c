@@ -11,10 +11,13 @@ static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t locks[CS_LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
+static void leave_all(struct cs_thread *thread) {
+    for (int place = 0; place < CS_PLACES; place++) cs_leave(thread, place);
+}
+
 static void thread_ended(void *record) {
     struct cs_thread *thread = record;
-    cs_leave(thread, 0);
-    cs_leave(thread, 1);
+    leave_all(thread);
     thread->silent = 0;
     thread->frames = 0;
     thread->status = 0;
@@ -32,7 +35,7 @@ static void after_fork(void) {
 /* The other threads are gone, and inside nothing. */
 static void after_fork_in_child(void) {
     for (struct cs_thread *t = records; t; t = t->next)
-        if (t != cs_thread_record) { cs_leave(t, 0); cs_leave(t, 1); t->frames = 0; t->silent = 0; t->used = 0; }
+        if (t != cs_thread_record) { leave_all(t); t->frames = 0; t->silent = 0; t->used = 0; }
     after_fork();
 }
 
@@ -80,8 +83,8 @@ void cs_barrier_all_threads(void) {
 
 bool cs_any_inside(const void *handle) {
     for (struct cs_thread *t = __atomic_load_n(&records, __ATOMIC_ACQUIRE); t; t = t->next)
-        if (__atomic_load_n(&t->inside[0], __ATOMIC_ACQUIRE) == handle || __atomic_load_n(&t->inside[1], __ATOMIC_ACQUIRE) == handle)
-            return true;
+        for (int place = 0; place < CS_PLACES; place++)
+            if (__atomic_load_n(&t->inside[place], __ATOMIC_ACQUIRE) == handle) return true;
     return false;
 }
 

@@ -24,10 +24,10 @@ extension Timestamp: Aggregatable {
     public static func _aggregate(_ value: _QueryValue) -> Timestamp? { if case .timestamp(let time) = value { time } else { nil } }
 }
 
-/// Over all objects of a class, without making them: a scan of one column. Nulls are skipped.
+/// Over all results, without making objects: a scan of one column, or after `where` and `filter` a read of one value for each
+/// result. Nulls are skipped.
 ///
-/// Errors: `.notSupported` after `where` and `filter` in this version, `.outOfRange` (the sum does not fit), those of
-/// ``Results/validate()``.
+/// Errors: `.outOfRange` (the sum does not fit), those of ``Results/validate()``.
 extension Results {
     /// Of nothing it is 0.
     public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value { try total(keyPath) }

@@ -34,6 +34,9 @@ extension Store {
         public var openTimeout: Duration = .seconds(30)
         /// The largest text or binary, in bytes.
         public var valueLimit = 64 << 20
+        /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()` do. The same
+        /// wherever this process opens the store.
+        public var deliversOnWorker = false
         /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
         /// happen. Nil: a line on stderr.
         public var onError: (@Sendable (ObjStoreError) -> Void)?
@@ -86,6 +89,7 @@ extension Store.Configuration {
             try result.set(.writeTimeout, writeTimeout?.milliseconds ?? -1)
             try result.set(.openTimeout, openTimeout.milliseconds)
             // Only what is asked for: it must be the same wherever this process opens the store.
+            if deliversOnWorker { result.flags = .deliverOnWorker }
             if valueLimit != Store.Configuration(path: "").valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
         } catch {
             throw ObjStoreError(error)

@@ -6,6 +6,7 @@ internal import Synchronization
 // silence (docs/decisions/0005-swift-setters.md):
 //
 //   inside Store.write or Store.checked on this thread   the call throws it when its body is done
+//   after Store.beginWrite on this thread                commitWrite throws it
 //   elsewhere                                            Store.lastError, and Configuration.onError or a line on stderr
 
 /// Collects what accessors report while a body runs on this thread; the innermost one gets it.
@@ -32,6 +33,19 @@ final class ErrorCollector {
 final class ErrorReports: Sendable {
     private let handler: (@Sendable (ObjStoreError) -> Void)?
     private let last = Mutex<ObjStoreError?>(nil)
+    private let explicit = Mutex<ExplicitWrite?>(nil)
+
+    private struct ExplicitWrite: @unchecked Sendable {
+        let thread: UInt
+        /// Of that thread alone.
+        let collector: ErrorCollector
+    }
+
+    /// Of this thread, which is in a write without a body.
+    var writer: ErrorCollector? {
+        get { explicit.withLock { $0?.thread == UInt(cr_thread_id()) ? $0?.collector : nil } }
+        set { explicit.withLock { $0 = newValue.map { ExplicitWrite(thread: UInt(cr_thread_id()), collector: $0) } } }
+    }
 
     init(_ handler: (@Sendable (ObjStoreError) -> Void)?) { self.handler = handler }
 
@@ -39,7 +53,7 @@ final class ErrorReports: Sendable {
 
     @inline(never)
     func report(_ error: ObjStoreError) {
-        if let collector = ErrorCollector.current { return collector.add(error) }
+        if let collector = ErrorCollector.current ?? writer { return collector.add(error) }
         last.withLock { $0 = error }
         if let handler { return handler(error) }
         ErrorReports.print(error)

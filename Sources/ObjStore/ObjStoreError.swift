@@ -97,6 +97,11 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         propertyName = error.propertyName
         position = error.position >= 0 ? error.position : nil
     }
+
+    /// The same on its way through the core.
+    var ofCore: StoreError {
+        StoreError(StatusCode(rawValue: code.rawValue) ?? .callback, message).at(class: className, property: propertyName, position: position ?? -1)
+    }
 }
 
 extension ObjStoreError: CustomStringConvertible {

@@ -56,6 +56,12 @@ final class ObjectSpace: @unchecked Sendable {
         return object
     }
 
+    /// An object that is nowhere.
+    func invalid<T: Object>() -> T {
+        guard let binding = try? binding(T.self) else { return T() }
+        return materialise(T.self, binding, -1)
+    }
+
     /// An unmanaged object, whose values were written, becomes the row's.
     func adopt(_ object: Object, _ binding: ClassBinding, _ key: Int64) {
         attach(object, binding, key)

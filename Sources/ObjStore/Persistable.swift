@@ -65,18 +65,22 @@ extension Persistable {
         (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: Persisted<Self>.self)
     }
 
+    /// Not while a key path is traced either: the prototype is no store's.
+    @inline(__always)
+    private static func isManaged(_ index: UInt32) -> Bool { index < Persisted<Self>._tracing }
+
     @inline(__always)
     private static func current(_ object: Object, _ offset: Int) -> Self {
         let wrapper = wrapper(object, offset)
         let index = wrapper.pointee.index
-        return index == .max ? _read(&wrapper.pointee.value) : _get(object, index)
+        return isManaged(index) ? _get(object, index) : _read(&wrapper.pointee.value)
     }
 
     @inline(__always)
     private static func assign(_ value: Self, to object: Object, _ offset: Int) {
         let wrapper = wrapper(object, offset)
         let index = wrapper.pointee.index
-        if index == .max { _write(&wrapper.pointee.value, value) } else { _set(object, index, value) }
+        if isManaged(index) { _set(object, index, value) } else { _write(&wrapper.pointee.value, value) }
     }
 
     public static func _flags(_ object: Object, _ offset: Int) -> UInt8 { wrapper(object, offset).pointee.flags }
@@ -111,7 +115,7 @@ extension Persistable {
     public static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher) {
         let wrapper = wrapper(object, offset)
         let index = wrapper.pointee.index
-        if index == .max || object.isInvalidated { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
+        if !isManaged(index) || object.isInvalidated { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
         let value = _get(object, index)
         // Frozen objects are read by several threads at a time, and never go.
         if !object.isFrozen { _write(&wrapper.pointee.value, value) }

@@ -9,9 +9,9 @@ internal import Synchronization
 /// `count`, `first` and subscripts cannot throw: what goes wrong in them is treated as in property accessors (see
 /// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` tells beforehand.
 public struct Results<Element: Object>: Sendable {
-    private let space: ObjectSpace
+    let space: ObjectSpace
     /// Nil: all objects. Failed: it never could be asked.
-    private let question: Result<ComparisonNode?, ObjStoreError>
+    let question: Result<ComparisonNode?, ObjStoreError>
     private let cache = ResultsCache()
 
     init(_ space: ObjectSpace) {
@@ -19,7 +19,7 @@ public struct Results<Element: Object>: Sendable {
         question = .success(nil)
     }
 
-    private init(_ space: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>) {
+    init(_ space: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>) {
         self.space = space
         self.question = question
     }
@@ -86,43 +86,40 @@ public struct Results<Element: Object>: Sendable {
 
     // MARK: Inside
 
-    private func number() throws(ObjStoreError) -> Int {
+    /// Calls `body` with the question as the core takes it; nil: all objects.
+    func asking<T>(_ view: View, _ body: (View, ClassBinding, Condition?) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let question = try question.get()
         let binding = try space.binding(Element.self)
-        let view = space.current
-        guard let question else { return try core { () throws(StoreError) in try view.count(binding.classID) } }
-        if let list = cache.list(view) { return list.count }
+        guard let question else { return try core { () throws(StoreError) in try body(view, binding, nil) } }
         return try question.value.withValue { (value) throws(StoreError) in
-            try view.count(binding.classID, where: binding.properties[Int(question.index)], question.comparison, value)
+            try body(view, binding, Condition(binding.properties[Int(question.index)], question.comparison, value))
+        }
+    }
+
+    private func number() throws(ObjStoreError) -> Int {
+        try asking(space.current) { (view, binding, condition) throws(StoreError) in
+            guard let condition else { return try view.count(binding.classID) }
+            if let list = cache.list(view) { return list.count }
+            return try view.count(binding.classID, where: condition.propertyID, condition.comparison, condition.value)
         }
     }
 
     /// The list as it is now, with the class's binding.
     private func list() throws(ObjStoreError) -> (ObjStoreCore.Results, ClassBinding) {
-        let question = try question.get()
-        let binding = try space.binding(Element.self)
-        let view = space.current
-        if let list = cache.list(view) { return (list, binding) }
-        let stamp = view.stamp
-        let list: ObjStoreCore.Results
-        if let question {
-            list = try question.value.withValue { (value) throws(StoreError) in
-                try view.find(binding.classID, where: binding.properties[Int(question.index)], question.comparison, value)
-            }
-        } else {
-            list = try core { () throws(StoreError) in try view.findAll(binding.classID) }
+        try asking(space.current) { (view, binding, condition) throws(StoreError) in
+            if let list = cache.list(view) { return (list, binding) }
+            let stamp = view.stamp
+            let list = try view.find(binding.classID, where: condition)
+            cache.keep(list, stamp)
+            return (list, binding)
         }
-        cache.keep(list, stamp)
-        return (list, binding)
     }
 
     /// Nil: of nothing.
     func aggregate(_ property: ClassInfo.Property, _ kind: AggregateKind) throws(ObjStoreError) -> _QueryValue? {
-        if try question.get() != nil {
-            throw ObjStoreError(.notSupported, "aggregates of a comparison are not supported by this version", class: ClassInfo.name(of: Element.self), property: property.name)
+        let value = try asking(space.current) { (view, binding, condition) throws(StoreError) in
+            try view.aggregate(binding.classID, binding.properties[Int(property.index)], kind, where: condition)
         }
-        let binding = try space.binding(Element.self)
-        let value = try core { () throws(StoreError) in try space.current.aggregate(binding.classID, binding.properties[Int(property.index)], kind) }
         return switch value.kind {
         case .int: .int(value.low)
         case .double: .double(value.asDouble)
@@ -132,19 +129,9 @@ public struct Results<Element: Object>: Sendable {
     }
 
     private func find() throws(ObjStoreError) -> Element? {
-        let question = try question.get()
-        let binding = try space.binding(Element.self)
-        let view = space.current
-        let id: ObjectID?
-        if let question {
-            id = try question.value.withValue { (value) throws(StoreError) in
-                try view.first(binding.classID, where: binding.properties[Int(question.index)], question.comparison, value)
-            }
-        } else {
-            id = try core { () throws(StoreError) in
-                var row = try RowCursor(view, binding.classID)
-                return try row.next() ? try row.object() : nil
-            }
+        let (id, binding) = try asking(space.current) { (view, binding, condition) throws(StoreError) in
+            guard let condition else { return (try view.first(binding.classID), binding) }
+            return (try view.first(binding.classID, where: condition.propertyID, condition.comparison, condition.value), binding)
         }
         return id.map { space.materialise(Element.self, binding, $0.key) }
     }
@@ -167,16 +154,11 @@ extension Results: RandomAccessCollection {
 
     /// The object at a position. Where there is none (any more): an invalid object, and `.outOfRange` is reported.
     public subscript(index: Int) -> Element {
-        reporting(invalid) { () throws(ObjStoreError) in
+        reporting(space.invalid()) { () throws(ObjStoreError) in
             let (list, binding) = try list()
             let id = try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }
             return space.materialise(Element.self, binding, id.key)
         }
-    }
-
-    private var invalid: Element {
-        guard let binding = try? space.binding(Element.self) else { return Element() }
-        return space.materialise(Element.self, binding, -1)
     }
 
     /// Walks the objects that are there now.
@@ -234,4 +216,11 @@ private final class ResultsCache: Sendable {
     }
 
     func keep(_ list: ObjStoreCore.Results, _ stamp: UInt64) { entry.withLock { $0 = Entry(list: list, stamp: stamp) } }
+}
+
+extension View {
+    func find(_ classID: UInt32, where condition: Condition?) throws(StoreError) -> ObjStoreCore.Results {
+        guard let condition else { return try findAll(classID) }
+        return try find(classID, where: condition.propertyID, condition.comparison, condition.value)
+    }
 }

@@ -35,6 +35,12 @@ public final class _RowEncoder {
     /// Calls `body` with what was appended; everything is valid until it returns.
     func withRow<T>(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         var result: Result<T, StoreError>?
+        drain { properties, values in result = Result { () throws(StoreError) in try body(properties, values) } }
+        do throws(StoreError) { return try result.unsafelyUnwrapped.get() } catch { throw ObjStoreError(error) }
+    }
+
+    /// The same where nothing can fail.
+    func drain(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) -> Void) {
         text.withUnsafeBytes { text in
             values.withUnsafeMutableBufferPointer { values in
                 for index in values.indices {
@@ -43,14 +49,11 @@ public final class _RowEncoder {
                 }
                 properties.withUnsafeBufferPointer { properties in
                     // One that is never read, where there is none.
-                    withUnsafePointer(to: Value.null) { none in
-                        result = Result { () throws(StoreError) in try body(properties, values.baseAddress.map { UnsafePointer($0) } ?? none) }
-                    }
+                    withUnsafePointer(to: Value.null) { none in body(properties, values.baseAddress.map { UnsafePointer($0) } ?? none) }
                 }
             }
         }
         removeAll()
-        do throws(StoreError) { return try result.unsafelyUnwrapped.get() } catch { throw ObjStoreError(error) }
     }
 
     /// The only value there is.

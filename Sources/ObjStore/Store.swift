@@ -44,10 +44,12 @@ public final class Store: Sendable {
         try Store(Configuration(path: path, models: models))
     }
 
-    /// Closes the store. A write that another thread is in is cancelled; objects become invalid. What this was the
-    /// last use of in the process is made clean: the file alone is then a whole copy. A second call does nothing.
+    /// Closes the store. A write that another thread is in is cancelled; objects become invalid, frozen ones too; observers and
+    /// loops over changes end. Waits for reads and handlers of other threads. What this was the last use of in the process is
+    /// made clean: the file alone is then a whole copy. A second call does nothing.
+    ///
+    /// Errors: `.inCallback` inside a change handler (the store stays open), `.io` and others of the last write to the file.
     public func close() throws(ObjStoreError) {
-        space.view.close()
         try ObjStore.core { () throws(StoreError) in try handle.store.close() }
     }
 
@@ -77,6 +79,40 @@ public final class Store: Sendable {
     public func tryWrite<R>(_ body: (Transaction) throws -> R) throws -> R {
         try handle.begin(.notAtAll)
         return try run(body)
+    }
+
+    /// Begins a write of this thread, which `commitWrite()` or `cancelWrite()` ends on the same thread.
+    ///
+    /// For where a closure does not fit; else `write` is safer. What property accessors report meanwhile, `commitWrite()` throws.
+    /// Errors: as `write`.
+    @discardableResult
+    public func beginWrite() throws(ObjStoreError) -> Transaction {
+        try handle.begin(.standard)
+        handle.isExplicit = true
+        handle.reports.writer = ErrorCollector()
+        return Transaction(space)
+    }
+
+    /// Commits what was done since `beginWrite()`. Where it throws, everything is undone, except for `.notInWrite`.
+    ///
+    /// Errors: `.notInWrite` (this thread has begun none, or is inside the body of `write`, which ends by itself), the first error
+    /// that an accessor reported meanwhile, those of `write`.
+    public func commitWrite() throws(ObjStoreError) {
+        guard handle.isWriting, handle.isExplicit else { throw ObjStoreError(.notInWrite, "commitWrite ends what beginWrite of this thread began") }
+        let reported = handle.reports.writer?.first
+        guard let view = handle.takeTransaction() else { return }
+        if let reported {
+            view.close()
+            throw reported
+        }
+        defer { follow() }
+        _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
+    }
+
+    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Outside of a write it does nothing.
+    public func cancelWrite() {
+        guard handle.isWriting, let view = handle.takeTransaction() else { return }
+        view.close()
     }
 
     private func run<R>(_ body: (Transaction) throws -> R) throws -> R {

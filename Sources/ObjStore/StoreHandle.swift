@@ -20,9 +20,11 @@ final class StoreHandle: @unchecked Sendable {
 
     /// The thread inside `write`; 0 = none. Only that thread compares it with itself, so no order is needed.
     private let writer = Atomic<UInt>(0)
-    /// Of the writing thread; nobody else looks at the next three.
+    /// Of the writing thread; nobody else looks at the next four.
     private(set) var transaction: View?
     private(set) var transactionNumber: UInt64 = 0
+    /// Begun by `beginWrite`: no body of `write` ends it.
+    var isExplicit = false
     let encoder = _RowEncoder()
 
     init(_ store: ObjStoreCore.Store, _ infos: [ClassInfo], _ view: View, _ reports: ErrorReports) throws(ObjStoreError) {
@@ -70,6 +72,8 @@ final class StoreHandle: @unchecked Sendable {
 
     /// Forgets the transaction before it ends: afterwards another thread may begin one.
     func takeTransaction() -> View? {
+        if isExplicit { reports.writer = nil }
+        isExplicit = false
         writer.store(0, ordering: .relaxed)
         defer { transaction = nil }
         return transaction

@@ -174,7 +174,7 @@ extension StoreWriting {
     // MARK: Inside
 
     /// The transaction of this thread, which must be this one where this is a ``Transaction``.
-    private func writing(_ operation: String) throws(ObjStoreError) -> (space: ObjectSpace, view: View) {
+    func writing(_ operation: String) throws(ObjStoreError) -> (space: ObjectSpace, view: View) {
         let scope = _scope
         let view = try scope.space.handle.writing(operation)
         if let number = scope.transaction, number != scope.space.handle.transactionNumber {

@@ -1,3 +1,4 @@
+internal import CSystem
 public import CObjStore
 internal import ObjStoreCore
 
@@ -74,7 +75,7 @@ public func objstore_config_set_durability(_ config: OpaquePointer?, _ durabilit
 public func objstore_config_set_schema(_ config: OpaquePointer?, _ schema: OpaquePointer?, _ version: UInt64) -> objstore_status {
     var draft: SchemaDraft?
     if schema != nil {
-        let result = Handles.use(schema, .schema, "schema", place: 1) { (box: SchemaBox) throws(StoreError) in
+        let result = Handles.use(schema, .schema, "schema", place: Int32(CS_PLACE_ARGUMENT)) { (box: SchemaBox) throws(StoreError) in
             draft = box.lock.withLock { box.draft }
         }
         if result != .OBJSTORE_OK {

@@ -92,7 +92,7 @@ enum Handles {
     /// Runs a short call on the object of a handle.
     @inline(__always)
     static func use<Object: AnyObject>(
-        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, place: Int32 = 0, _ blame: @autoclosure () -> Blame = [:],
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, place: Int32 = Int32(CS_PLACE_HANDLE), _ blame: @autoclosure () -> Blame = [:],
         _ body: (Object) throws(StoreError) -> Void
     ) -> objstore_status {
         let thread = cs_thread_current().unsafelyUnwrapped

@@ -1,5 +1,6 @@
 import CObjStore
 import CSystem
+import Glibc
 import Testing
 
 // The acceptance scenarios that need no more than this version has, under their numbers.
@@ -46,6 +47,21 @@ import Testing
     let cls = try ClassOf(store, persons)
     var before: UInt64 = 0, after: UInt64 = 0
     try reading(store) { try ok(objstore_view_version($0, &before)) }
+    // An observer hears of it once.
+    var heard = (calls: 0, insertions: 0), token: OpaquePointer?
+    let handler: objstore_change_handler = { changes, userdata in
+        var info = objstore_changes_info()
+        info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
+        let status = objstore_changes_get_info(changes, &info)
+        let heard = userdata!.assumingMemoryBound(to: (calls: Int, insertions: Int).self)
+        heard.pointee.calls += 1
+        heard.pointee.insertions += Int(info.insertion_count)
+        return status
+    }
+    let heardWord = UnsafeMutablePointer<(calls: Int, insertions: Int)>.allocate(capacity: 1)
+    heardWord.initialize(to: heard)
+    defer { heardWord.deallocate() }
+    try ok(objstore_observe(store, cls.id, 0, handler, heardWord, nil, &token))
     let names = ["Figrin D'an", "Greedo", "Toro"]
     let bytes = Array(names.joined().utf8), offsets = names.reduce(into: [Int64(0)]) { $0.append($0.last! + Int64($1.utf8.count)) }
     try writing(store) { tx in
@@ -65,6 +81,10 @@ import Testing
         expect(try cls.count(view) == 3 && after == before + 1)
         expect(try cls.string(view, try require(cls.find(view, objstore_int(2))), "name") == "Greedo")
     }
+    try ok(objstore_deliver(store, nil))
+    heard = heardWord.pointee
+    #expect(heard == (calls: 1, insertions: 3))
+    try ok(objstore_token_close(token))
 }
 
 @Test("A04: objects made with a key and filled afterwards") func a04() throws {
@@ -213,6 +233,71 @@ import Testing
     try ok(objstore_close(first))
 }
 
+/// The other one is inside its body only after the first has left: by the clock, without waiting for any time.
+@Test("A10: a second writer is blocked while the first is inside") func a10blocked() throws {
+    let store = try openStore(nil, [dogs])
+    defer { _ = objstore_close(store) }
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
+    words.initialize(repeating: 0, count: 3)
+    defer { words.deallocate() }
+    let isInside = words, isTrying = words + 1, left = words + 2
+    nonisolated(unsafe) let shared = words, sharedStore = store
+    var second: OpaquePointer?
+    let first = start {
+        var tx: OpaquePointer?
+        expect(objstore_begin(sharedStore, &tx) == .OBJSTORE_OK)
+        cs_store64(shared, 1)
+        while cs_load64(shared + 1) == 0 {}
+        cs_store64(shared + 2, UInt64(cs_monotonic_ns()))
+        expect(objstore_commit(tx, nil) == .OBJSTORE_OK)
+    }
+    while cs_load64(isInside) == 0 {}
+    refused(objstore_try_begin(store, &second), .OBJSTORE_ERR_BUSY)
+    cs_store64(isTrying, 1)
+    try ok(objstore_begin(store, &second))
+    #expect(UInt64(cs_monotonic_ns()) >= cs_load64(left) && cs_load64(left) != 0)
+    try ok(objstore_cancel(second))
+    join([first])
+}
+
+@Test("A11: a writer killed at any time leaves whole transactions") func a11() async throws {
+    let folder = TestFolder()
+    let path = folder.store
+    var least: UInt64 = 0
+    for round in 1...3 {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, round = round as Int] in
+            let store = try openStore(path, [dogs])
+            let cls = try ClassOf(store, dogs)
+            // By another thread, wherever the writer is then.
+            var thread = pthread_t()
+            pthread_create(&thread, nil, { delay in
+                usleep(UInt32(UInt(bitPattern: delay)))
+                kill(getpid(), SIGKILL)
+                return nil
+            }, UnsafeMutableRawPointer(bitPattern: 40_000 + round * 17_000))
+            let file = open(path + "-acknowledged", O_CREAT | O_RDWR, 0o600)
+            var total = try reading(store) { try cls.count($0) }
+            while true {
+                try writing(store) { tx in for _ in 0..<50 { try cls.create(tx, ["name": objstore_string(objstore_cstr("Rex"))]) } }
+                total += 50
+                pwrite(file, &total, 8, 0)
+            }
+        }
+        var acknowledged: UInt64 = 0
+        let file = open(path + "-acknowledged", O_RDONLY)
+        #expect(pread(file, &acknowledged, 8, 0) == 8)
+        close(file)
+        let store = try openStore(path, [dogs])
+        let cls = try ClassOf(store, dogs)
+        let count = try reading(store) { try cls.count($0) }
+        #expect(count % 50 == 0 && count >= acknowledged && acknowledged > least)
+        least = acknowledged
+        try verify(store)
+        try ok(objstore_close(store))
+    }
+    unlink(path + "-acknowledged")
+}
+
 @Test("A14: an object of one store is refused by another") func a14() throws {
     let one = try openStore(nil, [dogs]), two = try openStore(nil, [dogs])
     defer { _ = objstore_close(one); _ = objstore_close(two) }
@@ -235,6 +320,25 @@ import Testing
     try ok(objstore_close(store))
     var value = objstore_value()
     refused(objstore_get(view, rex, cls["age"], nil, &value), .OBJSTORE_ERR_CLOSED_HANDLE)
+}
+
+/// In C there are no unmanaged objects; what does not change either are results of a frozen view and of a transaction.
+@Test("A16: what never changes cannot be observed") func a16() throws {
+    let store = try openStore(nil, [dogs])
+    defer { _ = objstore_close(store) }
+    let cls = try ClassOf(store, dogs)
+    let handler: objstore_change_handler = { _, _ in .OBJSTORE_OK }
+    var token: OpaquePointer?
+    func check(_ view: OpaquePointer) throws {
+        var results: OpaquePointer?
+        try ok(objstore_find_where(view, cls.id, cls["age"], .OBJSTORE_LESS, objstore_int(2), &results))
+        #expect(refused(objstore_results_observe(results, 0, handler, nil, nil, &token), .OBJSTORE_ERR_WRONG_VIEW).hasPrefix("results"))
+        #expect(token == nil)
+        try ok(objstore_results_close(results))
+    }
+    try frozen(store, check)
+    try writing(store, check)
+    refused(objstore_observe(store, 99, 0, handler, nil, nil, &token), .OBJSTORE_ERR_NO_SUCH_CLASS)
 }
 
 @Test("A29: missing and null values of a required property") func a29() throws {

@@ -3,7 +3,7 @@ import Glibc
 @testable import ObjStoreCore
 
 /// A file in memory for index tests: extents are placed one after another and never reused.
-final class IndexFile: StorageFile {
+final class IndexFile: StorageFile, @unchecked Sendable {
     let memory: UnsafeMutableRawPointer
     let bytes: Int
     let checked: UnsafeMutablePointer<UInt16>

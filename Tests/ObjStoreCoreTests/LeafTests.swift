@@ -125,8 +125,8 @@ import Testing
             switch kind {
             case .int:
                 add(Int64(try reader.count(column, .less, .int(3))))
-                add(Int64(truncatingIfNeeded: try reader.summarizeIntegers(column).sum))
-            case .double: add(Int64(try reader.count(column, .less, .double(40)))); add(Int64(try reader.summarizeDoubles(column).count))
+                add(Int64(truncatingIfNeeded: try reader.integers(column, extremes: true).sum))
+            case .double: add(Int64(try reader.count(column, .less, .double(40)))); add(Int64(try reader.doubles(column, extremes: true).count))
             case .string: add(Int64(try reader.count(column, .equal, .string(("a" as StaticString).utf8Start, 1)))); add(Int64(try reader.count(column, .greater, .string(("b" as StaticString).utf8Start, 1))))
             default: add(Int64(try reader.count(column, .notEqual, .null)))
             }

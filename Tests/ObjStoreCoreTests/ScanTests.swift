@@ -84,20 +84,20 @@ import Testing
             if kind == .int {
                 let ints = values.compactMap { if case .int(let v) = $0 { v } else { nil } }
                 let expected = ints.reduce(Int128(0)) { $0 + Int128($1) }
-                let sum = try reader.sumIntegers(column), all = try reader.summarizeIntegers(column)
+                let sum = try reader.integers(column, extremes: false), all = try reader.integers(column, extremes: true)
                 try #require(sum.sum == expected && sum.count == ints.count, "\(note): sum of \(column): \(sum), expected \(expected)")
                 try #require(all.sum == expected && all.count == ints.count)
                 if let low = ints.min(), let high = ints.max() { try #require(all.minimum == low && all.maximum == high, "\(note)") }
             } else if kind == .double {
                 let doubles = values.compactMap { if case .double(let v) = $0 { Double(bitPattern: v) } else { nil } }
                 let expected = doubles.reduce(0, +), scale = doubles.reduce(0) { $0 + abs($1) }
-                for found in [try reader.sumDoubles(column).sum, try reader.summarizeDoubles(column).sum] {
+                for found in [try reader.doubles(column, extremes: false).sum, try reader.doubles(column, extremes: true).sum] {
                     let close = found == expected || found.isNaN && expected.isNaN || abs(found - expected) <= 1e-9 * scale
                     // Where infinities or greatest magnitudes meet, the order of addition decides.
                     try #require(close || !scale.isFinite || scale > 1e300, "\(note): \(found), expected \(expected)")
                 }
-                let all = try reader.summarizeDoubles(column)
-                try #require(all.count == doubles.count && (try reader.sumDoubles(column).count) == doubles.count)
+                let all = try reader.doubles(column, extremes: true)
+                try #require(all.count == doubles.count && (try reader.doubles(column, extremes: false).count) == doubles.count)
                 try #require(all.minimum == doubles.filter { !$0.isNaN }.min() ?? .infinity, "\(note)")
                 try #require(all.maximum == doubles.filter { !$0.isNaN }.max() ?? -.infinity, "\(note)")
             }

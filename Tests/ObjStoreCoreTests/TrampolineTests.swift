@@ -84,7 +84,7 @@ import Testing
 
     @Test func manyThreads() throws {
         let contexts = (0..<8).map { Context(Int32($0)) }
-        nonisolated(unsafe) let functions = try contexts.map { context in
+        let functions = try contexts.map { context in
             try BoundFunction({ subject, userdata in subject!.load(as: Int32.self) + Context.of(userdata).number }, userdata: context.pointer, owner: nil)
         }
         try onThreads(4) { thread in

@@ -156,7 +156,6 @@ import Testing
         #expect(try none.sum(of: \.number) == 0)
         #expect(try none.min(of: \.time) == nil)
         #expect(try none.average(of: \.real) == nil)
-        #expect(code { try dogs.where { $0.age < 2 }.sum(of: \.age) } == .notSupported)
         try store.write { tx in
             for number in 0..<3 {
                 let object = Everything()
@@ -171,6 +170,44 @@ import Testing
         #expect(code { try none.sum(of: \.long) } == .outOfRange)
         #expect(code { try none.sum(of: \.tiny) } == .outOfRange)
         #expect(try none.min(of: \.tiny) == 100)
+    }
+
+    /// After a comparison, by index and by scan, against the same asked of arrays.
+    @Test func aggregatesOfAPart() throws {
+        let store = try kennel()
+        let dogs = store.objects(Dog.self)
+        let parts = [dogs.where { $0.age == 3 }, dogs.where { $0.age > 0 }, dogs.where { $0.name == "dog 4" }, dogs.where { $0.weight != nil }]
+        for part in parts {
+            let ids = part.map(\.id), weights = part.compactMap(\.weight)
+            #expect(try part.sum(of: \.id) == ids.reduce(0, +))
+            #expect(try part.min(of: \.id) == ids.min() && part.max(of: \.id) == ids.max())
+            #expect(try part.average(of: \.id) == Double(ids.reduce(0, +)) / Double(ids.count))
+            #expect(try part.sum(of: \.weight) == weights.reduce(0, +))
+            #expect(try part.min(of: \.weight) == weights.min() && part.max(of: \.weight) == weights.max())
+            #expect(try part.average(of: \.weight) == weights.reduce(0, +) / Double(weights.count))
+        }
+        let none = dogs.where { $0.age == 99 }
+        #expect(try none.sum(of: \.weight) == 0 && none.average(of: \.age) == nil && none.min(of: \.weight) == nil && none.max(of: \.id) == nil)
+        try store.write { tx in
+            for (id, weight) in [(200, Double.nan), (201, -Double.infinity), (202, 7)] { try tx.create(Dog.self, value: [id, "odd", 50, weight]) }
+            let odd = dogs.where { $0.age == 50 }
+            #expect(try odd.sum(of: \.weight).isNaN)
+            #expect(try odd.min(of: \.weight) == -Double.infinity && odd.max(of: \.weight) == 7)
+            #expect(try dogs.where { $0.id == 200 }.min(of: \.weight) == nil, "NaN is no least value")
+            try tx.create(Dog.self, value: [203, "odd", Int.max])
+            #expect(code { try dogs.where { $0.name == "odd" }.sum(of: \.age) } == .outOfRange)
+            for second in 1...3 {
+                let object = Everything()
+                object.key = "\(second)"
+                object.number = second
+                object.time = Timestamp(seconds: Int64(-second), nanoseconds: 1)
+                try tx.add(object)
+            }
+        }
+        let some = store.objects(Everything.self).where { $0.number < 3 }
+        #expect(try some.min(of: \.time) == Timestamp(seconds: -2, nanoseconds: 1) && some.max(of: \.time) == Timestamp(seconds: -1, nanoseconds: 1))
+        #expect(code { try dogs.where { $0.age == 1 }.where { $0.id == 1 }.sum(of: \.age) } == .notSupported)
+        #expect(store.lastError == nil)
     }
 
     @Test func frozenAndDetached() async throws {

@@ -1,5 +1,6 @@
 import Glibc
 import ObjStore
+import Synchronization
 import Testing
 
 /// The acceptance scenarios of this version, by number.
@@ -38,11 +39,19 @@ import Testing
     @Test func A03_addAllInOneCommit() throws {
         let store = try memoryStore([WPerson.self])
         let before = try store.version
+        let heard = Errors(), insertions = Atomic(0)
+        let token = try store.objects(WPerson.self).observe { change in
+            if change.isInitial { return }
+            if insertions.exchange(change.insertions.count, ordering: .relaxed) != 0 { heard.add(ObjStoreErrorSample.missing) }
+        }
+        try store.deliver()
         try store.write { tx in
             try tx.add(["Figrin D'an", "Greedo", "Toro"].enumerated().map { try WPerson(value: ["id": $0, "name": $1]) })
         }
         #expect(store.objects(WPerson.self).map(\.name) == ["Figrin D'an", "Greedo", "Toro"])
         #expect(try store.version == before + 1)
+        #expect(try store.deliver() == 1 && insertions.load(ordering: .relaxed) == 3 && heard.all.isEmpty, "the observer hears of it once")
+        token.invalidate()
     }
 
     @Test func A04_createWithKeyThenSetInTheSameWrite() throws {
@@ -170,6 +179,36 @@ import Testing
         #expect(store.objects(Dog.self)[0].age == 1005)
     }
 
+    /// The other one is inside its body only after the first has left: by the clock, without waiting for any time.
+    @Test func A10_theSecondWriterIsBlocked() throws {
+        let store = try memoryStore([Dog.self])
+        let isInside = Atomic(false), isTrying = Atomic(false)
+        let left = Mutex<ContinuousClock.Instant?>(nil)
+        let errors = Errors()
+        onThreads(2) { number in
+            do {
+                if number == 0 {
+                    try store.write { _ in
+                        isInside.store(true, ordering: .releasing)
+                        while !isTrying.load(ordering: .acquiring) {}
+                        left.withLock { $0 = .now }
+                    }
+                } else {
+                    while !isInside.load(ordering: .acquiring) {}
+                    if code({ try store.tryWrite { _ in } }) != .busy { errors.add(ObjStoreErrorSample.missing) }
+                    isTrying.store(true, ordering: .releasing)
+                    try store.write { _ in
+                        let now = ContinuousClock.now
+                        if left.withLock({ $0.map { $0 <= now } }) != true { errors.add(ObjStoreErrorSample.missing) }
+                    }
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+    }
+
     @Test func A11_aKilledWriterLeavesWholeTransactions() async throws {
         let folder = Folder()
         let path = folder.file()
@@ -243,6 +282,27 @@ import Testing
         #expect(code { try store.write { _ in } } == .closedHandle)
         #expect(code { try dog.freeze() } == .closedHandle)
         try store.close()
+    }
+
+    @Test func A16_observingAnUnmanagedObject() throws {
+        let store = try memoryStore([Dog.self])
+        let dog = try Dog(value: [1, "Rex"])
+        do throws(ObjStoreError) {
+            _ = try dog.observe { (_: ObjectChange<Dog>) in Issue.record("an unmanaged object changes nothing") }
+            Issue.record("an unmanaged object was observed")
+        } catch {
+            #expect(error.code == .wrongView && error.className == "Dog" && error.message.contains("unmanaged"))
+        }
+        // The same object, from now on in the store.
+        try store.write { tx in try tx.add(dog) }
+        let names = Mutex<[String]>([])
+        let token = try dog.observe { (change: ObjectChange<Dog>) in
+            if case .change(let dog, _) = change { names.withLock { $0.append(dog.name) } }
+        }
+        try store.write { _ in dog.name = "Wolfie" }
+        #expect(try store.deliver() == 1)
+        #expect(names.withLock { $0 } == ["Wolfie"])
+        token.invalidate()
     }
 
     @Test func A29_missingAndNullForARequiredProperty() throws {

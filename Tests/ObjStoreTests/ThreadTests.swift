@@ -1,4 +1,5 @@
 import ObjStore
+import Synchronization
 import Testing
 
 /// One store, many threads: no thread owns an object, and a transaction is its thread's alone.
@@ -88,5 +89,51 @@ import Testing
         }
         #expect(errors.all.isEmpty)
         #expect(results.count == 301)
+    }
+
+    /// Frozen objects take no lock: closing waits until nobody reads one any more.
+    @Test func closingWhileFrozenObjectsAreRead() throws {
+        let folder = Folder()
+        let count = 20_000
+        let errors = Errors()
+        do {
+            let store = try Store.open(path: folder.file(), models: [Dog.self])
+            try store.write { tx in
+                _ = try tx.insert(Dog.self, [Column(\.id, Array(0..<count)), Column(\.name, (0..<count).map { "dog number \($0)" })])
+            }
+            try store.close()
+        }
+        for _ in 0..<10 {
+            let store = try Store.open(path: folder.file(), models: [Dog.self])
+            let snapshot = try store.freeze()
+            let dogs = Carried(value: snapshot.objects(Dog.self).prefix(600).map { $0 })
+            let names = snapshot.objects(Dog.self).where { $0.name != "dog" }
+            let reading = Atomic(0)
+            onThreads(3) { number in
+                if number == 0 {
+                    while reading.load(ordering: .acquiring) < 2 {}
+                    do throws(ObjStoreError) { try store.close() } catch { errors.add(error) }
+                    return
+                }
+                // What was read before the store was closed is right; the first read after says so.
+                var isRight = true, error: ObjStoreError.Code?, round = 0
+                while isRight && error == nil {
+                    if round == 1 { reading.add(1, ordering: .releasing) }
+                    var found = count, id = -1, name = ""
+                    error = code {
+                        try Store.checked {
+                            if number == 1 { return found = names.count }
+                            let dog = dogs.value[round % 600]
+                            id = dog.id
+                            name = dog.name
+                        }
+                    }
+                    if error == nil { isRight = number == 1 ? found == count : name == "dog number \(id)" }
+                    round += 1
+                }
+                if !isRight || error != .closedHandle { errors.add(ObjStoreErrorSample.missing) }
+            }
+        }
+        #expect(errors.all.isEmpty)
     }
 }

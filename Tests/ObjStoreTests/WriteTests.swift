@@ -1,4 +1,5 @@
 import ObjStore
+import Synchronization
 import Testing
 
 /// Writing: create, add, update, delete, cancel, nesting; and what is refused.
@@ -111,6 +112,137 @@ import Testing
         #expect(first.name == "A")
         #expect(store.objects(Dog.self).map(\.id) == [1])
         #expect(store.lastError == nil)
+    }
+
+    @Test func beginAndCommit() throws {
+        let store = try memoryStore([Dog.self])
+        let tx = try store.beginWrite()
+        #expect(store.isInWrite)
+        let dog = try tx.create(Dog.self, value: [1, "Rex"])
+        dog.age = 4
+        #expect(code { try store.beginWrite() } == .alreadyInWrite)
+        #expect(code { try store.write { _ in } } == .alreadyInWrite)
+        onThreads(1) { _ in
+            #expect(!store.isInWrite && store.objects(Dog.self).isEmpty)
+            #expect(code { try store.commitWrite() } == .notInWrite)
+            store.cancelWrite()
+        }
+        try store.commitWrite()
+        #expect(!store.isInWrite && dogs(store) == ["1 Rex 4 -"])
+        #expect(code { try store.commitWrite() } == .notInWrite)
+        #expect(code { try tx.create(Dog.self, value: [2]) } == .notInWrite)
+
+        try store.beginWrite()
+        try store.add(try Dog(value: [2, "Max"]))
+        dog.name = "changed"
+        store.cancelWrite()
+        store.cancelWrite()
+        #expect(dogs(store) == ["1 Rex 4 -"])
+        // In the body of a write: cancelling is allowed, committing is the body's end.
+        try store.write { tx in
+            try tx.create(Dog.self, value: [3])
+            #expect(code { try store.commitWrite() } == .notInWrite)
+            store.cancelWrite()
+        }
+        #expect(store.objects(Dog.self).count == 1)
+        // Closed in between: undone.
+        try store.beginWrite().create(Dog.self, value: [4])
+        try store.close()
+        #expect(code { try store.commitWrite() } == .closedHandle)
+    }
+
+    /// As in the body of `write`: nothing is committed when an accessor could not do its work.
+    @Test func accessorErrorsOfBeginAndCommit() throws {
+        let errors = Errors()
+        var configuration = Store.Configuration(.memory(), models: [Dog.self])
+        configuration.onError = { errors.add($0) }
+        let store = try Store(configuration)
+        let first = try store.write { tx in try tx.create(Dog.self, value: [1, "A"]) }
+        let second = Carried(value: try store.write { tx in try tx.create(Dog.self, value: [2, "B"]) })
+        try store.write { tx in try tx.delete(second.value) }
+        try store.beginWrite()
+        first.name = "changed"
+        second.value.name = "gone"
+        #expect(code { try Store.checked { _ = second.value.age } } == .noSuchObject, "the innermost one gets it")
+        onThreads(1) { _ in _ = second.value.name }
+        #expect(errors.all.map(\.code) == [.noSuchObject], "another thread's is its own")
+        #expect(code { try store.commitWrite() } == .noSuchObject)
+        #expect(first.name == "A" && !store.isInWrite)
+        try store.beginWrite()
+        first.name = "changed"
+        try store.commitWrite()
+        #expect(first.name == "changed" && errors.all.count == 1)
+        first.name = "outside"
+        #expect(errors.all.map(\.code) == [.noSuchObject, .notInWrite])
+    }
+
+    final class Ticket: Object {
+        @Persisted(primaryKey: true) var id = Ticket.next()
+        @Persisted var code = Ticket.next()
+        @Persisted var label = "ticket"
+
+        private static let last = Atomic(0)
+        private static func next() -> Int { last.add(1, ordering: .relaxed).newValue }
+    }
+
+    @Test func columns() throws {
+        let store = try memoryStore([Dog.self, Everything.self, Ticket.self])
+        try store.write { tx in
+            let counts = try tx.insert(Dog.self, [
+                Column(\.id, Array(0..<3000)), Column(\.name, (0..<3000).map { "dog \($0)" }),
+                Column(\.weight, (0..<3000).map { $0 % 3 == 0 ? nil : Double($0) }),
+            ])
+            #expect(counts == InsertCounts(created: 3000, changed: 0, unchanged: 0))
+        }
+        let dogs = store.objects(Dog.self)
+        #expect(dogs.count == 3000 && dogs.map(\.id) == Array(0..<3000))
+        #expect(dogs[2047].name == "dog 2047" && dogs[2047].weight == 2047 && dogs[3 * 700].weight == nil && dogs[5].age == 0)
+        #expect(try dogs.where { $0.weight == nil }.count == 1000 && dogs.sum(of: \.age) == 0)
+        try store.write { tx in
+            let counts = try tx.insert(Dog.self, [Column(\.id, [1, 2, 5000]), Column(\.name, ["dog 1", "two", "new"])], update: .modified)
+            #expect(counts == InsertCounts(created: 1, changed: 1, unchanged: 1))
+            // Refused as a whole.
+            do throws(ObjStoreError) {
+                try tx.insert(Dog.self, [Column(\.id, [6000, 7])])
+                Issue.record("a key that exists")
+            } catch {
+                #expect(error.code == .duplicateKey && error.position == 1 && error.propertyName == "id")
+            }
+            #expect(code { try tx.insert(Dog.self, [Column(\.id, [1]), Column(\.age, [1, 2])]) } == .invalidArgument)
+            #expect(code { try tx.insert(Dog.self, [Column(\.id, [1]), Column(\.id, [1])]) } == .invalidArgument)
+            #expect(code { try tx.insert(Dog.self, []) } == .invalidArgument)
+            #expect(code { try tx.insert(Dog.self, [Column(\.name, ["without a key"])]) } == .missingValue)
+            #expect(code { try tx.insert(Dog.self, [Column(\.description, ["x"])]) } == .invalidQuery)
+            #expect(code { try tx.insert(Toy.self, [Column(\.label, ["x"])]) } == .noSuchClass)
+        }
+        #expect(code { try store.insert(Dog.self, [Column(\.id, [1])]) } == .notInWrite)
+        #expect(dogs.count == 3001 && dogs[2].name == "two")
+        // Every type, with and without null.
+        try store.write { tx in
+            try tx.insert(Everything.self, [
+                Column(\.key, ["a", "", "ü"]), Column(\.flag, [true, false, true]), Column(\.number, [1, -1, .max]), Column(\.tiny, [1, -1, .min]),
+                Column(\.short, [1, 2, 3]), Column(\.medium, [1, 2, 3]), Column(\.long, [1, 2, 3]), Column(\.real, [1.5, -0.0, .infinity]),
+                Column(\.text, ["", "x", "two\nlines"]), Column(\.bytes, [[], [0], [1, 2, 255]]),
+                Column(\.time, [-1, 0, 1].map { Timestamp(seconds: $0, nanoseconds: 999_999_999) }), Column(\.color, [.brown, .white, .black]),
+                Column(\.size, [.small, .large, .small]), Column(\.flagOrNot, [nil, false, true]), Column(\.textOrNot, ["", nil, "t"]),
+                Column(\.bytesOrNot, [nil, [], [7]]), Column(\.timeOrNot, [Timestamp(seconds: 5), nil, nil]), Column(\.colorOrNot, [nil, .white, nil]),
+            ])
+        }
+        let all = store.objects(Everything.self)
+        #expect(all.map(\.key) == ["a", "", "ü"] && all.map(\.flag) == [true, false, true] && all.map(\.number) == [1, -1, .max])
+        #expect(all.map(\.tiny) == [1, -1, .min] && all.map(\.real) == [1.5, 0, .infinity] && all.map(\.text) == ["", "x", "two\nlines"])
+        #expect(all.map(\.bytes) == [[], [0], [1, 2, 255]] && all.map(\.color) == [.brown, .white, .black] && all.map(\.size) == [.small, .large, .small])
+        #expect(all.map(\.time.seconds) == [-1, 0, 1] && all[0].time.nanoseconds == 999_999_999)
+        #expect(all.map(\.flagOrNot) == [nil, false, true] && all.map(\.textOrNot) == ["", nil, "t"] && all.map(\.bytesOrNot) == [nil, [], [7]])
+        #expect(all.map(\.timeOrNot) == [Timestamp(seconds: 5), nil, nil] && all.map(\.colorOrNot) == [nil, .white, nil])
+        // Defaults that are another value each time.
+        try store.write { tx in
+            try tx.insert(Ticket.self, [Column(\.label, ["x", "y"])])
+            #expect(code { try tx.insert(Ticket.self, [Column(\.id, [1])], update: .modified) } == .missingValue)
+        }
+        let tickets = store.objects(Ticket.self)
+        #expect(Set(tickets.flatMap { [$0.id, $0.code] }).count == 4 && tickets.map(\.label) == ["x", "y"])
+        #expect(try store.verify() == [])
     }
 
     @Test func deleting() throws {

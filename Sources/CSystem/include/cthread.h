@@ -1,4 +1,4 @@
-/* What the C layer keeps for each thread: its last error, and which handle it is inside right now.
+/* What the library keeps for each thread: its last error, and which handle and view it is inside right now.
  *
  * "Inside" is one plain store before a call and one after (a hazard pointer). Whoever closes a handle first
  * makes new calls impossible, then asks the kernel for a barrier on every running thread (membarrier), then
@@ -19,9 +19,17 @@ struct cs_frame {
     struct cs_frame *outer;
 };
 
+/* Where a thread can be inside something, all at once. */
+enum {
+    CS_PLACE_HANDLE = 0,                 /* the handle of a C call, */
+    CS_PLACE_ARGUMENT = 1,               /* and a second one that it takes */
+    CS_PLACE_VIEW = 2,                   /* a frozen view, whose reads take no lock */
+    CS_PLACES = 3
+};
+
 /* Records are never freed: those of threads that ended are used again. */
 struct cs_thread {
-    const void *inside[2];               /* handles; NULL = none */
+    const void *inside[CS_PLACES];       /* NULL = none */
     uint32_t silent;                     /* > 0: in a callback that must not call the library */
     uint32_t used;
     struct cs_thread *next;

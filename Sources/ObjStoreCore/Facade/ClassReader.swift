@@ -2,7 +2,7 @@
 /// Swift interface stands on.
 ///
 /// A frozen view costs the way to the row; the others move, so their lock is taken, and the row of the last object is
-/// kept. Owns nothing: whoever uses it keeps the view alive. A frozen view must not be closed during a call.
+/// kept. Owns nothing: whoever uses it keeps the view alive.
 package final class ClassReader: @unchecked Sendable {
     private let view: Unmanaged<View>
     private let classID: UInt32
@@ -47,7 +47,7 @@ package final class ClassReader: @unchecked Sendable {
 
     /// An int, a bool (0 or 1) or the bits of a double; nil = null. The property must be of such a kind.
     package func number(_ key: Int64, _ index: Int) throws(StoreError) -> Int64? {
-        if _fastPath(isFrozen) { return try cluster.int(try frozenRow(key), columns[index]) }
+        if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try cluster.int(try frozenRow(key), columns[index]) } }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
@@ -56,7 +56,7 @@ package final class ClassReader: @unchecked Sendable {
 
     /// Of any kind but text and binary.
     package func value(_ key: Int64, _ index: Int) throws(StoreError) -> Value {
-        if _fastPath(isFrozen) { return try cluster.value(try frozenRow(key), columns[index]) }
+        if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try cluster.value(try frozenRow(key), columns[index]) } }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
@@ -65,7 +65,7 @@ package final class ClassReader: @unchecked Sendable {
 
     /// Calls `body` with a text or binary, which is valid until it returns; false = null. `body` must not use the view.
     package func bytes(_ key: Int64, _ index: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws(StoreError) -> Bool {
-        if _fastPath(isFrozen) { return try pass(try cluster.bytes(try frozenRow(key), columns[index]), body) }
+        if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try pass(try cluster.bytes(try frozenRow(key), columns[index]), body) } }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         let row = try movingRow(key)
@@ -79,10 +79,7 @@ package final class ClassReader: @unchecked Sendable {
     }
 
     package func exists(_ key: Int64) throws(StoreError) -> Bool {
-        if isFrozen {
-            if view._withUnsafeGuaranteedRef({ $0.isClosed }) { throw closed }
-            return try cluster.find(key) != nil
-        }
+        if isFrozen { return try inside { () throws(StoreError) in try cluster.find(key) != nil } }
         lock._withUnsafeGuaranteedRef { $0.lock() }
         defer { lock._withUnsafeGuaranteedRef { $0.unlock() } }
         try follow()
@@ -91,9 +88,14 @@ package final class ClassReader: @unchecked Sendable {
 
     // MARK: Rows
 
+    /// Reads while the frozen view cannot be closed.
+    @inline(__always)
+    private func inside<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        try View.inside(view, body)
+    }
+
     @inline(__always)
     private func frozenRow(_ key: Int64) throws(StoreError) -> RowPosition {
-        if _slowPath(view._withUnsafeGuaranteedRef { $0.isClosed }) { throw closed }
         guard let row = try cluster.find(key) else { throw gone(key) }
         return row
     }
@@ -121,8 +123,6 @@ package final class ClassReader: @unchecked Sendable {
         cluster = try view.reader(try view.schema.cls(classID))
         epoch = view.epoch
     }
-
-    @inline(never) private var closed: StoreError { view._withUnsafeGuaranteedRef { $0.closedError } }
 
     @inline(never)
     private func gone(_ key: Int64) -> StoreError {

@@ -87,7 +87,7 @@ extension View {
             let kind = cls.columns[column].kind
             guard kind != .string, kind != .binary else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
             guard capacity > 0, let values, position < Int64.max else { return 0 }
-            var scratch = ColumnScratch(rows: capacity, timestamps: kind == .timestamp, validity: validity == nil && cls.columns[column].nullable)
+            let scratch = ColumnScratch(rows: capacity, timestamps: kind == .timestamp, validity: validity == nil && cls.columns[column].nullable)
             defer { scratch.deallocate() }
             let bits = validity ?? scratch.validity
             var target = ColumnTarget(validity: bits)

@@ -50,12 +50,40 @@ extension Store {
     }
 }
 
+extension Store {
+    /// One object, from what a live view shows on: at most one deletion or modification at a time.
+    ///
+    /// - Parameter propertyIDs: modifications of other properties are not told; nil: of all.
+    /// Errors: wrongView (of a view that is not live), wrongStore, noSuchClass, noSuchObject, noSuchProperty.
+    package func observe(_ object: ObjectID, in view: View, properties propertyIDs: [UInt32]?, handler: @escaping Observer.Handler) throws(StoreError) -> Observer {
+        guard view.kind == .live else { throw StoreError(.wrongView, "an object of a \(view.kind) view never changes: only live ones can be observed") }
+        let snapshot = try view.pinnedSnapshot("observe")
+        let cls = try view.classOf(object, snapshot.schema)
+        guard try snapshot.objects(cls).find(object.key) != nil else { throw View.noSuchObject(cls, object.key) }
+        return try hub.observe(ObservedQuery(class: cls).only(object.key).modified(in: propertyIDs, of: cls), from: snapshot, handler: handler)
+    }
+}
+
+extension ObservedQuery {
+    fileprivate func modified(in propertyIDs: [UInt32]?, of cls: ClassSchema) throws(StoreError) -> ObservedQuery {
+        guard let propertyIDs else { return self }
+        var positions: [Int] = []
+        for id in propertyIDs { positions.append(try cls.position(id)) }
+        return modified(in: positions, of: cls)
+    }
+}
+
 extension Results {
     /// What the question finds, against the list as it stands now.
     ///
+    /// - Parameters:
+    ///   - hub: who delivers; nil: the store's.
+    ///   - propertyIDs: modifications of other properties are not told; nil: of all.
     /// Errors: wrongView for results of a frozen view or a transaction, and where the view has moved since they
     /// were asked (the version that the list is of may be gone).
-    package func observe(initial: Bool, handler: @escaping Observer.Handler) throws(StoreError) -> Observer {
+    package func observe(
+        initial: Bool, on hub: ObserverHub? = nil, properties propertyIDs: [UInt32]? = nil, handler: @escaping Observer.Handler
+    ) throws(StoreError) -> Observer {
         guard view.kind == .live else { throw StoreError(.wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed") }
         let (list, version) = listAndVersion()
         let (snapshot, cls) = try view.serialised { () throws(StoreError) in
@@ -68,8 +96,8 @@ extension Results {
         let query = try question.map { (question) throws(StoreError) in
             try ObservedQuery(class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value)
         }
-        return try view.store.hub.observe(
-            query ?? ObservedQuery(class: cls), from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)
+        return try (hub ?? view.store.hub).observe(
+            (query ?? ObservedQuery(class: cls)).modified(in: propertyIDs, of: cls), from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)
     }
 }
 

@@ -18,6 +18,8 @@ package final class Store: @unchecked Sendable {
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: WeakView] = [:]
     private struct WeakView { weak var view: View? }
+    /// Hubs beside the handle's own; see `makeHub`.
+    private var hubs: [ObserverHub] = []
 
     /// Opens, creates or recovers; applies the configuration's schema.
     ///
@@ -96,6 +98,29 @@ package final class Store: @unchecked Sendable {
 
     func unregister(_ view: View) { lock.withLock { _ = views.removeValue(forKey: ObjectIdentifier(view)) } }
 
+    // MARK: Observing
+
+    /// A hub for one consumer that waits by its own means; closed with the store at the latest.
+    ///
+    /// - Parameter onDue: by any thread; returns at once, and calls nothing of the library.
+    package func makeHub(onDue: @escaping @Sendable () -> Void) throws(StoreError) -> ObserverHub {
+        try checkOpen()
+        let hub = ObserverHub(shared.database, onDue: onDue)
+        let isOpen = lock.withLock { () -> Bool in
+            if closed { return false }
+            hubs.append(hub)
+            return true
+        }
+        guard isOpen else { throw closedError }
+        return hub
+    }
+
+    /// A second call, also one after the store was closed, does nothing.
+    package func close(_ hub: ObserverHub) {
+        lock.withLock { hubs.removeAll { $0 === hub } }
+        try? hub.close()  // throws for hubs with handlers of the application only
+    }
+
     // MARK: Writing
 
     /// How long to wait for other writers.
@@ -171,19 +196,20 @@ package final class Store: @unchecked Sendable {
 
     /// Ends observers and wakes who waits, cancels transactions, closes views, and, as the last handle of the
     /// process, closes the store. The handle is closed whatever is thrown, except for `.inCallback` (from inside a
-    /// change handler). No other thread may be inside a call on one of its frozen views.
+    /// change handler). Waits for calls of other threads on its views.
     package func close() throws(StoreError) {
         try hub.stop()
-        let open = lock.withLock { () -> [View]? in
+        let open = lock.withLock { () -> (views: [View], hubs: [ObserverHub])? in
             if closed { return nil }
             closed = true
-            return views.values.compactMap(\.view)
+            return (views.values.compactMap(\.view), hubs)
         }
         guard let open else { return }
         if shared.isInherited { return }
-        for view in open { view.close() }
+        for view in open.views { view.close(waitsForReaders: true) }
         // After the transactions: a handler may be waiting for one of them to end.
         try hub.close()
+        for hub in open.hubs { close(hub) }
         try shared.leave()
     }
 

@@ -93,7 +93,7 @@ private struct StoreCopy {
     /// Nothing of it is logged: the close makes everything durable at once.
     private func end(_ transaction: WriteTransaction) throws(StoreError) {
         transaction.forceSummary()
-        try transaction.commit(.none)
+        try transaction.commit(StoreOptions.Durability.none)
     }
 }
 

@@ -1,11 +1,3 @@
-/// What a sum, an extreme or an average is asked of.
-package enum AggregateKind: Int32, Sendable {
-    case sum = 1
-    case minimum = 2
-    case maximum = 3
-    case average = 4
-}
-
 /// Asking with one comparison. An index is used where there is one, else the column is scanned.
 extension View {
     package func count(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
@@ -35,6 +27,13 @@ extension View {
             }
             if isKnown != true { key = try reader.first(position, comparison, value)?.key }
             return key.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+        }
+    }
+
+    /// The first of all objects in the order of creation.
+    package func first(_ classID: UInt32) throws(StoreError) -> ObjectID? {
+        try serialised { () throws(StoreError) in
+            try reader(try schema.cls(classID)).seek(0).map { ObjectID(classID: classID, storeTag: shared.tag, key: $0.key) }
         }
     }
 
@@ -101,43 +100,6 @@ extension View {
         try ValueCheck.check(value, for: position, of: cls, limit: Int.max)
         return (cls, position)
     }
-
-    // MARK: Aggregates
-
-    /// Over all objects; nulls are skipped. Of nothing the sum is 0, the others are null.
-    package func aggregate(_ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind) throws(StoreError) -> Value {
-        try serialised { () throws(StoreError) in
-            let cls = try schema.cls(classID)
-            let position = try cls.position(propertyID)
-            let reader = try reader(cls)
-            func named(_ code: StatusCode, _ what: String) -> StoreError {
-                cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)
-            }
-            switch (cls.columns[position].kind, aggregate) {
-            case (.int, .sum):
-                let sum = try reader.sumIntegers(position).sum
-                guard let exact = Int64(exactly: sum) else { throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits") }
-                return .int(exact)
-            case (.int, .average): return try reader.summarizeIntegers(position).average.map { .double($0) } ?? .null
-            case (.int, _):
-                let summary = try reader.summarizeIntegers(position)
-                return summary.count == 0 ? .null : .int(aggregate == .minimum ? summary.minimum : summary.maximum)
-            case (.double, .sum): return .double(try reader.sumDoubles(position).sum)
-            case (.double, .average):
-                let (sum, count) = try reader.sumDoubles(position)
-                return count == 0 ? .null : .double(sum / Double(count))
-            case (.double, _):
-                let summary = try reader.summarizeDoubles(position)
-                let value = aggregate == .minimum ? summary.minimum : summary.maximum
-                // Infinity of nothing, or of nothing but NaN, is no value of the column.
-                if summary.count == 0 { return .null }
-                if value.isInfinite, try reader.first(position, .equal, .double(value)) == nil { return .null }
-                return .double(value)
-            case (.timestamp, .minimum), (.timestamp, .maximum): return try reader.extremeTimestamp(position, isMinimum: aggregate == .minimum)
-            default: throw named(.wrongType, "is a \(cls.columns[position].kind): there is no \(aggregate) of it")
-            }
-        }
-    }
 }
 
 extension ClusterReader {
@@ -152,20 +114,6 @@ extension ClusterReader {
                 slot = LeafHead.nextLive(head, from: slot &+ 1)
             }
         }
-    }
-
-    func extremeTimestamp(_ column: Int, isMinimum: Bool) throws(StoreError) -> Value {
-        var best = Value.null
-        var next = try seek(0)
-        while let row = next {
-            let value = try value(row, column)
-            if !value.isNull {
-                let isLess = (value.low, value.high) < (best.low, best.high)
-                if best.isNull || (isMinimum ? isLess : (best.low, best.high) < (value.low, value.high)) { best = value }
-            }
-            next = try self.next(row)
-        }
-        return best
     }
 }
 

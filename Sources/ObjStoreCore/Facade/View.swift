@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A place from which a store is seen: live, frozen or as a transaction.
 ///
 /// ```
@@ -6,7 +8,8 @@
 ///  frozen       one version, for ever                never       no
 ///  transaction  the newest version + its own changes each write  yes
 /// ```
-/// Frozen views are read without a lock from any thread. Calls on the others are serialised by the view's lock,
+/// Frozen views are read without a lock from any thread; a thread says that it is inside one by a store into its own
+/// record (`cthread.h`), so that a store can wait for it before it closes the view. Calls on the others are serialised by the view's lock,
 /// so that they may move between threads. What is borrowed from a view lives as long as `lends` says.
 package final class View: @unchecked Sendable {
     package enum Kind: Int32, Sendable {
@@ -32,7 +35,7 @@ package final class View: @unchecked Sendable {
     package var isBodys = false
     /// Part of a change set, with which it is closed: nobody else may.
     package var isOfChanges = false
-    private(set) var isClosed = false
+    private let closed = Atomic<Bool>(false)
     /// Memory for the values of one call.
     var scratch = ValueScratch()
 
@@ -64,13 +67,16 @@ package final class View: @unchecked Sendable {
 
     // MARK: Life
 
-    /// A transaction is cancelled. Waits for calls on other threads, except reads of a frozen view: there the
-    /// caller knows that there are none.
-    package func close() {
+    @inline(__always) var isClosed: Bool { closed.load(ordering: .acquiring) }
+
+    /// A transaction is cancelled. Waits for calls on other threads; for those on a frozen view only where
+    /// `waitsForReaders`: else the caller knows that there are none.
+    package func close(waitsForReaders: Bool = false) {
         if shared.isInherited { return }
         let wasOpen = lock.withLock { () -> Bool in
             if isClosed { return false }
-            isClosed = true
+            closed.store(true, ordering: .sequentiallyConsistent)
+            if waitsForReaders && kind == .frozen { ReaderMark.waitForAll(Unmanaged.passUnretained(self).toOpaque()) }
             shared.didClose(snapshot?.version)
             epoch &+= 1
             if let transaction {
@@ -161,9 +167,18 @@ package final class View: @unchecked Sendable {
     /// Runs `body` alone, where the view can move.
     @inline(__always)
     func serialised<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-        if kind == .frozen { return try body() }
+        if kind == .frozen { return try View.inside(.passUnretained(self), body) }
         lock.lock()
         defer { lock.unlock() }
+        return try body()
+    }
+
+    /// Runs `body` while a frozen view cannot be closed. Not to be nested.
+    @inline(__always)
+    static func inside<T>(_ view: Unmanaged<View>, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        let mark = ReaderMark.enter(view.toOpaque())
+        defer { mark.leave() }
+        if _slowPath(view._withUnsafeGuaranteedRef { $0.isClosed }) { throw view._withUnsafeGuaranteedRef { $0.closedError } }
         return try body()
     }
 

@@ -16,6 +16,28 @@ package struct ClassChanges: Sendable {
 
     package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
 
+    mutating func keep(only key: Int64) {
+        deleted = deleted.contains(key) ? [key] : []
+        inserted = inserted.contains(key) ? [key] : []
+        let modified = modified
+        keepModifications { modified[$0] == key }
+    }
+
+    /// Those that wrote one of the properties.
+    mutating func keepModifications(in properties: [Int]) {
+        var mask = [UInt64](repeating: 0, count: maskWords)
+        for property in properties { mask[property >> 6] |= 1 << UInt64(property & 63) }
+        let masks = masks, words = maskWords
+        keepModifications { index in (0..<words).contains { masks[index * words + $0] & mask[$0] != 0 } }
+    }
+
+    private mutating func keepModifications(where isKept: (_ index: Int) -> Bool) {
+        let kept = modified.indices.filter(isKept)
+        if kept.count == modified.count { return }
+        masks = kept.flatMap { masks[($0 * maskWords)..<(($0 + 1) * maskWords)] }
+        modified = kept.map { modified[$0] }
+    }
+
     static func maskWords(_ cls: ClassSchema) -> Int { max(1, (cls.properties.count + 63) / 64) }
 
     mutating func append(_ kind: ChangeKind, _ key: Int64) {

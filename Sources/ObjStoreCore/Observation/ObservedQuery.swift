@@ -1,8 +1,12 @@
-/// What an observer looks at: all objects of a class, or those that satisfy one comparison.
+/// What an observer looks at: all objects of a class, those that satisfy one comparison, or one object.
 package struct ObservedQuery: Sendable {
     package let classID: UInt32
     /// Nil: all objects.
     private let condition: Condition?
+    /// Nil: not one object.
+    private var key: Int64?
+    /// Ids of the columns whose modifications count; nil: of all.
+    private var columnIDs: [UInt32]?
 
     private struct Condition: Sendable {
         let columnID: UInt32
@@ -28,6 +32,20 @@ package struct ObservedQuery: Sendable {
     }
 
     package var isWholeClass: Bool { condition == nil }
+
+    /// Only what happens to one object.
+    package func only(_ key: Int64) -> ObservedQuery {
+        var query = self
+        query.key = key
+        return query
+    }
+
+    /// Only modifications of one of the properties (positions in `cls`); what comes and goes is told all the same.
+    package func modified(in properties: [Int], of cls: ClassSchema) -> ObservedQuery {
+        var query = self
+        query.columnIDs = properties.map { cls.columns[$0].id }
+        return query
+    }
 
     /// Position in a version of the class of the property that the answer depends on.
     func property(in cls: ClassSchema) -> Int? {
@@ -78,7 +96,17 @@ package struct ObservedQuery: Sendable {
     /// Turns what happened to objects of the class into what happened to the answer: an object that begins to
     /// satisfy the question is an insertion, one that stops a deletion. Looks at changed objects only.
     func filter(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
-        guard !isWholeClass else { return changes }
+        var changes = changes
+        if let key { changes.keep(only: key) }
+        if condition != nil { changes = try holding(changes, from: from, to: to) }
+        if let columnIDs {
+            let columns = to.schema.classes[Int(classID)].columns
+            changes.keepModifications(in: columns.indices.filter { columnIDs.contains(columns[$0].id) })
+        }
+        return changes
+    }
+
+    private func holding(_ changes: ClassChanges, from: Snapshot, to: Snapshot) throws(StoreError) -> ClassChanges {
         var result = ClassChanges(maskWords: changes.maskWords)
         result.isFromOtherProcess = changes.isFromOtherProcess
         let before = try Test(self, in: from), after = try Test(self, in: to)

@@ -11,6 +11,8 @@ package final class ObserverHub: @unchecked Sendable {
     package let database: Database
     /// Handlers run on the store's own thread; there is nothing to poll then.
     private let deliversOnWorker: Bool
+    /// Called when something is due, instead of the descriptor; by any thread, with no lock held.
+    private let onDue: (@Sendable () -> Void)?
     private let fork = ForkGuard()
     private let lock = Lock()
 
@@ -30,10 +32,14 @@ package final class ObserverHub: @unchecked Sendable {
     /// Changes whenever a handler returns; who closes a running observer sleeps on it.
     private let handlerReturned: SharedWord
 
-    /// - Parameter deliversOnWorker: handlers are called by the store's thread, as soon as something is due.
-    package init(_ database: Database, deliversOnWorker: Bool = false) {
+    /// - Parameters:
+    ///   - deliversOnWorker: handlers are called by the store's thread, as soon as something is due.
+    ///   - onDue: the one who uses the hub waits by other means than a descriptor, and its handlers are the library's
+    ///     own: they return at once.
+    package init(_ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil) {
         self.database = database
         self.deliversOnWorker = deliversOnWorker
+        self.onDue = onDue
         let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
         word.initialize(to: 0)
         handlerReturned = SharedWord(word)
@@ -69,7 +75,7 @@ package final class ObserverHub: @unchecked Sendable {
     ) throws(StoreError) -> Observer {
         try database.checkOpen()
         if database.options.isReadOnly { throw StoreError(.readOnly, "a store that nobody writes to cannot be observed") }
-        if !deliversOnWorker { _ = try descriptor() }
+        if !deliversOnWorker && onDue == nil { _ = try descriptor() }
         lock.withLock { reserved += 1 }
         do throws(StoreError) {
             // Watched first: what is published after the snapshot was taken is noticed.
@@ -140,12 +146,13 @@ package final class ObserverHub: @unchecked Sendable {
     /// Throws `inCallback` inside a handler of this hub, and inside one of another hub while this one's run.
     package func stop() throws(StoreError) {
         if fork.isChild { return }
-        let isInHandler = HandlerThreads.shared.contains(ThreadIdentity.current)
+        let isInHandler = onDue == nil && HandlerThreads.shared.contains(ThreadIdentity.current)
         try lock.withLock { () throws(StoreError) in
             if isInHandler && !deliverers.isEmpty { throw inCallback("closed") }
             isClosed = true
             event?.signal()  // and never drained again
         }
+        onDue?()
     }
 
     /// Stops, and ends all observers. A second call does nothing. Whoever holds the writer's lock lets go of it
@@ -187,22 +194,26 @@ package final class ObserverHub: @unchecked Sendable {
     }
 
     private func signal() {
-        lock.withLock {
-            if !isSignalled { raise() }
-        }
+        raise { true }
         if deliversOnWorker { database.watch.wake() }
     }
 
-    private func raise() {
-        isSignalled = true
-        event?.signal()
+    /// Tells that something is due, where `isDue` (under the lock) says so and it was not told before.
+    private func raise(where isDue: () -> Bool) {
+        let isNew = lock.withLock { () -> Bool in
+            guard isDue(), !isSignalled else { return false }
+            isSignalled = true
+            event?.signal()
+            return true
+        }
+        if isNew { onDue?() }
     }
 
     /// From the watch: a version became visible.
     func notice(_ version: UInt64) {
-        lock.withLock {
+        raise {
             noticed = max(noticed, version)
-            if !isSignalled && observers.contains(where: { $0.knownVersion < version }) { raise() }
+            return observers.contains { $0.knownVersion < version }
         }
     }
 
@@ -298,12 +309,12 @@ package final class ObserverHub: @unchecked Sendable {
     private func leave(_ thread: UInt, calls: Int, looksAgain: Bool) {
         HandlerThreads.shared.leave(thread)
         database.watch.count(calls)
-        lock.withLock {
+        raise {
             deliverers.removeAll { $0 == thread }
             // Observers that another thread had claimed may lag behind what was drained. After a failure to read:
             // quiet until the next commit, or who polls would spin.
             let isBehind = observers.contains { $0.runner == nil && ($0.wantsInitial || $0.knownVersion < noticed) }
-            if isBehind && looksAgain && !isSignalled && !isClosed { raise() }
+            return isBehind && looksAgain && !isClosed
         }
         handlerReturned.add(1)
         database.machine.wake(handlerReturned)

@@ -22,16 +22,8 @@ package struct DoubleSummary: Sendable {
 }
 
 extension ClusterReader {
-    /// Sum and count of an int column. The sum cannot overflow.
-    package func sumIntegers(_ column: Int) throws(StoreError) -> (sum: Int128, count: Int) {
-        let result = try integers(column, extremes: false)
-        return (result.sum, result.count)
-    }
-
-    /// Sum, count, least and greatest value of an int column.
-    package func summarizeIntegers(_ column: Int) throws(StoreError) -> IntegerSummary { try integers(column, extremes: true) }
-
-    private func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
+    /// Sum, which cannot overflow, count and, where `extremes`, least and greatest value of an int column.
+    package func integers(_ column: Int, extremes: Bool) throws(StoreError) -> IntegerSummary {
         let spec = columns[column]
         let values = UnsafeMutablePointer<Int64>.allocate(capacity: LeafHead.rowsPerLeaf)
         values.initialize(repeating: 0, count: LeafHead.rowsPerLeaf)
@@ -102,16 +94,8 @@ extension ClusterReader {
         return sum
     }
 
-    /// Sum and count of a double column.
-    package func sumDoubles(_ column: Int) throws(StoreError) -> (sum: Double, count: Int) {
-        let result = try doubles(column, extremes: false)
-        return (result.sum, result.count)
-    }
-
-    /// Sum, count, least and greatest value of a double column.
-    package func summarizeDoubles(_ column: Int) throws(StoreError) -> DoubleSummary { try doubles(column, extremes: true) }
-
-    private func doubles(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
+    /// Sum, count and, where `extremes`, least and greatest value of a double column.
+    package func doubles(_ column: Int, extremes: Bool) throws(StoreError) -> DoubleSummary {
         let spec = columns[column]
         var result = DoubleSummary()
         var cursor = LeafCursor(self, from: 0)

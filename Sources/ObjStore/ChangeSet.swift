@@ -1,0 +1,180 @@
+internal import ObjStoreCore
+internal import Synchronization
+
+/// What happened to results between two versions, in this or another process: which objects came, went and changed.
+///
+/// ```swift
+/// switch change.kind {
+/// case .initial(let dogs): show(dogs)
+/// case .update(let dogs, let deletions, let insertions, let modifications): …
+/// }
+/// for dog in change.deleted { print("\(dog.name) is gone") }
+/// ```
+/// Objects are frozen: `deleted` as they were before, the others as they are after. It keeps both versions: let go of it.
+/// Any thread. After the store was closed, objects are as those of any closed store.
+public struct ChangeSet<Element: Object>: Sendable {
+    let changes: ObjStoreCore.ChangeSet
+    private let question: Result<ComparisonNode?, ObjStoreError>
+    private let sides: ChangeSides
+
+    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>) {
+        self.changes = changes
+        self.question = question
+        sides = ChangeSides(changes, live)
+    }
+
+    /// As a Realm Swift program reads it.
+    public enum Kind: Sendable {
+        /// The first one of an observer: from here on it tells what changes.
+        case initial(Results<Element>)
+        /// Positions of deletions are those before the change, the others those in the results given here.
+        case update(Results<Element>, deletions: [Int], insertions: [Int], modifications: [Int])
+    }
+
+    public var kind: Kind {
+        isInitial ? .initial(results) : .update(results, deletions: deletions, insertions: insertions, modifications: modifications)
+    }
+
+    /// The first one of an observer: nothing has changed yet.
+    public var isInitial: Bool { changes.isInitial }
+    /// Another process committed some of it.
+    public var isFromOtherProcess: Bool { changes.isFromOtherProcess }
+    /// The log did not reach back so far, so the two versions were compared: a property that was written with its old value is
+    /// not seen as modified.
+    public var isCompared: Bool { changes.isCompared }
+    public var fromVersion: UInt64 { changes.fromVersion }
+    public var toVersion: UInt64 { changes.toVersion }
+
+    // MARK: Positions, ascending
+
+    /// In the results before.
+    public var deletions: [Int] { positions(\.deleted) }
+    /// In the results after.
+    public var insertions: [Int] { positions(\.inserted) }
+    /// In the results after.
+    public var modifications: [Int] { positions(\.modifiedAfter) }
+    /// The same objects in the results before.
+    public var modificationsBefore: [Int] { positions(\.modifiedBefore) }
+
+    private func positions(_ list: KeyPath<ObjStoreCore.ChangeSet.Indices, [UInt64]>) -> [Int] {
+        changes.indices.map { $0[keyPath: list].map { Int($0) } } ?? []
+    }
+
+    // MARK: Objects, in the same order
+
+    /// The results as they are after the change, for ever.
+    public var results: Results<Element> {
+        do throws(ObjStoreError) { return Results(try sides.space(before: false), question) } catch { return Results(sides.live, .failure(error)) }
+    }
+    /// As they were before they went.
+    public var deleted: ChangedObjects<Element> { objects(changes.deleted, before: true) }
+    public var inserted: ChangedObjects<Element> { objects(changes.inserted) }
+    public var modified: ChangedObjects<Element> { objects(changes.modified) }
+    /// The objects of `modified` as they were.
+    public var modifiedBefore: ChangedObjects<Element> { objects(changes.modified, before: true) }
+
+    private func objects(_ keys: [Int64], before: Bool = false) -> ChangedObjects<Element> { ChangedObjects(keys, sides, before: before) }
+
+    /// Whether a property was written in the object `modified[index]`.
+    ///
+    /// Errors: `.outOfRange`, `.invalidQuery` (the key path is none of a `@Persisted` property).
+    public func hasChanged(_ keyPath: PartialKeyPath<Element>, at index: Int) throws(ObjStoreError) -> Bool {
+        let property = try KeyPaths.property(keyPath)
+        let binding = try sides.live.binding(Element.self)
+        return try core { () throws(StoreError) in
+            try changes.hasChanged(binding.properties[Int(property.index)], atModification: UInt64(bitPattern: Int64(index)))
+        }
+    }
+
+    /// Names of the properties that were written in the object `modified[index]`. Errors: `.outOfRange`.
+    public func changedProperties(at index: Int) throws(ObjStoreError) -> [String] {
+        try changed(sides.live.binding(Element.self), at: index).map(\.name)
+    }
+
+    private func changed(_ binding: ClassBinding, at index: Int) throws(ObjStoreError) -> [ClassInfo.Property] {
+        try core { () throws(StoreError) in
+            var properties: [ClassInfo.Property] = []
+            for property in binding.info.properties
+            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: UInt64(bitPattern: Int64(index))) {
+                properties.append(property)
+            }
+            return properties
+        }
+    }
+
+    /// What happened to the one object that is observed.
+    func objectChange() throws(ObjStoreError) -> ObjectChange<Element> {
+        guard let new = modified.first, let old = modifiedBefore.first else { return .deleted }
+        return .change(new, try changed(sides.live.binding(Element.self), at: 0).map { property in
+            PropertyChange(
+                name: property.name, oldValue: ClassInfo.unwrap(property.accessor._anyValue(old, property.offset)),
+                newValue: ClassInfo.unwrap(property.accessor._anyValue(new, property.offset)))
+        })
+    }
+}
+
+/// What happened to an object that is observed.
+public enum ObjectChange<T: Object> {
+    /// The object as it is now, frozen, and what was written.
+    case change(T, [PropertyChange])
+    /// It is gone; no more comes.
+    case deleted
+}
+
+/// A property of an object that is observed, with what it held before and after; nil stands for null.
+public struct PropertyChange {
+    public let name: String
+    public let oldValue: Any?
+    public let newValue: Any?
+}
+
+/// Frozen objects of a ``ChangeSet``, made when they are asked for.
+public struct ChangedObjects<Element: Object>: RandomAccessCollection, Sendable {
+    private let keys: [Int64]
+    private let sides: ChangeSides
+    private let isBefore: Bool
+
+    init(_ keys: [Int64], _ sides: ChangeSides, before: Bool) {
+        self.keys = keys
+        self.sides = sides
+        isBefore = before
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { keys.count }
+
+    /// Where there is none, or the store was closed: an invalid object, and the error is reported as by accessors.
+    public subscript(index: Int) -> Element {
+        do throws(ObjStoreError) {
+            guard keys.indices.contains(index) else { throw ObjStoreError(.outOfRange, "index \(index) of \(keys.count) changed objects") }
+            let space = try sides.space(before: isBefore)
+            return space.materialise(Element.self, try space.binding(Element.self), keys[index])
+        } catch {
+            sides.live.handle.reports.report(error)
+            return sides.live.invalid()
+        }
+    }
+}
+
+/// The two versions of a change set as spaces of objects, made when first asked for.
+final class ChangeSides: Sendable {
+    private let changes: ObjStoreCore.ChangeSet
+    let live: ObjectSpace
+    private let spaces = Mutex<(before: ObjectSpace?, after: ObjectSpace?)>((nil, nil))
+
+    init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace) {
+        self.changes = changes
+        self.live = live
+    }
+
+    func space(before: Bool) throws(ObjStoreError) -> ObjectSpace {
+        if let space = spaces.withLock({ before ? $0.before : $0.after }) { return space }
+        let view = try core { () throws(StoreError) in try live.handle.store.view(of: changes, before: before) }
+        let new = ObjectSpace(live.handle, view, isFrozen: true)
+        return spaces.withLock { spaces in
+            if let space = before ? spaces.before : spaces.after { return space }
+            if before { spaces.before = new } else { spaces.after = new }
+            return new
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import ObjStoreCore
+
+/// An observer that is at work: it ends with `invalidate()`, or when the last reference to its token goes.
+///
+/// It keeps the store open. Any thread.
+public final class NotificationToken: Sendable {
+    private let observer: Observer
+    private let handle: StoreHandle
+
+    init(_ observer: Observer, _ handle: StoreHandle) {
+        self.observer = observer
+        self.handle = handle
+    }
+
+    /// Ends the observer. Its handler is not called any more after this returns: a call on another thread is waited for, except
+    /// inside a handler and inside a write of this thread, where that could be for ever. A second call does nothing.
+    public func invalidate() { handle.store.close(observer) }
+
+    deinit { observer.close(waits: false) }
+}
+
+// MARK: Delivery
+
+/// Handlers run on threads that the program lends: nothing happens behind its back.
+///
+/// ```swift
+/// let token = try store.objects(Dog.self).observe { change in … }
+/// while isRunning { try store.wait() }     // or poll `notifyDescriptor` and call `deliver()`
+/// ```
+/// (`for await change in results.changes` needs none of these.) With `Configuration.deliversOnWorker` a thread of the
+/// library calls them as soon as something is due.
+extension Store {
+    /// A file descriptor that is readable while change sets may be due, for `poll`, `epoll` and event loops. It stays the
+    /// store's: never read nor close it.
+    ///
+    /// Errors: `.notSupported` (the store delivers on its worker), `.io` (no descriptor left), `.closedHandle`.
+    public var notifyDescriptor: Int32 {
+        get throws(ObjStoreError) { try core { () throws(StoreError) in try hub.notifyDescriptor() } }
+    }
+
+    /// Calls the handlers for whom something is due, on this thread; returns how many calls there were. Never waits for writers.
+    ///
+    /// Errors: the first one of a handler, after all were called (an ``ObjStoreError`` as it is, what accessors reported as in
+    /// `write`, others as `.callback`); `.inCallback` inside a handler; `.closedHandle`, `.io`.
+    @discardableResult
+    public func deliver() throws(ObjStoreError) -> Int { try core { () throws(StoreError) in try hub.deliver() } }
+
+    /// Waits until something is due, and delivers it; returns how many calls of handlers there were, 0 when the time was over
+    /// or a signal came. Nil: for ever. Uses no processor time while it waits.
+    ///
+    /// Errors: those of ``deliver()``; `.closedHandle` also when another thread closes the store meanwhile.
+    @discardableResult
+    public func wait(atMost timeout: Duration? = nil) throws(ObjStoreError) -> Int {
+        try core { () throws(StoreError) in try hub.wait(timeout: timeout?.nanoseconds ?? -1) }
+    }
+
+    private var hub: ObserverHub { space.handle.store.hub }
+}
+
+extension Duration {
+    /// Never negative; what does not fit is the longest there is.
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        if seconds < 0 { return 0 }
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, tooMuch) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return overflow || tooMuch ? .max : sum
+    }
+}

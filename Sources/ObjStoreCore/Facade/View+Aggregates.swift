@@ -1,0 +1,132 @@
+/// What a sum, an extreme or an average is asked of.
+package enum AggregateKind: Int32, Sendable {
+    case sum = 1
+    case minimum = 2
+    case maximum = 3
+    case average = 4
+}
+
+/// `property op value`.
+package struct Condition {
+    package let propertyID: UInt32
+    package let comparison: Comparison
+    package let value: Value
+
+    /// `value` is borrowed.
+    package init(_ propertyID: UInt32, _ comparison: Comparison, _ value: Value) {
+        self.propertyID = propertyID
+        self.comparison = comparison
+        self.value = value
+    }
+}
+
+extension View {
+    /// Over all objects of a class, or those that satisfy a condition; nulls are skipped. Of nothing the sum is 0, the
+    /// others are null.
+    ///
+    /// Cost: a scan of the column; with a condition, that of finding the objects and reading one value of each.
+    package func aggregate(_ classID: UInt32, _ propertyID: UInt32, _ aggregate: AggregateKind, where condition: Condition? = nil) throws(StoreError) -> Value {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            let position = try cls.position(propertyID)
+            let reader = try reader(cls)
+            var among: KeyBuffer?
+            if let condition {
+                among = try keys(classID, Results.Question(propertyID: condition.propertyID, comparison: condition.comparison, value: OwnedValue(condition.value)))
+            }
+            func named(_ code: StatusCode, _ what: String) -> StoreError {
+                cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)
+            }
+            switch (cls.columns[position].kind, aggregate) {
+            case (.int, .sum):
+                let sum = try reader.integers(position, among, extremes: false).sum
+                guard let exact = Int64(exactly: sum) else { throw named(.outOfRange, "adds up to \(sum), which does not fit in 64 bits") }
+                return .int(exact)
+            case (.int, _):
+                let summary = try reader.integers(position, among, extremes: aggregate != .average)
+                if aggregate == .average { return summary.average.map { .double($0) } ?? .null }
+                return summary.count == 0 ? .null : .int(aggregate == .minimum ? summary.minimum : summary.maximum)
+            case (.double, .minimum), (.double, .maximum):
+                let summary = try reader.doubles(position, among, extremes: true)
+                if summary.count == 0 { return .null }
+                let value = aggregate == .minimum ? summary.minimum : summary.maximum
+                // Infinity of nothing but NaN is no value of the column.
+                if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
+                return .double(value)
+            case (.double, _):
+                let summary = try reader.doubles(position, among, extremes: false)
+                if aggregate == .sum { return .double(summary.sum) }
+                return summary.average.map { .double($0) } ?? .null
+            case (.timestamp, .minimum), (.timestamp, .maximum): return try reader.extremeTimestamp(position, isMinimum: aggregate == .minimum, among)
+            default: throw named(.wrongType, "is a \(cls.columns[position].kind): there is no \(aggregate) of it")
+            }
+        }
+    }
+}
+
+extension ClusterReader {
+    /// Calls `body` with the rows of objects that exist; ascending keys visit each leaf once.
+    fileprivate func forEach(_ keys: KeyBuffer, _ body: (RowPosition) throws(StoreError) -> Void) throws(StoreError) {
+        for index in 0..<keys.count {
+            guard let row = try find(keys.keys[index]) else { continue }
+            try body(row)
+        }
+    }
+
+    /// Of the objects `keys`, or of all.
+    fileprivate func integers(_ column: Int, _ keys: KeyBuffer?, extremes: Bool) throws(StoreError) -> IntegerSummary {
+        guard let keys else { return try integers(column, extremes: extremes) }
+        var summary = IntegerSummary()
+        try forEach(keys) { (row) throws(StoreError) in
+            guard let value = try int(row, column) else { return }
+            summary.count += 1
+            summary.sum += Int128(value)
+            summary.minimum = Swift.min(summary.minimum, value)
+            summary.maximum = Swift.max(summary.maximum, value)
+        }
+        return summary
+    }
+
+    fileprivate func doubles(_ column: Int, _ keys: KeyBuffer?, extremes: Bool) throws(StoreError) -> DoubleSummary {
+        guard let keys else { return try doubles(column, extremes: extremes) }
+        var summary = DoubleSummary()
+        try forEach(keys) { (row) throws(StoreError) in
+            guard let bits = try int(row, column) else { return }
+            let value = Double(bitPattern: UInt64(bitPattern: bits))
+            summary.count += 1
+            summary.sum += value
+            if value < summary.minimum { summary.minimum = value }
+            if value > summary.maximum { summary.maximum = value }
+        }
+        return summary
+    }
+
+    fileprivate func contains(_ value: Double, _ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> Bool {
+        guard let keys else { return try first(column, .equal, .double(value)) != nil }
+        var isThere = false
+        try forEach(keys) { (row) throws(StoreError) in
+            if try int(row, column) == Int64(bitPattern: value.bitPattern) { isThere = true }
+        }
+        return isThere
+    }
+
+    fileprivate func extremeTimestamp(_ column: Int, isMinimum: Bool, _ keys: KeyBuffer?) throws(StoreError) -> Value {
+        var best = Value.null
+        func look(_ row: RowPosition) throws(StoreError) {
+            let value = try value(row, column)
+            if value.isNull { return }
+            let isLess = (value.low, value.high) < (best.low, best.high)
+            if best.isNull || (isMinimum ? isLess : (best.low, best.high) < (value.low, value.high)) { best = value }
+        }
+        if let keys {
+            try forEach(keys, look)
+        } else {
+            var next = try seek(0)
+            while let row = next {
+                try look(row)
+                next = try self.next(row)
+            }
+        }
+        return best
+    }
+}
