@@ -66,6 +66,7 @@ struct Control {
         Control(bug: .noEpoch, row: "-", mistake: "recovery starts no new epoch"),
         Control(bug: .headBeforeLog, row: "-", mistake: "HEAD set before the record is written"),
         Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync"),
+        Control(bug: .pinsIgnored, row: "-", mistake: "pages of pinned versions reused"),
         Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again"),
     ]
 }

@@ -83,6 +83,28 @@ import Testing
         }
     }
 
+    /// A long text gives way to the first cell of a segment: the blob moves to make room for the bitmap, and never
+    /// needs more memory than the larger of before and after.
+    @Test func firstLongValueOfASegment() throws {
+        for length in [0, 24, 25, 60, 100, 4096] {
+            let part = UnsafeMutableRawPointer.allocate(byteCount: 1 << 14, alignment: 64)
+            defer { part.deallocate() }
+            StringSegment.initialize(part, rows: 0, capacity: 28, long: false)
+            let old = [UInt8](repeating: 65, count: length), other = Array("another".utf8)
+            for text in [other, old, other] { text.withUnsafeBytes { StringSegment.append(part, $0.baseAddress, count: $0.count, long: false) } }
+            var cell = [UInt8](repeating: 1, count: StringSegment.cellBytes)
+            cell[7] = 0
+            let needed = StringSegment.bytesNeeded(part, replacing: 1, count: cell.count, long: true)
+            let end = max(needed, StringSegment.bytes(part))
+            memset(part + end, 0xa5, (1 << 14) - end)
+            cell.withUnsafeBytes { StringSegment.replace(part, row: 1, with: $0.baseAddress, count: $0.count, long: true) }
+            #expect(StringSegment.isWellFormed(part, bytes: needed))
+            #expect(UnsafeRawBufferPointer(start: part + end, count: (1 << 14) - end).allSatisfy { $0 == 0xa5 }, "\(length)")
+            let last = part + StringSegment.blobOffset(part) + StringSegment.offset(part, 2)
+            #expect(Array(UnsafeRawBufferPointer(start: last, count: other.count)) == other)
+        }
+    }
+
     /// All positions and lengths of a few rows, byte for byte, through commit and reopening.
     @Test func smallLeavesExhaustively() throws {
         for rows in [1, 2, 4] {

@@ -70,6 +70,8 @@ static inline bool cs_cas32(void *p, uint32_t expected, uint32_t desired) {
 static inline uint16_t cs_load16_relaxed(const void *p) { return __atomic_load_n((const uint16_t *)p, __ATOMIC_RELAXED); }
 static inline void cs_store16_relaxed(void *p, uint16_t v) { __atomic_store_n((uint16_t *)p, v, __ATOMIC_RELAXED); }
 static inline void cs_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline void cs_fence_acquire(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
+static inline void cs_fence_release(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
 static inline void cs_pause(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

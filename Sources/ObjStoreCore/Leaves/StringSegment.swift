@@ -131,19 +131,23 @@ enum StringSegment {
 
     /// Gives a row another value. The memory has room for `bytesNeeded`.
     static func replace(_ part: UnsafeMutableRawPointer, row: Int, with pointer: UnsafeRawPointer?, count: Int, long: Bool) {
+        let start = offset(part, row), delta = count - (offset(part, row + 1) - start)
+        // Shrinks before the blob moves: in between it must not need more than in the end.
+        if delta < 0 { resize(part, row, by: delta) }
         makeRoom(part, capacity: capacity(part), long: long)
-        let blob = part + blobOffset(part), rows = rows(part)
-        let start = offset(part, row), end = offset(part, row + 1), total = offset(part, rows)
-        let delta = count - (end - start)
-        if delta != 0 {
-            memmove(blob + end + delta, blob + end, total - end)
-            let offsets = (part + header).assumingMemoryBound(to: UInt16.self)
-            let d = UInt16(truncatingIfNeeded: delta)
-            var index = row &+ 1
-            while index <= rows { offsets[index] = offsets[index] &+ d; index &+= 1 }
-        }
-        if count > 0 { memcpy(blob + start, pointer!, count) }
+        if delta > 0 { resize(part, row, by: delta) }
+        if count > 0 { memcpy(part + blobOffset(part) + start, pointer!, count) }
         if hasLong(part) { setLong(part, row, long) }
+    }
+
+    /// Moves what lies behind a row's bytes.
+    private static func resize(_ part: UnsafeMutableRawPointer, _ row: Int, by delta: Int) {
+        let blob = part + blobOffset(part), rows = rows(part), end = offset(part, row + 1)
+        memmove(blob + end + delta, blob + end, offset(part, rows) - end)
+        let offsets = (part + header).assumingMemoryBound(to: UInt16.self)
+        let d = UInt16(truncatingIfNeeded: delta)
+        var index = row &+ 1
+        while index <= rows { offsets[index] = offsets[index] &+ d; index &+= 1 }
     }
 
     /// Adds a row. The memory has room for `bytesNeeded`.

@@ -93,7 +93,7 @@ extension Database {
         var pins: [UInt64] = []
         for index in 0..<Int(shared.slotHighWater.load()) {
             let version = shared.slot(index).version.load()
-            if version != 0 { pins.append(version) }
+            if version != 0 && !InjectedBug.active(.pinsIgnored) { pins.append(version) }
         }
         if InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pins.append(word.load()) } }
         let intent = shared.intent.load()

@@ -153,6 +153,8 @@ package final class SharedState: @unchecked Sendable {
         cs_fence()
         let p = entry(version)
         func word(_ offset: Int) -> UInt64 { cs_load64_relaxed(p + offset) }
+        // Who looks at PUBLISHED again afterwards must not look before the words were read.
+        defer { cs_fence_acquire() }
         return RingEntry(
             version: word(0), root: Ref(raw: word(8)), filePages: Int(truncatingIfNeeded: word(16)),
             log: LogPosition(
@@ -163,6 +165,8 @@ package final class SharedState: @unchecked Sendable {
 
     func setRingEntry(_ e: RingEntry) {
         cs_yield()
+        // Who sees a word of this entry sees the PUBLISHED that allowed the writer to replace the old one.
+        cs_fence_release()
         let p = entry(e.version)
         func set(_ offset: Int, _ value: UInt64) { cs_store64_relaxed(p + offset, value) }
         set(8, e.root.raw)

@@ -2,6 +2,10 @@
 extension Database {
     package var seedForOracle: UInt64 { seed }
     package var durableForOracle: UInt64 { shared.durable.current & ~SharedState.poisonBit }
+    /// Bytes that all processes wrote into the db file, and how many pages it has.
+    package var pageUse: (bytesWritten: Int, filePages: Int) {
+        (Int(shared.dbBytes.current), shared.ringEntry(shared.head.current).filePages)
+    }
     package var wordsForOracle: (head: UInt64, published: UInt64, isPoisoned: Bool) {
         (shared.head.current, shared.published.current, shared.durable.current & SharedState.poisonBit != 0)
     }
