@@ -3,12 +3,12 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 # Promised, but nothing of it exists yet: they fail instead of pretending.
-NOT_YET := fuzz docs
+NOT_YET := docs
 
 SECONDS ?= 60
 SEED ?= 1
 
-.PHONY: help setup lib demo test install crash crash-controls bench fresh clean $(NOT_YET)
+.PHONY: help setup lib demo test install crash crash-controls threads sanitize fuzz bench fresh clean $(NOT_YET)
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -18,6 +18,9 @@ help:
 	@echo 'make install   install library, header, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
+	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
+	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
+	@echo 'make fuzz      hostile store files, logs and signatures; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make bench     benchmarks beside SQLite and LMDB; CASES=commit_1,count_int N=1000000 FIFO=1'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
 	@echo 'make clean     remove .build/ and build/'
@@ -41,6 +44,15 @@ crash:
 
 crash-controls:
 	@scripts/crash controls --seconds $(SECONDS)
+
+threads:
+	@scripts/threads ci
+
+sanitize:
+	@scripts/sanitize
+
+fuzz:
+	@scripts/fuzz all --seconds $(SECONDS) --seed $(SEED)
 
 install:
 	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release

@@ -820,7 +820,10 @@ OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text pa
 /** Reads everything that `view`, live or frozen, can reach and checks it: hashes, structure, order, every index
  * against its objects, free space against pages in use. OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged. In
  * both cases `report` (NULL: not wanted) holds a line of text for each finding, and `findings` (NULL: not
- * wanted) their number. Other processes may write meanwhile. `progress` counts bytes. Blocks: O(size). */
+ * wanted) their number. Other processes may write meanwhile; in the end writers wait for as long as comparing
+ * free space takes (about a nanosecond a page), page by page where `view` still shows the newest version, else
+ * only that nothing it needs counts as free; not compared where this thread has a transaction of the store open.
+ * `progress` counts bytes. Blocks: O(size), for other writers at most WRITE_TIMEOUT_MS. Errors: TIMEOUT. */
 OBJSTORE_API objstore_status objstore_verify(objstore_view *view, objstore_progress progress, void *userdata,
                                              objstore_free_userdata free_userdata, objstore_buffer *report,
                                              uint64_t *findings)

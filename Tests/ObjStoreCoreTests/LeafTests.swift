@@ -105,6 +105,32 @@ import Testing
         }
     }
 
+    /// Nodes that share their children: 84^8 paths to one leaf. A walk ends at the first extent that it meets again.
+    @Test func sharedChildrenEndAWalk() throws {
+        let model = Model(TestSchema([(.int, false)]), seed: 9)
+        try model.append([.int(1)])
+        try model.commit()
+        let file = model.file
+        var child = model.root
+        for level in 1...8 {
+            let page = 100 + level, node = file.base + page * PageSize.page
+            memset(node, 0, PageSize.page)
+            NodeHeader.initialize(node, kind: .clusterInner, bytes: 2048, word: UInt64(level))
+            NodeHeader.setCount(node, 84)
+            for index in 0..<84 {
+                node.storeBytes(of: Int64(index) * 4096, toByteOffset: 32 + 8 * index, as: Int64.self)
+                node.storeBytes(of: child.raw, toByteOffset: 704 + 8 * index, as: UInt64.self)
+                node.storeBytes(of: 1, toByteOffset: 1376 + 8 * index, as: Int64.self)
+            }
+            let hash = NodeHeader.computeHash(node, bytes: 2048, seed: file.seed)
+            node.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
+            child = Ref(offset: page * PageSize.page, hash: hash, born: 0)
+        }
+        let root = child, schema = TestSchema([(.int, false)])
+        let error = #expect(throws: StoreError.self) { try ClusterReader.checkInvariants(root: root, source: file.source, columns: schema.columns) }
+        #expect(error?.message.contains("overlap") == true, "\(error?.message ?? "")")
+    }
+
     /// All positions and lengths of a few rows, byte for byte, through commit and reopening.
     @Test func smallLeavesExhaustively() throws {
         for rows in [1, 2, 4] {

@@ -8,6 +8,14 @@ package struct OutputBuffer {
     /// 0: the application's memory, or none; 1: allocated here.
     package var owner: UInt64
 
+    /// None yet: allocated when it is needed.
+    package init() {
+        bytes = nil
+        length = 0
+        capacity = 0
+        owner = 0
+    }
+
     package static func isWellFormed(_ buffer: UnsafePointer<OutputBuffer>) -> Bool {
         let buffer = buffer.pointee
         return buffer.owner <= 1 && buffer.length >= 0 && buffer.capacity >= 0 && buffer.length <= buffer.capacity
@@ -55,6 +63,6 @@ package struct OutputBuffer {
 
     package static func free(_ buffer: UnsafeMutablePointer<OutputBuffer>) {
         if buffer.pointee.owner == 1 { CSystem.free(buffer.pointee.bytes) }
-        buffer.pointee = OutputBuffer(bytes: nil, length: 0, capacity: 0, owner: 0)
+        buffer.pointee = OutputBuffer()
     }
 }

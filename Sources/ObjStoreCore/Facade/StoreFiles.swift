@@ -35,18 +35,32 @@ extension View {
     package func verify(_ progress: Progress) throws(StoreError) -> [String] {
         try store.checkOpen()
         let snapshot = try pinnedSnapshot("verify")
-        let total = UInt64(snapshot.source.limit)
-        var objects = 0
+        // The first half of the work is to read every page, the second to compare objects with indexes.
+        let bytes = UInt64(snapshot.source.limit)
+        var entries = 1.0
         for index in snapshot.schema.classes.indices {
-            objects += ClassNode.objectCount(try snapshot.classNode(index)) * max(1, snapshot.schema.classes[index].indexes.count)
+            entries += Double(ClassNode.objectCount(try snapshot.classNode(index))) * Double(1 + snapshot.schema.classes[index].indexes.count)
         }
-        try progress(0, total)
-        var seen = 0
-        let findings = try Verifier.check(snapshot) { () throws(StoreError) in
-            seen += 1
-            if seen & 0xffff == 0 { try progress(min(total, total / UInt64(max(1, objects)) * UInt64(seen)), total) }
+        try progress(0, bytes)
+        var read: UInt64 = 0, compared = 0.0, reported: UInt64 = 0
+        // A thread that has a transaction open cannot wait for itself.
+        let isWriter = shared.isWriterThread
+        let database = shared.database, timeout = nanoseconds(store.writeTimeout)
+        let findings = try Verifier.check(
+            snapshot,
+            freeSpace: isWriter ? nil : { (reached) throws(StoreError) in try database.checkFreeSpace(reached, timeout: timeout) }
+        ) { (step) throws(StoreError) in
+            switch step {
+            case .read(let count): read += UInt64(count)
+            case .compared(let count): compared += Double(count)
+            }
+            let done = min(read / 2, bytes / 2) + UInt64(Double(bytes / 2) * min(compared / entries, 1))
+            if done >= reported + max(bytes / 256, 1 << 16) {
+                reported = done
+                try progress(done, bytes)
+            }
         }
-        try progress(total, total)
+        try progress(bytes, bytes)
         return findings
     }
 }
@@ -111,7 +125,7 @@ package enum StoreFiles {
         return isStore(file)
     }
 
-    private static func isStore(_ file: StorageFile) -> Bool {
+    static func isStore(_ file: StorageFile) -> Bool {
         // What cannot be read (a folder) is no store.
         for slot in 0..<2 {
             var magic: UInt64 = 0

@@ -66,7 +66,7 @@ struct LogScanner {
             buffer.reserve(rounded)
             try read(buffer.bytes + LogRecord.sector, rounded - LogRecord.sector, offset + LogRecord.sector)
         }
-        guard LogRecord.hash(UnsafeRawPointer(buffer.bytes), bytes: rounded, seed: seed) == get(120, UInt64.self) else { return .nothing }
+        guard LogRecord.hash(UnsafeRawPointer(buffer.bytes), bytes: rounded, seed: seed) == get(120, UInt64.self) || InjectedBug.active(.hashUnchecked) else { return .nothing }
         if magic == LogRecord.skipMagic { return .skip }
         return .record(try LogRecord(header: UnsafeRawPointer(buffer.bytes), start: position))
     }

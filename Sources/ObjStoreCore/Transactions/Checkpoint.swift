@@ -76,7 +76,8 @@ extension Database {
         if InjectedBug.active(.sameSlot) { slot ^= 1 }
         let meta = Meta(
             uuid: uuid, incarnation: incarnation, generation: shared.generation.load() + 1, version: round.version, root: round.root,
-            freeMap: freeMapRef, filePages: filePages, log: round.log, hashSeed: seed, created: created, isClean: clean)
+            freeMap: freeMapRef, filePages: filePages, log: round.log, hashSeed: seed, created: created, isClean: clean,
+            compatible: compatible)
         if InjectedBug.active(.logReleasedEarly) { shared.logStart.store(LogStart.word(meta.log)) }
         try writeMeta(meta, slot: slot)
         if !InjectedBug.active(.releasedBeforeSync) { try syncDB() }

@@ -18,6 +18,8 @@ package final class Database: @unchecked Sendable {
     let incarnation: UInt64
     let seed: UInt64
     let created: Int64
+    /// Kept in every meta, known or not.
+    let compatible: UInt32
 
     /// The log, once this process has opened it: a store that nobody wrote to since it was cleanly closed may
     /// have none.
@@ -96,6 +98,7 @@ package final class Database: @unchecked Sendable {
         incarnation = meta.incarnation
         seed = meta.hashSeed
         created = meta.created
+        compatible = meta.compatible
         currentMapping = mapping
         watch = ChangeWatch(machine, shared)
         pins = PinTable(shared: shared, machine: machine, instance: instance) { (other) throws(StoreError) in
@@ -178,7 +181,8 @@ package final class Database: @unchecked Sendable {
 
     // MARK: Metas
 
-    /// Both metas as the file has them now; nil where torn.
+    /// Both metas as the file has them now; nil where torn. `.versionMismatch` where a library that knows more wrote one:
+    /// it may be the newer one, and what it refers to must not be written over.
     func readMetas() throws(StoreError) -> [Meta?] { try Database.readMetas(file) }
 
     static func readMetas(_ file: StorageFile) throws(StoreError) -> [Meta?] {
@@ -187,7 +191,16 @@ package final class Database: @unchecked Sendable {
         var metas: [Meta?] = []
         for slot in 0..<2 {
             try file.read(into: buffer, count: Meta.size, at: slot * PageSize.page)
-            metas.append(Meta.decode(buffer))
+            switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer) }) {
+            case .success(let meta): metas.append(meta)
+            case .failure(.torn), .failure(.notAStore): metas.append(nil)
+            case .failure(.newerFormat(let version)):
+                throw StoreError(.versionMismatch, "the file has format \(version); this library knows format \(Meta.formatVersion)")
+            case .failure(.unknownFeatures(let bits)):
+                throw StoreError(.versionMismatch, "the file needs features that this library does not know (bits \(bits))")
+            case .failure(.otherPageSize(let size)):
+                throw StoreError(.versionMismatch, "the file has pages of \(size) bytes; this library knows \(PageSize.page)")
+            }
         }
         return metas
     }

@@ -113,7 +113,10 @@ extension Database {
             throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
         }
         let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
-        if log == nil { try database.makeLog(meta) }
+        if log == nil {
+            try database.makeLog(meta)
+            _ = try database.requireLog()
+        }
         try database.recover(meta, slot: slot, identity: identity)
         database.wasRecovered = true
         try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive)
@@ -138,21 +141,21 @@ extension Database {
         return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
     }
 
-    private static func chooseMeta(_ file: StorageFile, path: String) throws(StoreError) -> (slot: Int, meta: Meta) {
-        if let newest = newestMeta(try readMetas(file)) { return newest }
-        let buffer = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 64)
-        defer { buffer.deallocate() }
-        try file.read(into: buffer, count: Meta.size, at: 0)
-        switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer) }) {
-        case .failure(.newerFormat(let version)):
-            throw StoreError(.versionMismatch, "\(path) has format \(version); this library knows format \(Meta.formatVersion)")
-        case .failure(.otherPageSize(let size)):
-            throw StoreError(.versionMismatch, "\(path) has pages of \(size) bytes; this library knows \(PageSize.page)")
-        case .failure(.torn):
-            throw StoreError(.corrupt, "both metas of \(path) are damaged")
-        case .failure(.notAStore), .success:
-            throw StoreError(.notAStore, "\(path) is not an objstore file")
+    private static func chooseMeta(_ file: StorageFile, path: String, writes: Bool = true) throws(StoreError) -> (slot: Int, meta: Meta) {
+        let metas: [Meta?]
+        do throws(StoreError) { metas = try readMetas(file) } catch {
+            throw error.code == .versionMismatch ? StoreError(.versionMismatch, "\(path): \(error.message)") : error
         }
+        if let newest = newestMeta(metas) {
+            guard !writes || newest.meta.readOnlyCompatible == 0 else {
+                throw StoreError(
+                    .versionMismatch,
+                    "\(path) has features that this library cannot keep up (bits \(newest.meta.readOnlyCompatible)): open it in the mode immutable")
+            }
+            return newest
+        }
+        guard StoreFiles.isStore(file) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
+        throw StoreError(.corrupt, "both metas of \(path) are damaged")
     }
 
     private static func openLog(_ path: String, meta: Meta, machine: Machine) throws(StoreError) -> LogFile? {
@@ -260,7 +263,7 @@ extension Database {
     private static func openImmutable(
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
-        let (slot, meta) = try chooseMeta(file, path: path)
+        let (slot, meta) = try chooseMeta(file, path: path, writes: false)
         guard meta.isClean else {
             throw StoreError(.needsLog, "\(path) is open for writing, or was not closed cleanly: open it for writing once, so that it can be recovered")
         }

@@ -50,7 +50,7 @@ extension Database {
             ? scan.end : LogPosition(lsn: 0, epoch: meta.log.epoch + 1, chain: epochChain(scan.chain, meta.log.epoch), region: region)
         let new = Meta(
             uuid: uuid, incarnation: incarnation, generation: meta.generation + 1, version: version, root: entry.root, freeMap: mapRef,
-            filePages: space.pages, log: position, hashSeed: seed, created: created, isClean: false)
+            filePages: space.pages, log: position, hashSeed: seed, created: created, isClean: false, compatible: compatible)
         let other = InjectedBug.active(.recoverySameSlot) ? slot : slot ^ 1
         try Database.writeMeta(new, slot: other, to: file)
         try file.sync()

@@ -41,7 +41,8 @@ enum ClassNode {
     static func bytes(indexes: Int) -> Int { headerSize + entrySize * indexes }
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
-        guard bytes == ClassNode.bytes(indexes: NodeHeader.count(node)), objectCount(node) >= 0, nextKey(node) >= 0, !cluster(node).isDirty
+        guard bytes == ClassNode.bytes(indexes: NodeHeader.count(node)), objectCount(node) >= 0, nextKey(node) <= 1 << 62,
+            Int64(objectCount(node)) <= nextKey(node), !cluster(node).isDirty
         else { return false }
         return (0..<NodeHeader.count(node)).allSatisfy { !indexRoot(node, $0).isDirty }
     }

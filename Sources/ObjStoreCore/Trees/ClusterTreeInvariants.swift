@@ -27,18 +27,15 @@ extension ClusterReader {
     /// Throws `.corrupt` naming the first thing that is wrong: order of keys, row counts, bitmaps, bounds,
     /// fingerprints, texts, overlapping extents.
     package static func checkInvariants(root: Ref, source: PageSource, columns: UnsafeBufferPointer<ColumnSpec>) throws(StoreError) {
+        if !root.isDirty {
+            let used = UsedUnits(fileBytes: source.limit)
+            try forEachExtent(root: root, source: source) { (extent) throws(StoreError) in try used.insert(extent) }
+        }
         let reader = ClusterReader(source: source, root: root, columns: columns)
         switch try reader.rootNode() {
         case .empty: return
         case .leaf(let head): _ = try reader.checkLeaf(head, isDirty: root.isDirty)
         case .inner(let node): _ = try reader.checkInner(node, isRoot: true)
-        }
-        if root.isDirty { return }
-        var extents: [VisitedExtent] = []
-        try forEachExtent(root: root, source: source) { (extent) throws(StoreError) in extents.append(extent) }
-        extents.sort { $0.unit < $1.unit }
-        for index in extents.indices.dropFirst() where extents[index - 1].unit + extents[index - 1].units > extents[index].unit {
-            throw wrong("extents overlap at unit \(extents[index].unit)")
         }
     }
 

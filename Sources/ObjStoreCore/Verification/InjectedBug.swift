@@ -52,6 +52,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case folderNotSynced  // row 11
     case stranded  // row 9: a dead leader strands followers
     case twoSharedStates  // row 4: a second shared state beside the first
+    case hashUnchecked  // for fuzzing: damage gets past hashes and tags, as in a file that somebody made on purpose
     case pinsIgnored  // section 3: pages are reused although readers have pinned them
 
     /// Whether the mistake is to be made now.

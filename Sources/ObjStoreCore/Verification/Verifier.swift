@@ -1,47 +1,64 @@
 /// Reads everything that a version consists of and checks it: hashes, structure, order, every index against
-/// the objects.
+/// the objects, free space against pages in use.
 package enum Verifier {
-    /// A line of text for each finding; empty = sound.
+    /// How far a check is.
+    package enum Step {
+        /// An extent of so many bytes was read and its hash compared.
+        case read(bytes: Int)
+        /// An index entry was compared with its object, or the objects of a class with each other.
+        case compared(entries: Int)
+    }
+
+    /// A line of text for each finding; empty = sound. Without free space: the simulated machine's allocators
+    /// belong to tasks that may be in the middle of something, and have an oracle of their own.
     ///
     /// - Parameter pause: called between objects; the simulated machine lets others run there.
     package static func findings(_ snapshot: Snapshot, pause: () -> Void = {}) -> [String] {
-        (try? check(snapshot) { () throws(StoreError) in pause() }) ?? ["cancelled"]
+        (try? check(snapshot, freeSpace: nil) { (_) throws(StoreError) in pause() }) ?? ["cancelled"]
     }
 
-    /// The same; a `pause` that throws `.cancelled` ends it.
-    package static func check(_ snapshot: Snapshot, pause: () throws(StoreError) -> Void) throws(StoreError) -> [String] {
+    /// The same; a `step` that throws `.cancelled` ends it. `freeSpace` compares free space with the units that were
+    /// reached; asked when nothing else was found.
+    package static func check(
+        _ snapshot: Snapshot, freeSpace: ((UsedUnitsOfVersion) throws(StoreError) -> Void)?, step: (Step) throws(StoreError) -> Void
+    ) throws(StoreError) -> [String] {
         var findings: [String] = []
         func attempt(_ what: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
             do throws(StoreError) { try body() } catch {
-                if error.code == .cancelled { throw error }
+                if error.code == .cancelled || error.code == .timeout { throw error }
                 findings.append("\(what): \(error.message)")
             }
         }
-        try attempt("pages") { () throws(StoreError) in try checkExtents(snapshot) }
+        // Each extent once: a tree that reaches one twice is not walked any further, nor checked in any other way.
+        let used = UsedUnits(fileBytes: snapshot.source.limit)
+        func visit(_ extent: VisitedExtent) throws(StoreError) {
+            if extent.born > snapshot.version { throw StoreError(.corrupt, "an extent of version \(extent.born) in version \(snapshot.version)") }
+            try used.insert(extent)
+            try step(.read(bytes: extent.units * PageSize.unit))
+        }
+        try attempt("pages") { () throws(StoreError) in
+            _ = try StoreWalk.forEachHead(root: snapshot.root, source: snapshot.source, visit: visit)
+        }
         for (index, cls) in snapshot.schema.classes.enumerated() {
-            try attempt("class \(cls.name)") { () throws(StoreError) in try checkClass(snapshot, index, pause: pause) }
+            try attempt("class \(cls.name)") { () throws(StoreError) in
+                try StoreWalk.forEachExtent(ofClass: try snapshot.classNode(index), source: snapshot.source, visit: visit)
+                try checkClass(snapshot, index, step)
+            }
+        }
+        if findings.isEmpty, let freeSpace {
+            try attempt("free space") { () throws(StoreError) in
+                try freeSpace(UsedUnitsOfVersion(version: snapshot.version, pages: snapshot.source.limit / PageSize.page, used: used))
+            }
         }
         return findings
     }
 
-    /// Every extent is where it should be, and no two overlap.
-    private static func checkExtents(_ snapshot: Snapshot) throws(StoreError) {
-        var extents: [VisitedExtent] = []
-        try StoreWalk.forEachExtent(root: snapshot.root, source: snapshot.source) { (extent) throws(StoreError) in
-            if extent.born > snapshot.version { throw StoreError(.corrupt, "an extent of version \(extent.born) in version \(snapshot.version)") }
-            extents.append(extent)
-        }
-        extents.sort { $0.unit < $1.unit }
-        for index in extents.indices.dropFirst() where extents[index - 1].unit + extents[index - 1].units > extents[index].unit {
-            throw StoreError(.corrupt, "two extents overlap at byte \(extents[index].unit * PageSize.unit)")
-        }
-    }
-
-    private static func checkClass(_ snapshot: Snapshot, _ index: Int, pause: () throws(StoreError) -> Void) throws(StoreError) {
+    private static func checkClass(_ snapshot: Snapshot, _ index: Int, _ step: (Step) throws(StoreError) -> Void) throws(StoreError) {
         let cls = snapshot.schema.classes[index]
         let node = try snapshot.classNode(index)
         let root = ClassNode.cluster(node)
         try ClusterReader.checkInvariants(root: root, source: snapshot.source, columns: cls.columns)
+        try step(.compared(entries: ClassNode.objectCount(node)))
         let reader = ClusterReader(source: snapshot.source, root: root, columns: cls.columns)
         guard try reader.count() == ClassNode.objectCount(node) else {
             throw StoreError(.corrupt, "the class counts \(ClassNode.objectCount(node)) objects, its tree has \(try reader.count())")
@@ -61,7 +78,7 @@ package enum Verifier {
                 unique: cls.properties[property].isPrimaryKey, longValues: long
             ) { (value, key) throws(StoreError) in
                 entries += 1
-                try pause()
+                try step(.compared(entries: 1))
                 guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the index of \(name) names object \(key), which does not exist") }
                 let stored = try reader.value(row, property)
                 guard isIndexed(stored, as: value) else {

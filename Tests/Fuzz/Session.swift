@@ -1,0 +1,183 @@
+import ObjStoreCore
+import ObjStoreSimulation
+
+/// What an application may do with a file that it was given: open, verify, read everything in every way, write,
+/// close, and open again.
+struct Session {
+    let path: String
+    let isWriting: Bool
+
+    func run() throws(StoreError) {
+        var problem: StoreError?
+        for round in 0..<2 {
+            var configuration = StoreConfiguration()
+            configuration.place = .file(path)
+            configuration.creation = .never
+            let store = try Store.open(configuration)
+            do throws(StoreError) { try use(store, round) } catch { problem = problem ?? error }
+            do throws(StoreError) { try store.close() } catch { problem = problem ?? error }
+        }
+        if let problem { throw problem }
+    }
+
+    private func use(_ store: Store, _ round: Int) throws(StoreError) {
+        let view = try store.openView()
+        var problem: StoreError?
+        func attempt(_ body: () throws(StoreError) -> Void) {
+            do throws(StoreError) { try body() } catch { problem = problem ?? error }
+        }
+        attempt { () throws(StoreError) in
+            let findings = try view.verify { (_, _) throws(StoreError) in }
+            if let first = findings.first { throw StoreError(.corrupt, first) }
+        }
+        var classes: [ClassInfo] = []
+        attempt { () throws(StoreError) in
+            for index in 0..<(try view.classCount()) { classes.append(try view.classInfo(at: index)) }
+        }
+        for cls in classes {
+            for index in 0..<cls.propertyCount { attempt { () throws(StoreError) in try read(view, cls, try view.propertyInfo(cls.classID, at: index)) } }
+            attempt { () throws(StoreError) in try readRows(view, cls) }
+        }
+        view.close()
+        if isWriting {
+            for cls in classes { attempt { () throws(StoreError) in try write(store, cls, round) } }
+            attempt { () throws(StoreError) in try store.checkpoint() }
+        }
+        if let problem { throw problem }
+    }
+
+    /// One property: searched, summed up, read as a column.
+    private func read(_ view: View, _ cls: ClassInfo, _ property: PropertyInfo) throws(StoreError) {
+        var problem: StoreError?
+        func attempt(_ body: () throws(StoreError) -> Void) {
+            do throws(StoreError) { try body() } catch { if error.code == .corrupt { problem = problem ?? error } }
+        }
+        for comparison in [Comparison.equal, .notEqual, .less, .greaterOrEqual] {
+            attempt { () throws(StoreError) in
+                let value = Session.value(property.kind, 5)
+                _ = try view.count(cls.classID, where: property.propertyID, comparison, value)
+                _ = try view.first(cls.classID, where: property.propertyID, comparison, value)
+                _ = try view.find(cls.classID, where: property.propertyID, comparison, value)
+            }
+        }
+        attempt { () throws(StoreError) in _ = try view.count(cls.classID, where: property.propertyID, .equal, .null) }
+        for kind in [AggregateKind.sum, .minimum, .maximum, .average] {
+            attempt { () throws(StoreError) in _ = try view.aggregate(cls.classID, property.propertyID, kind) }
+        }
+        let rows = 1000
+        let values = UnsafeMutableRawPointer.allocate(byteCount: rows * 16 + 16, alignment: 16)
+        let keys = UnsafeMutablePointer<Int64>.allocate(capacity: rows), offsets = UnsafeMutablePointer<Int64>.allocate(capacity: rows + 1)
+        let bits = UnsafeMutablePointer<UInt8>.allocate(capacity: rows / 8 + 8)
+        var buffer = OutputBuffer()
+        defer {
+            values.deallocate(); keys.deallocate(); offsets.deallocate(); bits.deallocate()
+            OutputBuffer.free(&buffer)
+        }
+        attempt { () throws(StoreError) in
+            var position: Int64 = -1
+            for _ in 0..<20 {
+                let count: Int
+                if property.kind == .string || property.kind == .binary {
+                    count = try view.readTextColumn(
+                        cls.classID, property.propertyID, capacity: rows, position: &position, buffer: &buffer, offsets: offsets, validity: bits, keys: keys)
+                } else {
+                    count = try view.readColumn(
+                        cls.classID, property.propertyID, capacity: rows, position: &position, values: values, validity: bits, keys: keys)
+                }
+                if count < rows { break }
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    /// All objects: as a list, in packed form, by row cursor and key.
+    private func readRows(_ view: View, _ cls: ClassInfo) throws(StoreError) {
+        var ids: [UInt32] = []
+        for index in 0..<cls.propertyCount { ids.append(try view.propertyInfo(cls.classID, at: index).propertyID) }
+        if cls.primaryKey != 0 {
+            let kind = try view.propertyInfo(cls.primaryKey).kind
+            for number in [0, 5, 100_000] as [Int64] { _ = try? view.find(cls.classID, Session.value(kind, number)) }
+        }
+        var buffer = OutputBuffer()
+        defer { OutputBuffer.free(&buffer) }
+        var row = try RowCursor(view, cls.classID)
+        var rows = 0
+        while rows < 10_000, try row.next() { rows += 1 }
+        let all = try view.findAll(cls.classID)
+        var problem: StoreError?
+        do throws(StoreError) {
+            var failure: StoreError?
+            ids.withUnsafeBufferPointer { ids in
+                do throws(StoreError) { try all.read(from: 0, limit: 5000, ids, into: &buffer) } catch { failure = error }
+            }
+            if let failure { throw failure }
+        } catch { problem = problem ?? error }
+        for index in 0..<min(all.count, 50) {
+            let object = try all.object(at: UInt64(index * max(1, all.count / 50)))
+            for id in ids {
+                do throws(StoreError) { _ = try view.value(object, id, &buffer) } catch { problem = problem ?? error }
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    /// Creates an object, changes one and deletes one, each in a transaction of its own.
+    private func write(_ store: Store, _ cls: ClassInfo, _ round: Int) throws(StoreError) {
+        var problem: StoreError?
+        for step in 0..<3 {
+            let transaction = try store.begin()
+            do throws(StoreError) {
+                switch step {
+                case 0: try create(transaction, cls, round)
+                case 1:
+                    let all = try transaction.findAll(cls.classID)
+                    if all.count > 0 {
+                        let property = try transaction.propertyInfo(cls.classID, at: cls.propertyCount - 1)
+                        try transaction.set(try all.object(at: UInt64(all.count / 2)), property.propertyID, Session.value(property.kind, 7))
+                    }
+                default:
+                    let all = try transaction.findAll(cls.classID)
+                    if all.count > 0 { try transaction.delete(try all.object(at: 0)) }
+                }
+                _ = try transaction.commit()
+            } catch {
+                problem = problem ?? error
+                _ = try? transaction.cancel()
+            }
+        }
+        if let problem { throw problem }
+    }
+
+    private func create(_ transaction: View, _ cls: ClassInfo, _ round: Int) throws(StoreError) {
+        var ids: [UInt32] = [], values: [Value] = []
+        for index in 0..<cls.propertyCount {
+            let property = try transaction.propertyInfo(cls.classID, at: index)
+            ids.append(property.propertyID)
+            values.append(Session.value(property.kind, 1_000_000_007 + Int64(round)))
+        }
+        var failure: StoreError?
+        ids.withUnsafeBufferPointer { ids in
+            values.withUnsafeBufferPointer { values in
+                do throws(StoreError) { _ = try transaction.create(cls.classID, ids, values.baseAddress!) } catch { failure = error }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private nonisolated(unsafe) static let text: UnsafePointer<UInt8> = {
+        let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: 64)
+        for index in 0..<64 { bytes[index] = UInt8(97 + index % 26) }
+        return UnsafePointer(bytes)
+    }()
+
+    private static func value(_ kind: ValueKind, _ number: Int64) -> Value {
+        switch kind {
+        case .bool: .bool(true)
+        case .double: .double(Double(number))
+        case .timestamp: .timestamp(seconds: number, nanoseconds: 3)
+        case .string: .string(text, Int(number % 60))
+        case .binary: .binary(text, Int(number % 60))
+        default: .int(number)
+        }
+    }
+}

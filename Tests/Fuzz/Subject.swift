@@ -1,0 +1,138 @@
+import Glibc
+import ObjStoreCore
+import ObjStoreSimulation
+
+/// A real store as its files stand at some moment: what cases are made from.
+struct Subject {
+    let name: String
+    var store: [UInt8]
+    /// Nil where the store was closed cleanly.
+    var log: [UInt8]?
+    /// Byte ranges of the store where extents lie that its newest version needs, and its free map.
+    var extents: [Range<Int>] = []
+
+    private static let kinds: [(String, ValueKind, Bool, Bool)] = [
+        ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
+        ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true), ("note", .string, true, false),
+        ("level", .double, true, false), ("yes", .bool, true, true),
+    ]
+
+    private static func classSchema(_ name: String, _ id: UInt32, key: ValueKind) -> ClassSchema {
+        var properties = [PropertySchema(name: "id", kind: key, columnID: 0, isPrimaryKey: true)]
+        for (index, (name, kind, isNullable, isIndexed)) in kinds.enumerated() {
+            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed))
+        }
+        return ClassSchema(name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count))
+    }
+
+    private static let schema = Schema(classes: [classSchema("Numbered", 0, key: .int), classSchema("Named", 1, key: .string)], version: 1)
+
+    /// Small and large, clean and with a log to be replayed.
+    static func all(_ folder: String) throws -> [Subject] {
+        var subjects: [Subject] = []
+        for (name, rows, isClean) in [("small", 12, true), ("leaf", 700, true), ("leaves", 9000, true), ("log", 300, false), ("summary", 40, false)] {
+            subjects.append(try make(name, rows, isClean: isClean, folder + "/base"))
+        }
+        return subjects
+    }
+
+    private static func make(_ name: String, _ rows: Int, isClean: Bool, _ path: String) throws -> Subject {
+        for suffix in ["", "-log", "-lock"] { unlink(path + suffix) }
+        var options = StoreOptions()
+        options.hasBackgroundThread = false
+        options.logBytes = 65536
+        options.logBytesLimit = 65536
+        options.growthPages = 8
+        let database = try Database.open(path, options: options, machine: RealMachine())
+        var random = RandomNumbers(seed: UInt64(rows))
+        var done = 0
+        while done < rows {
+            let transaction = try WriteTransaction.begin(database)
+            if done == 0 { try transaction.setSchema(schema) }
+            for _ in 0..<min(rows - done, isClean ? 4000 : 20) {
+                for cls in 0..<2 { try Row.create(try transaction.state(cls), cls, done, &random) }
+                done += 1
+            }
+            try transaction.commit(StoreOptions.Durability.none)
+        }
+        let transaction = try WriteTransaction.begin(database)
+        for key in 0..<Int64(rows) where key % 7 == 3 {
+            try transaction.state(0).delete(key)
+            try transaction.state(1).update(key, 2, .int(key * 1_000_003))
+            try transaction.state(1).update(key, 8, .null)
+        }
+        if name == "summary" { transaction.forceSummary() }
+        try transaction.commit(StoreOptions.Durability.none)
+        if isClean { try database.close() }
+        var subject = Subject(name: name, store: try read(path), log: isClean ? nil : try read(path + "-log"))
+        if !isClean { try database.close() }
+        try subject.findExtents()
+        return subject
+    }
+
+    private mutating func findExtents() throws {
+        var found: [Range<Int>] = []
+        try store.withUnsafeBytes { bytes in
+            let metas = [0, 4096].compactMap { Meta.decode(bytes.baseAddress! + $0) }
+            guard let meta = metas.max(by: { $0.generation < $1.generation }) else { return }
+            try OracleTree.forEachExtent(of: meta.root, file: bytes.baseAddress!, bytes: bytes.count, seed: meta.hashSeed) { extent in
+                found.append(extent.unit * 512..<(extent.unit + extent.units) * 512)
+            }
+            found.append(meta.freeMap.offset..<meta.freeMap.offset + 512)
+        }
+        extents = found
+    }
+
+    private static func read(_ path: String) throws -> [UInt8] {
+        let file = open(path, O_RDONLY)
+        guard file >= 0 else { throw StoreError(.io, "cannot read \(path)") }
+        defer { close(file) }
+        let size = Int(lseek(file, 0, SEEK_END))
+        return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            count = max(0, pread(file, buffer.baseAddress!, size, 0))
+        }
+    }
+
+    /// Writes the files where a case opens them.
+    func write(_ path: String) {
+        for (suffix, bytes) in [("", Optional(store)), ("-log", log), ("-lock", nil)] {
+            unlink(path + suffix)
+            guard let bytes else { continue }
+            let file = open(path + suffix, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+            precondition(file >= 0 && bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress!, $0.count) } == bytes.count)
+            close(file)
+        }
+    }
+}
+
+/// Random values for a row of the subjects' classes.
+enum Row {
+    static func create(_ state: ClassState, _ cls: Int, _ index: Int, _ random: inout RandomNumbers) throws {
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: 16384)
+        defer { memory.deallocate() }
+        var used = 0
+        func text(_ length: Int) -> (UnsafeRawPointer, Int) {
+            let start = memory + used
+            for position in 0..<length { start[position] = UInt8(97 + random.below(26)) }
+            used += length
+            return (UnsafeRawPointer(start), length)
+        }
+        func string(_ length: Int) -> Value {
+            let (pointer, count) = text(length)
+            return .string(pointer, count)
+        }
+        let key = "key \(index)"
+        for (position, byte) in key.utf8.enumerated() { memory[position] = byte }
+        used = key.utf8.count
+        let (bytes, count) = text(random.below(40))
+        let values: [Value] = [
+            cls == 0 ? .int(Int64(index)) : .string(memory, key.utf8.count), .bool(index % 3 == 0), .int(Int64(random.below(1000))),
+            .double(Double(random.below(100_000)) / 7), string(random.chance(0.02) ? 100 + random.below(300) : random.below(12)),
+            .binary(bytes, count), .timestamp(seconds: Int64(random.below(1 << 30)), nanoseconds: Int32(random.below(999_999_999))),
+            random.chance(0.3) ? .null : .int(Int64(bitPattern: random.next())),
+            random.chance(0.3) ? .null : string(random.chance(0.05) ? 4000 + random.below(3000) : random.below(60)),
+            random.chance(0.5) ? .null : .double(1), random.chance(0.5) ? .null : .bool(true),
+        ]
+        _ = try values.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
+    }
+}

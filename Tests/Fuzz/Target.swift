@@ -1,0 +1,64 @@
+import Glibc
+import ObjStoreCore
+import ObjStoreSimulation
+
+/// What a case is given to.
+enum Target: String, CaseIterable {
+    case store, log, signature
+
+    /// Cases of this target cost so many times what the cheapest do.
+    var weight: Int { self == .signature ? 1 : 2 }
+
+    /// Runs one case; returns what the library said, in a word.
+    func run(_ seed: UInt64, _ subjects: [Subject], _ folder: String) -> String {
+        var mutation = Mutation(random: RandomNumbers(seed: seed &* 0x9e37_79b9))
+        switch self {
+        case .store:
+            let clean = subjects.filter { $0.log == nil }
+            var subject = clean[Int(seed % UInt64(clean.count))]
+            for _ in 0..<(1 + mutation.random.below(4)) {
+                // Every extent as often as any other: nodes are small, and most of a file is in parts of leaves.
+                if mutation.random.chance(0.05) {
+                    mutation.change(&subject.store, mutation.random.chance(0.5) ? 0..<512 : 4096..<4608, within: 0..<8192)
+                } else {
+                    mutation.change(&subject.store, subject.extents[mutation.random.below(subject.extents.count)], within: 12288..<subject.store.count)
+                }
+            }
+            return answer(subject, folder)
+        case .log:
+            let unclean = subjects.filter { $0.log != nil }
+            var subject = unclean[Int(seed % UInt64(unclean.count))]
+            // Up to where the last record ends.
+            let end = max(8192, subject.log!.lastIndex { $0 != 0 } ?? 0)
+            for _ in 0..<(1 + mutation.random.below(6)) {
+                let record = 4096 + mutation.random.below(max(1, (end - 4096) / 512)) * 512
+                mutation.change(&subject.log!, record..<record + 512, within: 4096..<end)
+            }
+            return answer(subject, folder)
+        case .signature: return signature(&mutation.random)
+        }
+    }
+
+    private func answer(_ subject: Subject, _ folder: String) -> String {
+        let path = folder + "/case"
+        subject.write(path)
+        do throws(StoreError) { try Session(path: path, isWriting: true).run() } catch { return "\(error.code)" }
+        return "sound"
+    }
+
+    private func signature(_ random: inout RandomNumbers) -> String {
+        let words = ["bool", "i64", "f64", "time", "str", "bin", "key", "event", "?", ",", "->", "status", "void", " ", "\t", "-", ">", "x", "é", "\0"]
+        var text: [UInt8] = []
+        for _ in 0..<random.below(random.chance(0.1) ? 300 : 12) { text += Array(words[random.below(words.count)].utf8) }
+        if random.chance(0.5) { text += Array("-> status".utf8) }
+        for _ in 0..<random.below(3) where !text.isEmpty { text[random.below(text.count)] = UInt8(truncatingIfNeeded: random.next()) }
+        return text.withUnsafeBytes { bytes in
+            do throws(StoreError) {
+                _ = try Signature(parsing: bytes)
+                return "parsed"
+            } catch {
+                return "\(error.code)"
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+import Foundation
+import Testing
+
+@testable import ObjStoreCore
+
+/// Files of other libraries, forged files, and the rarer ways to open a store.
+@Suite struct OpeningTests {
+    /// A store that was closed cleanly; `db` is its file.
+    private let folder = TestFolder()
+    private var path: String { folder["db"] }
+
+    init() throws {
+        let store = try open()
+        try store.write(1...5)
+        try store.close()
+    }
+
+    /// One class `Row {id int PK, text string?}`, without the facade.
+    private final class Opened {
+        let database: Database
+        init(_ path: String, _ change: (inout StoreOptions) -> Void) throws {
+            var options = StoreOptions()
+            options.hasBackgroundThread = false
+            change(&options)
+            database = try Database.open(path, options: options, machine: RealMachine.shared)
+        }
+
+        func write(_ ids: ClosedRange<Int64>) throws {
+            let transaction = try WriteTransaction.begin(database)
+            if transaction.schema.classes.isEmpty {
+                try transaction.setSchema(Schema(classes: [
+                    ClassSchema(name: "Row", id: 0, properties: [
+                        PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
+                        PropertySchema(name: "text", kind: .string, columnID: 1, isNullable: true),
+                    ], nextColumnID: 2)
+                ], version: 1))
+            }
+            for id in ids { _ = try [.int(id), .null].withUnsafeBufferPointer { _ = try transaction.state(0).create($0.baseAddress!) } }
+            try transaction.commit()
+        }
+
+        var ids: [Int64] {
+            get throws {
+                var ids: [Int64] = []
+                try database.snapshot().forEachObject(0) { (_, values) throws(StoreError) in ids.append(values[0].low) }
+                return ids
+            }
+        }
+
+        func close() throws { try database.close() }
+    }
+
+    private func open(_ path: String? = nil, _ change: (inout StoreOptions) -> Void = { _ in }) throws -> Opened {
+        try Opened(path ?? self.path, change)
+    }
+
+    private func refused(_ status: StatusCode, _ path: String? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout StoreOptions) -> Void = { _ in }) {
+        do {
+            try open(path, change).close()
+            Issue.record("it was opened", sourceLocation: sourceLocation)
+        } catch {
+            #expect((error as? StoreError)?.code == status, "\(error)", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// The file with its bytes changed.
+    private func edit(_ body: (UnsafeMutableRawPointer) throws -> Void) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        try bytes.withUnsafeMutableBytes { try body($0.baseAddress!) }
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+
+    private func seal(_ meta: UnsafeMutableRawPointer) { meta.storeBytes(of: Meta.hash(meta), toByteOffset: 248, as: UInt64.self) }
+
+    /// Both metas, changed by `body` and written again.
+    private func editMetas(_ body: (inout Meta) -> Void) throws {
+        try edit { base in
+            for slot in 0..<2 {
+                var meta = try #require(Meta.decode(base + slot * PageSize.page))
+                body(&meta)
+                meta.encode(to: base + slot * PageSize.page)
+            }
+        }
+    }
+
+    // MARK: Compatibility
+
+    @Test(arguments: [0, 1], [8, 20, 24]) func aMetaOfALibraryThatKnowsMoreIsNotPassedOver(slot: Int, field: Int) throws {
+        try edit { base in
+            let meta = base + slot * PageSize.page
+            meta.storeBytes(of: field == 24 ? 16384 : 2, toByteOffset: field, as: UInt32.self)
+            seal(meta)
+        }
+        refused(.versionMismatch)
+        refused(.versionMismatch) { $0.isReadOnly = true }
+    }
+
+    /// A torn meta says nothing, whatever stands in it.
+    @Test func aTornMetaIsPassedOver() throws {
+        var torn = 0
+        try edit { base in
+            let metas = (0..<2).map { Meta.decode(base + $0 * PageSize.page)! }
+            torn = metas[0].generation < metas[1].generation ? 0 : 1
+            (base + torn * PageSize.page).storeBytes(of: 2, toByteOffset: 8, as: UInt32.self)
+        }
+        let store = try open()
+        #expect(try store.ids == [1, 2, 3, 4, 5])
+        try store.close()
+    }
+
+    @Test func featuresThatMustBeKnownToWrite() throws {
+        try editMetas { $0.readOnlyCompatible = 4 }
+        refused(.versionMismatch)
+        let store = try open { $0.isReadOnly = true }
+        #expect(try store.ids == [1, 2, 3, 4, 5])
+        try store.close()
+    }
+
+    @Test func unknownCompatibleFeaturesAreKept() throws {
+        try editMetas { $0.compatible = 0x8000_0001 }
+        var store = try open()
+        try store.write(6...6)
+        try store.database.checkpoint()
+        try store.write(7...7)
+        try store.close()
+        func check() throws {
+            try edit { base in
+                for slot in 0..<2 { #expect(Meta.decode(base + slot * PageSize.page)?.compatible == 0x8000_0001) }
+            }
+        }
+        try check()
+        // Recovery keeps them, too.
+        store = try open()
+        try store.write(8...8)
+        for suffix in ["", "-log"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: folder["copy"] + suffix) }
+        try store.close()
+        let recovered = try open(folder["copy"])
+        #expect(recovered.database.wasRecovered)
+        #expect(recovered.database.compatible == 0x8000_0001)
+        #expect(try recovered.ids == [1, 2, 3, 4, 5, 6, 7, 8])
+        try recovered.close()
+    }
+
+    // MARK: Damage that hashes do not show
+
+    @Test func verifyComparesFreeSpace() throws {
+        func findings() throws -> [String] {
+            var configuration = StoreConfiguration()
+            configuration.place = .file(path)
+            let store = try Store.open(configuration)
+            defer { try? store.close() }
+            let view = try store.openView()
+            defer { view.close() }
+            var last: UInt64 = 0
+            let findings = try view.verify { (done, total) throws(StoreError) in
+                if done < last || done > total { throw StoreError(.cancelled, "progress went from \(last) to \(done) of \(total)") }
+                last = done
+            }
+            #expect(last > 0)
+            return findings
+        }
+        #expect(try findings() == [])
+        // Every page counts as free.
+        try edit { base in
+            var metas = (0..<2).map { Meta.decode(base + $0 * PageSize.page)! }
+            let newest = metas[0].generation > metas[1].generation ? 0 : 1
+            let meta = metas[newest], node = base + meta.freeMap.offset
+            var reader = ByteReader(UnsafeRawPointer(node) + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
+            let space = try FreeSpace(pages: meta.filePages, decoding: &reader, version: meta.version)
+            let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
+            space.forgetLivePages()
+            let forged = try #require(FreeMapNode.encode(space, version: NodeHeader.born(node), run: run, seed: meta.hashSeed))
+            node.copyMemory(from: UnsafeRawPointer(forged.image.base), byteCount: forged.image.count)
+            metas[newest].freeMap = forged.ref
+            metas[newest].encode(to: base + newest * PageSize.page)
+        }
+        let found = try findings()
+        #expect(found.count == 1 && found[0].contains("free space"), "\(found)")
+    }
+
+    // MARK: Options
+
+    @Test func exclusive() throws {
+        let first = try open { $0.isExclusive = true }
+        refused(.busy)
+        refused(.busy) { $0.isExclusive = true }
+        try first.write(6...6)
+        try first.close()
+        let shared = try open()
+        refused(.busy) { $0.isExclusive = true }
+        #expect(try shared.ids.count == 6)
+        try shared.close()
+        let again = try open { $0.isExclusive = true }
+        #expect(try again.ids.count == 6)
+        try again.close()
+    }
+
+    /// The log is lost: refused, unless the last commits may be lost, too.
+    @Test func withoutLog() throws {
+        let store = try open()
+        try store.write(6...6)
+        try store.database.checkpoint()
+        try store.write(7...7)
+        try FileManager.default.copyItem(atPath: path, toPath: folder["copy"])
+        try store.close()
+        refused(.needsLog, folder["copy"])
+        let rest = try open(folder["copy"]) { $0.opensWithoutLog = true }
+        #expect(try rest.ids == [1, 2, 3, 4, 5, 6])
+        try rest.write(8...8)
+        try rest.close()
+        let last = try open(folder["copy"])
+        #expect(try last.ids == [1, 2, 3, 4, 5, 6, 8])
+        #expect(Verifier.findings(try last.database.snapshot()) == [])
+        try last.close()
+    }
+
+    private func facade(_ limits: [StoreConfiguration.Limit: Int64]) throws -> Store {
+        var configuration = StoreConfiguration()
+        configuration.place = .file(path)
+        for (limit, value) in limits { try configuration.set(limit, value) }
+        return try Store.open(configuration)
+    }
+
+    @Test func limitOfValues() throws {
+        let store = try facade([.valueBytes: 100])
+        let view = try store.openView(), cls = try view.findClass("Row"), text = try view.findProperty(cls, "text"), id = try view.findProperty(cls, "id")
+        view.close()
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 101, alignment: 8)
+        bytes.initializeMemory(as: UInt8.self, repeating: 65, count: 101)
+        defer { bytes.deallocate() }
+        for (length, isRight) in [(100, true), (101, false)] {
+            let transaction = try store.begin()
+            let create = { try [id, text].withUnsafeBufferPointer { ids in
+                try [.int(Int64(length)), .string(bytes, length)].withUnsafeBufferPointer { _ = try transaction.create(cls, ids, $0.baseAddress!) }
+            } }
+            if isRight { try create() } else { #expect(throws: StoreError.self) { try create() } }
+            _ = try transaction.commit()
+        }
+        try store.close()
+    }
+
+    @Test func limitOfWaiting() throws {
+        let store = try facade([.writeTimeout: 1])
+        let other = try open()
+        let transaction = try WriteTransaction.begin(other.database)
+        do {
+            _ = try store.begin().cancel()
+            Issue.record("two transactions at once")
+        } catch {
+            #expect((error as? StoreError)?.code == .timeout, "\(error)")
+        }
+        transaction.cancel()
+        try store.begin().cancel()
+        try other.close()
+        try store.close()
+    }
+
+    /// The log never grows past its limit, and commits go on: checkpoints make room.
+    @Test func limitOfTheLog() throws {
+        let store = try facade([.logBytes: 1 << 20, .checkpointIdle: -1])
+        let view = try store.openView(), cls = try view.findClass("Row"), text = try view.findProperty(cls, "text")
+        let row = try view.findAll(cls).object(at: 0)
+        view.close()
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 4096, alignment: 8)
+        bytes.initializeMemory(as: UInt8.self, repeating: 66, count: 4096)
+        defer { bytes.deallocate() }
+        for _ in 0..<600 {
+            let transaction = try store.begin()
+            try transaction.set(row, text, .string(bytes, 4096))
+            _ = try transaction.commit()
+        }
+        let statistics = try store.statistics()
+        #expect(statistics.logBytesWritten > 2 << 20)
+        #expect(statistics.logFileBytes <= 1 << 20 + 4096)
+        #expect(statistics.checkpoints > 1)
+        try store.close()
+    }
+}
