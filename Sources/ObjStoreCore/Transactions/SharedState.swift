@@ -29,7 +29,7 @@ package final class SharedState: @unchecked Sendable {
     }
 
     static let magic: UInt64 = 0x6b63_6f6c_6a62_6f01  // "\u{1}objlock"
-    static let layoutVersion: UInt32 = 1
+    static let layoutVersion: UInt32 = 2
     static let poisonBit: UInt64 = 1 << 63
 
     package let limits: Limits
