@@ -192,6 +192,36 @@ import Testing
         #expect(throws: StoreError.self) { try lock.acquire(timeout: 0) }  // and leaves no owner behind
     }
 
+    /// A thread that stands in the queue is overtaken by those that run, but not for ever: six threads that never
+    /// pause leave the lock to the seventh within its time, each time.
+    @Test func waitingThreadIsNotOvertakenForEver() throws {
+        let side = try Side(folder["db"], words: nil)
+        let total = Guarded()
+        let done = SharedWords()
+        try onThreads(7) { index in
+            if index == 0 {
+                for _ in 0..<100 {
+                    let inTime = try! side.lock.acquire(timeout: 10_000_000_000)
+                    #expect(inTime)
+                    guard inTime else { break }
+                    total.value += 1
+                    side.lock.release()
+                }
+                cs_store64(done.memory, 1)
+                return
+            }
+            while cs_load64(done.memory) == 0 {
+                try! side.lock.acquire()
+                let end = cs_monotonic_ns() + 20_000
+                while cs_monotonic_ns() < end {}
+                side.lock.release()
+            }
+        }
+        #expect(total.value == 100)
+        #expect(side.lock.queued == 0)
+        #expect(try !machine.isLocked(try RealFile(path: folder["db"], mode: .existing), bytes: 7..<8))  // the kernel has it back
+    }
+
     // MARK: Other processes
 
     @Test(arguments: [true, false])

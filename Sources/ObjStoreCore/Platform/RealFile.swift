@@ -145,8 +145,14 @@ final class RealFile: StorageFile, @unchecked Sendable {
         let descriptor = try descriptor("grow")
         let old = try self.size()
         if old >= size { return }
-        // An empty file has nothing that giving back could cut off.
-        if old == 0, cs_fallocate(descriptor, false, 0, Int64(size)) == 0 { return }
+        if old == 0 {
+            // An empty file has nothing that giving back could cut off.
+            if cs_fallocate(descriptor, false, 0, Int64(size)) == 0 { return }
+            let code = cs_errno()
+            if code == EOPNOTSUPP || code == ENOSYS { return try writeZeros(from: 0, to: size) }
+            _ = cs_ftruncate(descriptor, 0)
+            throw growError(code, from: 0, to: size)
+        }
         if cs_fallocate(descriptor, true, Int64(old), Int64(size - old)) != 0 {
             let code = cs_errno()
             if code == EOPNOTSUPP || code == ENOSYS { return try writeZeros(from: old, to: size) }
