@@ -36,6 +36,9 @@ let package = Package(
         .target(name: "CFibers"),  // coroutines
         .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
 
+        // The demo's questions, asked from Swift.
+        .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),
+
         // Tests.
         .executableTarget(  // random histories of the engine on the simulated machine
             name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Crash", swiftSettings: settings),

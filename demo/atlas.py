@@ -5,7 +5,6 @@
 """
 
 import json
-import os
 import pathlib
 import signal
 import statistics
@@ -221,16 +220,13 @@ def ask_others(demo: Demo, path: pathlib.Path) -> None:
         return [int(line.split()[-1].replace(",", "")) for line in done.stdout.splitlines()]
 
     expected = [answer for _, answer in QUESTIONS]
-    program = path.parent / "ask"
-    answers = demo.timed(
-        "the three questions from C, a process each", lambda: [a for q, _ in QUESTIONS for a in run(program, path, *q)], str
-    )
-    demo.check("answers in C", answers, expected)
-    # Prints the answers to QUESTIONS, one a line.
-    swift = pathlib.Path(__file__).with_name("ask_swift")
-    if os.access(swift, os.X_OK):
-        answers = demo.timed("the three questions from Swift", lambda: run(swift, path), str)
-        demo.check("answers in Swift", answers, expected)
+    for language, program in ("C", path.parent / "ask"), ("Swift", path.parent / "ask-swift"):
+        answers = demo.timed(
+            f"the three questions from {language}, a process each",
+            lambda program=program: [a for q, _ in QUESTIONS for a in run(program, path, *q)],
+            str,
+        )
+        demo.check(f"answers in {language}", answers, expected)
 
 
 def write_and_wait(path: str, number: int) -> None:
