@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The C example programs as a newcomer compiles and runs them: strict C99, against the built library.
+# The example programs as a newcomer compiles and runs them: those in C, strict C99, against the built library; the one in
+# Swift as it stands in README.md, as a package that depends on this one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d "${TMPDIR:-/var/tmp}/objstore-examples.XXXXXX")
@@ -20,4 +21,20 @@ expect "Rex: was there"
 compile columns
 (cd "$folder" && ./columns) >"$folder/output"
 expect "created 1000000"
-echo "examples: first, columns"
+
+# The first program of README.md in Swift, in a folder of its own, without warnings.
+package=$folder/kennel
+build=${OBJSTORE_SCRATCH:-$PWD/.build}/kennel
+mkdir -p "$package/Sources/kennel"
+block() { awk -v wanted="$1" '/^```swift$/ { inside = ++count == wanted; next } /^```$/ { inside = 0 } inside' README.md; }
+block 1 | sed "s|\"../objstore\"|\"$PWD\"|" >"$package/Package.swift"
+block 2 >"$package/Sources/kennel/main.swift"
+swift build --package-path "$package" --scratch-path "$build" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
+! grep -F 'warning:' "$folder/output" >&2 || { echo "examples.sh: the Swift program is built with warnings" >&2; exit 1; }
+rm -f "$folder"/dogs.objstore*
+(cd "$folder" && "$build/debug/kennel") >"$folder/output"
+expect 'new: ["Rex", "Ella"]'
+expect "2 dogs, 1 of them younger than 2"
+(cd "$folder" && "$build/debug/kennel") >"$folder/output"
+! grep -F new: "$folder/output" >&2 || { echo "examples.sh: the second run found new dogs" >&2; exit 1; }
+echo "examples: first, columns, and the Swift program of README.md"
