@@ -50,6 +50,8 @@ enum Handles {
 
     /// Makes a handle that owns `object`, closed with `parent` at the latest.
     static func open(_ kind: HandleKind, _ object: AnyObject, parent: OpaquePointer? = nil) throws(StoreError) -> OpaquePointer {
+        // Handles may come before the first store, which would begin a new generation and make them the parent's.
+        if cs_fork_generation() == 0, cs_fork_start() != 0 { throw StoreError(.outOfMemory, "no memory to notice a fork") }
         let index = withLock { () -> UInt32 in
             var index = firstFree
             if freeCount >= minimumFree {

@@ -268,19 +268,22 @@ import Testing
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, round = round as Int] in
             let store = try openStore(path, [dogs])
             let cls = try ClassOf(store, dogs)
-            // By another thread, wherever the writer is then.
+            // By another thread after some transactions, wherever the writer is then.
+            let left = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+            left.initialize(to: UInt64(round * 3))
             var thread = pthread_t()
-            pthread_create(&thread, nil, { delay in
-                usleep(UInt32(UInt(bitPattern: delay)))
+            pthread_create(&thread, nil, { left in
+                while cs_load64(left!) > 0 { usleep(50) }
                 kill(getpid(), SIGKILL)
                 return nil
-            }, UnsafeMutableRawPointer(bitPattern: 40_000 + round * 17_000))
+            }, left)
             let file = open(path + "-acknowledged", O_CREAT | O_RDWR, 0o600)
             var total = try reading(store) { try cls.count($0) }
             while true {
                 try writing(store) { tx in for _ in 0..<50 { try cls.create(tx, ["name": objstore_string(objstore_cstr("Rex"))]) } }
                 total += 50
                 pwrite(file, &total, 8, 0)
+                if cs_load64(left) > 0 { cs_add64(left, ~0) }
             }
         }
         var acknowledged: UInt64 = 0

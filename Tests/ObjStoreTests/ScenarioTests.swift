@@ -218,20 +218,24 @@ import Testing
                 let store = try Store.open(path: path, models: [KennelDog.self])
                 let file = open(counter, O_CREAT | O_RDWR, 0o600)
                 var total = Int64(store.objects(KennelDog.self).count)
-                // Killed by another thread, wherever the writer is then.
+                // Killed by another thread after some transactions, wherever the writer is then.
+                final class Left: Sendable { let count = Atomic(0) }
+                let left = Left()
+                left.count.store(round * 3, ordering: .releasing)
                 var thread = pthread_t()
-                let delay = UnsafeMutableRawPointer(bitPattern: 30_000 + round * 17_000)
                 pthread_create(&thread, nil, { argument in
-                    usleep(UInt32(UInt(bitPattern: argument)))
+                    let left = Unmanaged<Left>.fromOpaque(argument!).takeRetainedValue()
+                    while left.count.load(ordering: .acquiring) > 0 { usleep(50) }
                     kill(getpid(), SIGKILL)
                     return nil
-                }, delay)
+                }, Unmanaged.passRetained(left).toOpaque())
                 while true {
                     try store.write { tx in
                         for _ in 0..<50 { try tx.create(KennelDog.self, value: ["name": "Rex"]) }
                     }
                     total += 50
                     pwrite(file, &total, 8, 0)
+                    left.count.subtract(1, ordering: .acquiringAndReleasing)
                 }
             }
             var acknowledged: Int64 = 0
