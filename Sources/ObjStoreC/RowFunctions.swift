@@ -67,17 +67,23 @@ public func objstore_row_object(_ row: UnsafeMutablePointer<objstore_row>?, _ ob
     return withRow(row) { (cursor) throws(StoreError) in object.pointee = ObjStoreC.object(try cursor.object()) }
 }
 
-/// Hands out what may be null: the value and whether, or an error where nobody asked whether.
+/// A typed read: hands out the value and whether it is null, or an error where it is and nobody asked whether.
 @inline(__always)
-private func answer<T>(_ value: T?, _ zero: T, _ out: UnsafeMutablePointer<T>, _ isNull: UnsafeMutablePointer<Bool>?) throws(StoreError) {
-    if let value {
-        out.pointee = value
-        isNull?.pointee = false
-        return
+private func read<T>(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ out: UnsafeMutablePointer<T>?, _ isNull: UnsafeMutablePointer<Bool>?, whereNull zero: T,
+    _ body: (inout RowCursor) throws(StoreError) -> T?
+) -> objstore_status {
+    guard let out else { return failNull("value") }
+    return withRow(row) { (cursor) throws(StoreError) in
+        if let value = try body(&cursor) {
+            out.pointee = value
+            isNull?.pointee = false
+            return
+        }
+        guard let isNull else { throw nullValue() }
+        out.pointee = zero
+        isNull.pointee = true
     }
-    guard let isNull else { throw nullValue() }
-    out.pointee = zero
-    isNull.pointee = true
 }
 
 @inline(never) private func nullValue() -> StoreError { StoreError(.nullValue, "the value is null, and is_null was not given") }
@@ -87,8 +93,7 @@ public func objstore_row_bool(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Bool>?,
     _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in try answer(try cursor.bool(property_id), false, value, is_null) }
+    read(row, value, is_null, whereNull: false) { (cursor) throws(StoreError) in try cursor.bool(property_id) }
 }
 
 @c @implementation
@@ -96,8 +101,7 @@ public func objstore_row_int(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Int64>?,
     _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in try answer(try cursor.int(property_id), 0, value, is_null) }
+    read(row, value, is_null, whereNull: 0) { (cursor) throws(StoreError) in try cursor.int(property_id) }
 }
 
 @c @implementation
@@ -105,8 +109,7 @@ public func objstore_row_double(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Double>?,
     _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in try answer(try cursor.double(property_id), 0, value, is_null) }
+    read(row, value, is_null, whereNull: 0) { (cursor) throws(StoreError) in try cursor.double(property_id) }
 }
 
 @c @implementation
@@ -114,11 +117,9 @@ public func objstore_row_timestamp(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_timestamp>?,
     _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in
-        let read = try cursor.timestamp(property_id)
-        let time = objstore_timestamp(seconds: read.low, nanoseconds: Int32(truncatingIfNeeded: read.high), reserved: 0)
-        try answer(read.isNull ? nil : time, objstore_timestamp(), value, is_null)
+    read(row, value, is_null, whereNull: objstore_timestamp()) { (cursor) throws(StoreError) in
+        let found = try cursor.timestamp(property_id)
+        return found.isNull ? nil : objstore_timestamp(seconds: found.low, nanoseconds: Int32(truncatingIfNeeded: found.high), reserved: 0)
     }
 }
 
@@ -127,11 +128,9 @@ public func objstore_row_text(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ value: UnsafeMutablePointer<objstore_text>?, _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in
-        let read = try cursor.bytes(property_id, .string, try outputBuffer(buffer))
-        let text = objstore_text(bytes: Value.text(read.pointer), length: Int64(read.count))
-        try answer(read.isNull ? nil : text, objstore_text(bytes: nil, length: 0), value, is_null)
+    read(row, value, is_null, whereNull: objstore_text(bytes: nil, length: 0)) { (cursor) throws(StoreError) in
+        let found = try cursor.bytes(property_id, .string, try outputBuffer(buffer))
+        return found.isNull ? nil : objstore_text(bytes: Value.text(found.pointer), length: Int64(found.count))
     }
 }
 
@@ -140,11 +139,9 @@ public func objstore_row_binary(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ value: UnsafeMutablePointer<objstore_bytes>?, _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in
-        let read = try cursor.bytes(property_id, .binary, try outputBuffer(buffer))
-        let bytes = objstore_bytes(bytes: Value.nonNull(read.pointer).assumingMemoryBound(to: UInt8.self), length: Int64(read.count))
-        try answer(read.isNull ? nil : bytes, objstore_bytes(bytes: nil, length: 0), value, is_null)
+    read(row, value, is_null, whereNull: objstore_bytes(bytes: nil, length: 0)) { (cursor) throws(StoreError) in
+        let found = try cursor.bytes(property_id, .binary, try outputBuffer(buffer))
+        return found.isNull ? nil : objstore_bytes(bytes: Value.nonNull(found.pointer).assumingMemoryBound(to: UInt8.self), length: Int64(found.count))
     }
 }
 
