@@ -127,6 +127,14 @@ package final class Choices {
         isRecording = recording
     }
 
+    /// In a list's default course a power cut that treats each sector by itself leaves every other one as it was.
+    package var tears = false
+    private var torn = 0
+
+    /// Of a history whose course is written down: what happens at a choice, or nil for the default course. Asked
+    /// before the list, in histories that have one; choices of the workload included.
+    package var decide: ((ChoiceKind, _ options: Int) -> Int?)?
+
     package func startRecording() { isRecording = true }
     package var isRandom: Bool { script == nil }
 
@@ -137,10 +145,15 @@ package final class Choices {
         var taken: Int
         if let script {
             taken = Choices.standard(kind)
+            if tears && kind == .cut {
+                torn += 1
+                taken = torn % 2 == 0 ? 0 : options - 1
+            }
             if isRecording {
                 if position < script.count { taken = Int(script[position]) }
                 position += 1
             }
+            if let decided = decide?(kind, options) { taken = decided }
             if taken >= options { taken = 0 }
         } else {
             taken = draw(kind, options, hot: hot, lossy: lossy)

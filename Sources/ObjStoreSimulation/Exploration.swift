@@ -4,7 +4,7 @@ package struct Exploration {
     package var bound = 1
     /// Stops after so many histories.
     package var limit = Int.max
-    /// Takes the i-th of n parts of the first deviations, to share the work.
+    /// Takes every n-th first deviation, from the i-th on, to share the work.
     package var part = (index: 0, of: 1)
     /// Choices that are never varied; the last three events (write-back error, eviction, spurious wake-up)
     /// are not either: they are for random histories.
@@ -31,6 +31,7 @@ package struct Exploration {
             var deviations: Int
         }
         var stack: [Branch] = []
+        var first = 0
         var next: Branch? = Branch(base: [], length: 0, option: -1, deviations: 0)
         while let branch = next, result.histories < limit {
             let script = branch.option < 0 ? [] : Array(branch.base[..<branch.length]) + [branch.option]
@@ -48,11 +49,14 @@ package struct Exploration {
             for index in min(script.count, record.count)..<record.count {
                 let choice = record[index]
                 if fixed.contains(choice.kind) { continue }
-                if script.isEmpty && index % part.of != part.index { continue }
                 let cost = choice.kind == .cutMode ? 0 : 1
                 if branch.deviations + cost > bound { continue }
                 let options = choice.kind == .event ? Int(choice.options) - 3 : Int(choice.options)
                 for option in 0..<options where option != Choices.standard(choice.kind) {
+                    if script.isEmpty {
+                        first += 1
+                        if first % part.of != part.index { continue }
+                    }
                     stack.append(Branch(base: taken, length: index, option: Int32(option), deviations: branch.deviations + cost))
                 }
             }

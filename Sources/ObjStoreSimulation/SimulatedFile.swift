@@ -104,6 +104,7 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
         /// Bytes that lie in the first sectors of the write.
         func length(_ sectors: Int) -> Int { max(0, min(bytes.count, (firstSector + sectors) * sectorBytes - offset)) }
         let faults = world.faults && !file.isShared
+        world.touched = file
 
         if offset + bytes.count > file.size, !hasRoom(for: offset + bytes.count - file.size) {
             let part = length(world.pick(.part, sectors + 1))
@@ -151,6 +152,7 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
         let covered = file.sequence
         fiber_yield()
         world.now += 50_000
+        world.touched = file
         let once = world.options.kernel == .once
         if world.faults, world.pick(.sync, 2) == 1 {
             world.lose(file, covered)
@@ -176,6 +178,7 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
     private func resize(_ size: Int, _ call: String) throws(StoreError) {
         try enter()
         if !canWrite { throw StoreError(.io, "\(path) is open read-only") }
+        world.touched = file
         if world.faults, !file.isShared, world.pick(.metadata, 2) == 1 { throw failed(call) }
         // While this one waited another may have made it longer.
         let wanted = call == "reserve" ? max(size, file.size) : size
@@ -221,7 +224,7 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
     }
 
     private func hasRoom(for bytes: Int) -> Bool {
-        if world.options.capacity > 0, world.usedBytes + bytes > world.options.capacity { return false }
+        if world.capacity > 0, world.usedBytes + bytes > world.capacity { return false }
         return !(world.faults && !file.isShared && world.pick(.outOfSpace, 2) == 1)
     }
 

@@ -59,7 +59,7 @@ package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
         if !file.process.isAlive { return }
         let lock = lock
         if lock.owner !== file.description {
-            world.fail("P\(file.process.id) releases lock \(byte), which it does not hold")
+            world.fail("P3: process \(file.process.id) releases lock \(byte), which it does not hold")
             return
         }
         file.description.release(lock)

@@ -148,10 +148,14 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         }
     }
 
+    package override func startThread(_ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void) throws(StoreError) -> WorkerThread {
+        SimulatedThread(process, name, body)
+    }
+
     // MARK: Time and randomness
 
     package override func monotonic() -> Int64 { world.now }
-    package override func wallClock() -> Int64 { 1_700_000_000_000_000_000 + world.now }
+    package override func wallClock() -> Int64 { 1_700_000_000_000_000_000 + (world.clockStands ? 0 : world.now) }
     package override func random64() -> UInt64 { world.random64() }
     package override func bootID() throws(StoreError) -> (UInt64, UInt64) {
         (0x9e37_79b9_7f4a_7c15 &* UInt64(world.boots), UInt64(world.boots))

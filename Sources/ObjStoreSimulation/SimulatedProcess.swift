@@ -20,9 +20,10 @@ package final class SimulatedProcess {
     }
 
     /// Starts a thread of this process.
-    package func spawn(_ name: String = "task", _ body: @escaping (SimulatedMachine) -> Void) {
+    @discardableResult
+    package func spawn(_ name: String = "task", _ body: @escaping (SimulatedMachine) -> Void) -> SimulatedTask {
         let machine = machine
-        world.spawn(self, name) { body(machine) }
+        return world.spawn(self, name) { body(machine) }
     }
 
     /// Keeps an object for as long as the process lives. If the process is killed the object leaks: its
@@ -59,7 +60,10 @@ package final class SimulatedTask: CustomStringConvertible {
     package let id: Int
     package let name: String
     package let process: SimulatedProcess
+    /// It has come to its end; false for ever when its process was killed.
+    package internal(set) var isFinished = false
     private(set) var fiber: OpaquePointer!
+    let isService: Bool
     private let body: () -> Void
 
     enum Waiting {
@@ -73,10 +77,11 @@ package final class SimulatedTask: CustomStringConvertible {
     var deadline = Int64.max
     var stalledUntil = 0
 
-    init(id: Int, name: String, process: SimulatedProcess, body: @escaping () -> Void) {
+    init(id: Int, name: String, process: SimulatedProcess, isService: Bool, body: @escaping () -> Void) {
         self.id = id
         self.name = name
         self.process = process
+        self.isService = isService
         self.body = body
     }
 

@@ -44,7 +44,10 @@ extension World {
         let mode = pick(.cutMode, 3)
         let choose: (Int) -> Int = { n in mode == 0 ? self.pick(.cut, n) : mode == 1 ? 0 : n - 1 }
         folders.powerCut(choose: choose)
-        for file in files where !file.isShared { file.powerCut(choose: choose) }
+        for file in files where !file.isShared {
+            touched = file
+            file.powerCut(choose: choose)
+        }
         for file in files where file.isShared { powerCutShared(file) }
         isLossy = true
         hasEvicted = false
@@ -79,13 +82,18 @@ extension World {
     private func failWritingBack() {
         let candidates = files.filter { !$0.isShared && !$0.dirty.isEmpty }
         if candidates.isEmpty { return }
-        let file = candidates[pick(.whichFile, candidates.count)]
+        failWritingBack(of: candidates[pick(.whichFile, candidates.count)])
+    }
+
+    /// The kernel writes a file back by itself, and fails.
+    package func failWritingBack(of file: DiskFile) {
         say("write-back error on \(folders.name(of: file))")
         lose(file, file.sequence)
     }
 
     /// Writing back failed: sectors are clean now, whatever became of them.
     func lose(_ file: DiskFile, _ upTo: Int) {
+        touched = file
         file.lose(upTo) { self.pick(.loss, $0) }
         statistics.inputOutputErrors += 1
         isLossy = true
@@ -93,7 +101,8 @@ extension World {
         ask { $0.didLose(file) }
     }
 
-    func evict() {
+    /// Lost pages leave the page cache.
+    package func evict() {
         if !isLossy { return }
         for file in files where !file.isShared {
             let count = file.evictLost()

@@ -53,6 +53,14 @@ package final class World {
     package weak var oracle: (any Oracle)?
     /// Nothing fails and nobody is killed while false.
     package var faults = true
+    /// Bytes that all files together may have; 0 = unbounded.
+    package var capacity: Int
+    /// The wall clock tells the same time always.
+    package var clockStands = false
+    /// Only these tasks run, for histories whose course is written down; nil: all.
+    package var mayRun: ((SimulatedTask) -> Bool)?
+    /// The file that a choice of writing, syncing or losing is about.
+    package internal(set) weak var touched: DiskFile?
     /// The first thing that an oracle or the workload found wrong; the history stops there.
     package private(set) var violation: String?
     package private(set) var steps = 0
@@ -85,6 +93,7 @@ package final class World {
     package init(_ choices: Choices, _ options: Options = Options(), entropy seed: UInt64 = 1) {
         self.choices = choices
         self.options = options
+        capacity = options.capacity
         entropy = RandomNumbers(seed: seed &* 0x2545_f491_4f6c_dd1d)
         cs_set_yield_hook(fiber_yield)
     }
@@ -144,14 +153,20 @@ package final class World {
         return process
     }
 
-    func spawn(_ process: SimulatedProcess, _ name: String, _ body: @escaping () -> Void) {
+    /// - Parameter isService: a thread of the engine, which may sleep for ever.
+    @discardableResult
+    func spawn(_ process: SimulatedProcess, _ name: String, isService: Bool = false, _ body: @escaping () -> Void) -> SimulatedTask {
         precondition(process.isAlive, "a dead process starts no task")
         taskCount += 1
-        let task = SimulatedTask(id: taskCount, name: name, process: process, body: body)
+        let task = SimulatedTask(id: taskCount, name: name, process: process, isService: isService, body: body)
         task.start()
         tasks.append(task)
-        process.taskCount += 1
+        if !isService { process.taskCount += 1 }
+        return task
     }
+
+    /// Everybody has come to an end, but for threads of the engine.
+    package var isIdle: Bool { tasks.allSatisfy { $0.isService } }
 
     /// The task whose code runs now.
     package var running: SimulatedTask? {
@@ -208,7 +223,7 @@ package final class World {
         faults = false
         for task in tasks { task.stalledUntil = 0 }
         run(steps: limit)
-        if !tasks.isEmpty && violation == nil {
+        if !isIdle && violation == nil {
             fail("standstill: " + tasks.map { $0.description }.joined(separator: ", "))
         }
     }
@@ -218,7 +233,7 @@ package final class World {
         if collect() { return true }
         // Everybody waits: time jumps to the first timeout.
         var earliest = Int64.max
-        for task in tasks where task.deadline < earliest { earliest = task.deadline }
+        for task in tasks where task.deadline < earliest && mayRun?(task) ?? true { earliest = task.deadline }
         if earliest == Int64.max { return false }
         now = max(now, earliest)
         return collect()
@@ -230,6 +245,7 @@ package final class World {
         for index in 0..<tasks.count {
             let task = tasks[index]
             if !task.isReady(now, options.wakesOnChange) { continue }
+            if let mayRun, !mayRun(task) { continue }
             if task.stalledUntil > steps { stalled.append(index) } else { awake.append(index) }
         }
         if awake.isEmpty { swap(&awake, &stalled) }
@@ -243,8 +259,9 @@ package final class World {
 
     private func finish(_ task: SimulatedTask) {
         fiber_destroy(task.fiber)
+        task.isFinished = true
         tasks.removeAll { $0 === task }
-        task.process.taskCount -= 1
+        if !task.isService { task.process.taskCount -= 1 }
         if task === current { current = nil }
     }
 

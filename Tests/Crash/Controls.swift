@@ -2,119 +2,156 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// An injected bug and where it is known to be caught.
+/// An injected bug, and what must catch it.
 struct Control {
     let bug: InjectedBug
     /// The break of the design that it stands for (`docs/state-machine.md`).
     let row: String
     /// What is wrong, in a few words.
     let mistake: String
-    /// A seed whose history catches it; found by chance, kept because chance is slow.
-    var seed: UInt64?
+    /// The assertions that name it: a violation begins with one of these.
+    let named: [String]
+    /// Where chance is slow or blind.
+    var scenario: DirectedScenario?
     var kernel: SimulatedKernel?
 
-    /// Chance needs minutes for these, or has not found them yet: `--quick` leaves them out.
-    static let rare: Set<InjectedBug> = [
-        .noRefTags, .birthTagOnly, .recoverySameSlot, .leaderDeathTrusted, .checkpointDeathTrusted, .pinScanOrder, .ringChainUnchecked,
-        .noPageReserve, .logReleasedEarly, .noChain, .noEpoch, .intentLate, .stranded,
-    ]
-
     static let all: [Control] = [
-        Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD"),
-        Control(bug: .intentReaped, row: "2", mistake: "the intent of a dead checkpointer is no pin"),
-        Control(bug: .checkpointNoPoison, row: "2", mistake: "failed meta sync: intent dropped, work goes on"),
-        Control(bug: .lockStolen, row: "3", mistake: "writer lock taken from a living owner"),
-        Control(bug: .twoSharedStates, row: "4", mistake: "second shared state beside the first"),
-        Control(bug: .staleSharedState, row: "4", mistake: "shared state of before the reboot trusted"),
-        Control(bug: .barrierIgnored, row: "5", mistake: "later commits acknowledged behind a summary"),
-        Control(bug: .barrierReplayed, row: "5", mistake: "recovery steps over a summary"),
-        Control(bug: .noPoison, row: "6", mistake: "a failed sync is retried by another", kernel: .once),
-        Control(bug: .slotMove, row: "7", mistake: "a pin moves between slots"),
-        Control(bug: .noLimbo, row: "8", mistake: "the free map lists pages that readers use"),
-        Control(bug: .publishPlain, row: "9", mistake: "PUBLISHED stored, not advanced"),
-        Control(bug: .stranded, row: "9", mistake: "a dead leader strands followers"),
-        Control(bug: .cleanKept, row: "11, C12", mistake: "CLEAN not cleared before the first commit"),
-        Control(bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement"),
-        Control(bug: .forkRelease, row: "13", mistake: "a forked child releases pins of its parent"),
-        Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag"),
-        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed"),
-        Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", kernel: .once),
-        Control(bug: .adoptBeyondHead, row: "C1", mistake: "complete records beyond HEAD adopted"),
-        Control(bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root"),
-        Control(bug: .freeMapUnlogged, row: "C3", mistake: "free map's extent allocated without a record"),
-        Control(bug: .intentLate, row: "C4", mistake: "intent announced after the lock is released"),
-        Control(bug: .groupHead, row: "C5", mistake: "HEAD moves inside a group"),
-        Control(bug: .barrierInGroup, row: "C6", mistake: "barrier counted from the big member"),
-        Control(bug: .barrierWord, row: "C6", mistake: "barrier in one word that the checkpointer clears"),
-        Control(bug: .relaxedPastBarrier, row: "C6", mistake: "relaxed commit published behind a summary"),
-        Control(bug: .recoveryTrustsMeta, row: "C7", mistake: "recovery does not rewrite its meta"),
-        Control(bug: .recoverySameSlot, row: "C7", mistake: "recovery overwrites its own meta"),
-        Control(bug: .recoveryReuses, row: "C7", mistake: "recovery writes into its meta's tree"),
-        Control(bug: .leaderDeathTrusted, row: "C8", mistake: "result of a dead leader's sync assumed good", kernel: .once),
-        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", kernel: .once),
-        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent"),
-        Control(bug: .ringOverrun, row: "C10", mistake: "ring of roots has no back-pressure"),
-        Control(bug: .logOverrun, row: "C10", mistake: "log has no back-pressure"),
-        Control(bug: .durableFirst, row: "C11", mistake: "DURABLE before PUBLISHED"),
-        Control(bug: .ringChainUnchecked, row: "C16", mistake: "a stale record after a lost log write is believed", kernel: .once),
-        Control(bug: .noPageReserve, row: "C17", mistake: "no pages kept for the checkpoint's free map"),
-        Control(bug: .sameSlot, row: "-", mistake: "checkpoint overwrites the durable meta"),
-        Control(bug: .metaBeforeSync, row: "-", mistake: "meta written before db is synced"),
-        Control(bug: .releasedBeforeSync, row: "-", mistake: "space released before the meta is synced"),
-        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written"),
-        Control(bug: .noChain, row: "-", mistake: "records not chained"),
-        Control(bug: .noEpoch, row: "-", mistake: "recovery starts no new epoch"),
-        Control(bug: .headBeforeLog, row: "-", mistake: "HEAD set before the record is written"),
-        Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync"),
-        Control(bug: .pinsIgnored, row: "-", mistake: "pages of pinned versions reused"),
-        Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again"),
+        Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD", named: ["P4"]),
+        Control(bug: .intentReaped, row: "2", mistake: "the intent of a dead checkpointer is no pin", named: ["P4"], scenario: .movingPin),
+        Control(bug: .checkpointNoPoison, row: "2", mistake: "failed meta sync: intent dropped, work goes on", named: ["P1"]),
+        Control(bug: .lockStolen, row: "3", mistake: "writer lock taken from a living owner", named: ["P3", "P2", "P6"]),
+        Control(bug: .twoSharedStates, row: "4", mistake: "second shared state beside the first", named: ["P1"]),
+        Control(bug: .staleSharedState, row: "4", mistake: "shared state of before the reboot trusted", named: ["P1"]),
+        Control(bug: .barrierIgnored, row: "5", mistake: "later commits acknowledged behind a summary", named: ["P1"]),
+        Control(bug: .barrierReplayed, row: "5", mistake: "recovery steps over a summary", named: ["P2"]),
+        Control(bug: .noPoison, row: "6", mistake: "a failed sync is retried by another", named: ["P1", "P7"], kernel: .once),
+        Control(bug: .slotMove, row: "7", mistake: "a pin moves between slots", named: ["P2"]),
+        Control(bug: .noLimbo, row: "8", mistake: "the free map lists pages that readers use", named: ["P4", "P2"]),
+        Control(bug: .publishPlain, row: "9", mistake: "PUBLISHED stored, not advanced", named: ["P4"]),
+        Control(bug: .stranded, row: "9", mistake: "a dead leader strands followers", named: ["standstill"], scenario: .leaderDies),
+        Control(bug: .cleanKept, row: "11, C12", mistake: "CLEAN not cleared before the first commit", named: ["P1"]),
+        Control(bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement", named: ["P1"]),
+        Control(bug: .forkRelease, row: "13", mistake: "a forked child releases pins of its parent", named: ["P2"]),
+        Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag", named: ["P5"]),
+        Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", named: ["P2", "P6"], scenario: .staleVersion),
+        Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"], scenario: .staleAttempt),
+        Control(bug: .adoptBeyondHead, row: "C1", mistake: "complete records beyond HEAD adopted", named: ["P1"]),
+        Control(bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root", named: ["standstill"]),
+        Control(bug: .freeMapUnlogged, row: "C3", mistake: "free map's extent allocated without a record", named: ["P6"]),
+        Control(bug: .intentLate, row: "C4", mistake: "intent announced after the lock is released", named: ["P4"], scenario: .movingPin),
+        Control(bug: .groupHead, row: "C5", mistake: "HEAD moves inside a group", named: ["P5", "P1"], scenario: .halfGroup),
+        Control(bug: .barrierInGroup, row: "C6", mistake: "barrier counted from the big member", named: ["P5", "P2"]),
+        Control(bug: .barrierWord, row: "C6", mistake: "barrier in one word that the checkpointer clears", named: ["P1"]),
+        Control(bug: .relaxedPastBarrier, row: "C6", mistake: "relaxed commit published behind a summary", named: ["P1"]),
+        Control(bug: .recoveryTrustsMeta, row: "C7", mistake: "recovery does not rewrite its meta", named: ["P4"]),
+        Control(bug: .recoverySameSlot, row: "C7", mistake: "recovery overwrites its own meta", named: ["P1"], scenario: .tornRecovery),
+        Control(bug: .recoveryReuses, row: "C7", mistake: "recovery writes into its meta's tree", named: ["P1"]),
+        Control(bug: .leaderDeathTrusted, row: "C8", mistake: "result of a dead leader's sync assumed good", named: ["P1"], scenario: .leaderDies),
+        Control(bug: .checkpointDeathTrusted, row: "C8", mistake: "result of a dead checkpointer's sync assumed good", named: ["P1"], scenario: .checkpointerDies),
+        Control(bug: .pinScanOrder, row: "C9", mistake: "metas scanned before intent", named: ["P4"], scenario: .movingPin),
+        Control(bug: .ringOverrun, row: "C10", mistake: "ring of roots has no back-pressure", named: ["P2"]),
+        Control(bug: .logOverrun, row: "C10", mistake: "log has no back-pressure", named: ["P4"]),
+        Control(bug: .durableFirst, row: "C11", mistake: "DURABLE before PUBLISHED", named: ["P8"]),
+        Control(bug: .ringChainUnchecked, row: "C16", mistake: "a stale record after a lost log write is believed", named: ["P1", "P6"], scenario: .staleRecord),
+        Control(bug: .noPageReserve, row: "C17", mistake: "no pages kept for the checkpoint's free map", named: ["standstill", "P6"], scenario: .fullDisk),
+        Control(bug: .rewriteFromVisibleMeta, row: "C8", mistake: "log rewritten only behind a meta that is not durable", named: ["P1"], scenario: .leaderAndCheckpointer),
+        Control(bug: .rewriteUnchecked, row: "C8", mistake: "stale parts of leaves rewritten as they are", named: ["P1", "P2"], scenario: .stalePart),
+        Control(bug: .prepareAnyMeta, row: "C12", mistake: "the first write builds on another meta than HEAD", named: ["P2"], scenario: .vanishingClean),
+        Control(bug: .reserveOnePage, row: "C17", mistake: "reserve of one page for a free map of several", named: ["standstill"], scenario: .largeFreeMap),
+        Control(bug: .bornBeforeDied, row: "-", mistake: "a free map refused that has pages of one version's life", named: ["P1"], scenario: .largeDelta),
+        Control(bug: .reapUnowned, row: "-", mistake: "a slot cleared by who does not own it", named: ["P2"], scenario: .twoReapers),
+        Control(bug: .closeAdmitsWriters, row: "-", mistake: "a waiting writer goes on while the store closes", named: ["P1"], scenario: .lateWriter),
+        Control(bug: .sameSlot, row: "-", mistake: "checkpoint overwrites the durable meta", named: ["P1"]),
+        Control(bug: .metaBeforeSync, row: "-", mistake: "meta written before db is synced", named: ["P1"]),
+        Control(bug: .releasedBeforeSync, row: "-", mistake: "space released before the meta is synced", named: ["P1"]),
+        Control(bug: .logReleasedEarly, row: "-", mistake: "log released before the meta is written", named: ["P4"], scenario: .fullLog),
+        Control(bug: .noChain, row: "-", mistake: "records not chained", named: ["P1"], scenario: .deadGroup),
+        Control(bug: .noEpoch, row: "-", mistake: "recovery starts no new epoch", named: ["P1"], scenario: .sameAgain),
+        Control(bug: .headBeforeLog, row: "-", mistake: "HEAD set before the record is written", named: ["P1"]),
+        Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync", named: ["P1"]),
+        Control(bug: .pinsIgnored, row: "-", mistake: "pages of pinned versions reused", named: ["P2", "P4"]),
+        Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", named: ["P2"]),
     ]
 }
 
-/// Each bug must be caught, and the same history must be clean without it. Every bug runs in a process of its
-/// own: some make the engine trap, which counts.
+/// Each bug must be caught by an assertion that names it, and the same must be clean without it: every place of
+/// the scenario, or the seed. Each runs in a process of its own, for some make the engine trap.
 func runControls(_ arguments: Arguments) -> Int32 {
     var caught = 0, total = 0
     var missed: [String] = []
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
-        if arguments.isQuick && Control.rare.contains(control.bug) { continue }
         total += 1
-        let child = ChildProcess.start { send in
-            InjectedBug.set(control.bug, true)
-            let start = now()
-            var seed = control.seed ?? arguments.seed
-            while now() - start < arguments.seconds {
-                send("seed \(seed)\n")
-                let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
-                if let violation = randomHistory(seed, kernel: kernel).violation {
-                    InjectedBug.set(control.bug, false)
-                    let clean = randomHistory(seed, kernel: kernel).violation
-                    send(clean == nil ? "caught: \(violation)\n" : "NOT CLEAN without the bug, seed \(seed): \(clean!)\n")
-                    return
-                }
-                seed += 1
-            }
-        }
-        let (text, signal) = child.finish()
-        let lines = text.split(separator: "\n")
-        let seed = lines.last { $0.hasPrefix("seed ") } ?? "no seed"
-        if let line = lines.last, line.hasPrefix("caught: ") {
-            caught += 1
-            print("\(control.row)\t\(control.bug)\t\(seed)\t\(line.dropFirst(8).prefix(140))")
-        } else if signal != 0 {
-            // A trap of the engine is a finding of its own assertions; without the bug the history must be clean.
-            let value = UInt64(seed.dropFirst(5)) ?? 0
-            let kernel = control.kernel ?? (value % 2 == 0 ? .errseq : .once)
-            let isClean = randomHistory(value, kernel: kernel).violation == nil
-            if isClean { caught += 1 } else { missed.append("\(control.bug)") }
-            print("\(control.row)\t\(control.bug)\t\(seed)\t\(isClean ? "" : "NOT CLEAN ")the engine stops with signal \(signal)")
-        } else {
-            missed.append("\(control.bug)")
-            print("\(control.row)\t\(control.bug)\tNOT CAUGHT: \(lines.last ?? "") (\(control.mistake))")
-        }
+        let finding = control.scenario.map { find(control, in: $0) } ?? find(control, seconds: arguments.seconds, seed: arguments.seed)
+        if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
+        print("\(control.row)\t\(control.bug)\t\(finding.place)\t\(finding.isCaught ? "" : "NOT CAUGHT (\(control.mistake)) ")\(finding.text.prefix(160))")
         fflush(nil)
     }
     if !missed.isEmpty { print("missed: \(missed.joined(separator: ", "))") }
     print("caught \(caught)/\(total)")
     return caught == total ? 0 : 1
+}
+
+private struct Finding {
+    var isCaught = false
+    var place: Substring = ""
+    var text: Substring = ""
+}
+
+extension Control {
+    func names(_ violation: String) -> Bool { named.contains { violation.hasPrefix($0 + ":") } }
+}
+
+private func find(_ control: Control, in scenario: DirectedScenario) -> Finding {
+    let child = ChildProcess.start { send in
+        InjectedBug.set(control.bug, true)
+        let result = scenario.explore(isWanted: control.names) { send("at \($0)\n") }
+        InjectedBug.set(control.bug, false)
+        guard let violation = result.violation else { return send("missed: \(result.other ?? "clean at all \(result.histories) places")\n") }
+        let clean = scenario.explore()
+        send(clean.violation.map { "missed: NOT CLEAN without the bug: \(clean.place): \($0)\n" } ?? "caught: \(violation)\n")
+    }
+    return finding(child.finish().text, prefix: "at ")
+}
+
+/// Random histories until one is caught by name; what others find in between is a consequence.
+private func find(_ control: Control, seconds: Double, seed: UInt64) -> Finding {
+    let start = now()
+    var seed = seed
+    while now() - start < seconds {
+        let first = seed
+        let child = ChildProcess.start { send in
+            InjectedBug.set(control.bug, true)
+            var seed = first
+            var other: String?
+            while now() - start < seconds {
+                send("seed \(seed)\n")
+                let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
+                if let violation = randomHistory(seed, kernel: kernel).violation {
+                    if control.names(violation) {
+                        InjectedBug.set(control.bug, false)
+                        let clean = randomHistory(seed, kernel: kernel).violation
+                        return send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
+                    }
+                    other = other ?? violation
+                }
+                seed += 1
+            }
+            send("missed: \(other ?? "clean")\n")
+        }
+        let (text, signal) = child.finish()
+        let result = finding(text, prefix: "seed ")
+        // A trap is a consequence too: go on behind it.
+        if signal == 0 { return result }
+        seed = (UInt64(result.place.dropFirst(5)) ?? seed) + 1
+    }
+    return Finding(place: "seed \(seed)", text: "the engine stops with a signal")
+}
+
+private func finding(_ text: String, prefix: String) -> Finding {
+    let lines = text.split(separator: "\n")
+    var result = Finding(place: lines.last { $0.hasPrefix(prefix) } ?? "nowhere")
+    guard let last = lines.last else { return result }
+    result.isCaught = last.hasPrefix("caught: ")
+    result.text = last.hasPrefix(prefix) ? "it stops with a signal" : last.dropFirst(8)
+    return result
 }

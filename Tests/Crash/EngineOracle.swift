@@ -1,15 +1,6 @@
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// What the store should contain: the objects of its one class by primary key.
-typealias Content = [Int64: Item]
-
-struct Item: Equatable, CustomStringConvertible {
-    var number: Int64
-    var text: String?
-    var description: String { "\(number)/\(text ?? "-")" }
-}
-
 /// Knows every version that was ever written, and what must hold of them: the three oracles of the commit
 /// protocol, ported from its model.
 ///
@@ -70,6 +61,9 @@ final class EngineOracle: EngineProbe, Oracle {
         guard let chain = official[version] else { return nil }
         return known[chain]?.content
     }
+
+    /// Whether the version is one inside a group, which nobody may see.
+    func isInsideGroup(_ version: UInt64) -> Bool { official[version].flatMap { known[$0] }?.continues == true }
 
     func willWriteRecord(
         _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, isCheckpoint: Bool
@@ -220,6 +214,8 @@ final class EngineOracle: EngineProbe, Oracle {
     func unpinned(_ process: Int, _ version: UInt64) {
         if let index = readers.firstIndex(where: { $0 == (process, version) }) { readers.remove(at: index) }
     }
+    /// Snapshots that somebody is reading.
+    var pinCount: Int { readers.count }
     func didRead() { reads += 1 }
 
     // MARK: Oracle 1: at every acknowledgement

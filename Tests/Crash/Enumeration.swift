@@ -16,6 +16,8 @@ struct Scenario {
         Scenario(name: "barrier", processes: [[[.big, .synced]], [[.synced]]]),
         Scenario(name: "group", processes: [[[.group, .relaxed, .group]], [[.checkpoint]]]),
         Scenario(name: "many", processes: [[[.many, .checkpoint, .many]]]),
+        Scenario(name: "classes", processes: [[[.synced, .addClass, .columns, .synced]]]),
+        Scenario(name: "close", processes: [[[.synced, .close]], [[.relaxed, .close]]]),
         Scenario(name: "leader", processes: [[[.synced]], [[.synced]]], preempts: true),
         Scenario(name: "two checkpointers", processes: [[[.synced, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
         Scenario(name: "mixed", processes: [[[.relaxed, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
@@ -26,7 +28,7 @@ struct Scenario {
         var options = World.Options()
         options.kernel = kernel
         options.addressSpace = 1 << 31
-        let history = History(choices, options, seed: 1, tight: false)
+        let history = History(choices, options, seed: 1, options: History.storeOptions(false))
         let world = history.world
         world.faults = false
         if fresh {
@@ -64,45 +66,98 @@ struct Scenario {
     }
 }
 
-/// Every single deviation of every scenario, as far as `--seconds` reach; `--states N` ends earlier.
+/// Every single deviation of every scenario. `--part I/N`: of the places of a deviation every N-th, from the I-th on.
 func runEnumeration(_ arguments: Arguments) -> Int32 {
-    var states = 0, violations = 0, histories = 0, wentOn = 0
+    var total = Tally(), violations = 0
     let start = now()
-    for (index, scenario) in Scenario.all.enumerated() {
+    for (index, scenario) in Scenario.all.enumerated() where arguments.name.isEmpty || scenario.name.contains(arguments.name) {
         for kernel in [SimulatedKernel.errseq, .once] {
+            // Creation and opening are the same in all of them.
             for fresh in [true, false] where !(fresh && index > 1) {
-                // A share of the time each; what is not reached is said.
-                let jobs = Double(2 * (Scenario.all.count + 2)), share = arguments.seconds / jobs
-                let from = now()
-                var exploration = Exploration()
-                if !scenario.preempts { exploration.fixed.insert(.schedule) }
-                exploration.fixed.insert(.read)
-                exploration.limit = 40_000
-                var isCut = false
-                var local = 0
-                let result = exploration.run { choices in
-                    if now() - from > share || states >= arguments.states {
-                        isCut = true
-                        return (nil, 0)
-                    }
-                    let (outcome, steps) = scenario.run(choices, kernel: kernel, fresh: fresh)
-                    states += outcome.states
-                    local += 1
-                    if outcome.wentOn { wentOn += 1 }
-                    return (outcome.violation, steps)
-                }
-                histories += local
-                if let violation = result.violation {
+                let (tally, violation) = enumerate(scenario, kernel, fresh: fresh, arguments.part)
+                total.add(tally)
+                let name = "\(scenario.name) \(kernel)\(fresh ? " fresh" : "")"
+                if let violation {
                     violations += 1
-                    let deviations = result.script.enumerated().filter { $0.element != 0 }.map { "\($0.offset):\($0.element)" }
-                    print("\(scenario.name) \(kernel)\(fresh ? " fresh" : ""): \(violation) [choices \(deviations.suffix(6).joined(separator: " ")) of \(result.script.count)]")
+                    print("\(name): \(violation)")
                 }
-                print("\(scenario.name) \(kernel)\(fresh ? " fresh" : ""): \(local) histories\(isCut ? ", cut short" : ", all single deviations")")
+                print("\(name): \(tally.histories) histories, \(tally.states) states")
                 fflush(nil)
             }
         }
     }
-    print("\(histories) histories in \(Int(now() - start)) s; \(histories == 0 ? 0 : wentOn * 100 / histories) % went on to commit")
-    print("states \(states), violations \(violations), seed 0")
+    let part = arguments.part.of == 1 ? "all single deviations" : "part \(arguments.part.index) of \(arguments.part.of) of the single deviations"
+    print("\(part): \(total.histories) histories in \(Int(now() - start)) s; \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit")
+    print("states \(total.states), violations \(violations), seed 0")
     return violations == 0 ? 0 : 1
+}
+
+private struct Tally {
+    var histories = 0, states = 0, wentOn = 0
+    mutating func add(_ other: Tally) {
+        histories += other.histories
+        states += other.states
+        wentOn += other.wentOn
+    }
+    init() {}
+    /// As a child sends it.
+    var line: String { "tally \(histories) \(states) \(wentOn)\n" }
+    init?(line: Substring) {
+        let words = line.split(separator: " ").dropFirst().compactMap { Int($0) }
+        guard line.hasPrefix("tally "), words.count == 3 else { return nil }
+        (histories, states, wentOn) = (words[0], words[1], words[2])
+    }
+}
+
+/// Two processes at a time, each with a share: what killed tasks leak goes with them.
+private func enumerate(_ scenario: Scenario, _ kernel: SimulatedKernel, fresh: Bool, _ part: (index: Int, of: Int)) -> (Tally, violation: String?) {
+    let shares = max(2, 64 / part.of)
+    var tally = Tally(), violation: String?
+    func collect(_ child: ChildProcess) {
+        let (text, signal) = child.finish()
+        var isWhole = false
+        for line in text.split(separator: "\n") {
+            if let share = Tally(line: line) {
+                tally.add(share)
+                isWhole = true
+            } else {
+                violation = violation ?? String(line)
+            }
+        }
+        if !isWhole { violation = violation ?? "a child ends with signal \(signal)" }
+    }
+    var running: [ChildProcess] = []
+    for share in 0..<shares where violation == nil {
+        if running.count == 2 { collect(running.removeFirst()) }
+        running.append(ChildProcess.start { send in
+            var exploration = Exploration()
+            if !scenario.preempts { exploration.fixed.insert(.schedule) }
+            exploration.fixed.insert(.read)
+            exploration.part = (part.index + part.of * share, part.of * shares)
+            var tally = Tally(), isFirst = true
+            let result = exploration.run { choices in
+                choices.tears = true
+                let (outcome, steps) = scenario.run(choices, kernel: kernel, fresh: fresh)
+                // The history without a deviation belongs to the first share.
+                if !isFirst || share == 0 { tally.add(outcome) }
+                isFirst = false
+                return (outcome.violation, steps)
+            }
+            if let violation = result.violation {
+                let deviations = result.script.enumerated().filter { $0.element != 0 }.map { "\($0.offset):\($0.element)" }
+                send("\(violation) [choices \(deviations.suffix(6).joined(separator: " ")) of \(result.script.count)]\n")
+            }
+            send(tally.line)
+        })
+    }
+    for child in running { collect(child) }
+    return (tally, violation)
+}
+
+extension Tally {
+    mutating func add(_ outcome: Outcome) {
+        histories += 1
+        states += outcome.states
+        wentOn += outcome.wentOn ? 1 : 0
+    }
 }

@@ -13,11 +13,16 @@ final class History {
     private(set) var finalCommits = 0
     private(set) var unknownOutcomes = 0
 
-    enum Kind: Int, CaseIterable { case synced, relaxed, group, big, checkpoint, many }
+    /// `addClass` changes the schema, `columns` inserts from columns, `scattered` frees more extents than the log
+    /// has room for. `close` is the last thing that a process does.
+    enum Kind: Int, CaseIterable { case synced, relaxed, group, big, checkpoint, many, addClass, columns, scattered, close }
+    private let scatteredCount = 900
 
-    static func storeOptions(_ tight: Bool) -> StoreOptions {
+    /// - Parameter background: checkpoints and late syncs happen by themselves, soon in the world's time.
+    static func storeOptions(_ tight: Bool, background: Bool = false) -> StoreOptions {
         var options = StoreOptions()
-        options.hasBackgroundThread = false
+        options.hasBackgroundThread = background
+        options.checkpointIdle = 300_000
         options.logBytes = tight ? 16384 : 32768
         options.logBytesLimit = 65536
         options.checkpointBytes = 1 << 20
@@ -27,19 +32,20 @@ final class History {
         return options
     }
 
-    init(_ choices: Choices, _ worldOptions: World.Options, seed: UInt64, tight: Bool) {
+    init(_ choices: Choices, _ worldOptions: World.Options, seed: UInt64, options: StoreOptions) {
         world = World(choices, worldOptions, entropy: seed)
         oracle = EngineOracle(world)
         world.oracle = oracle
-        options = History.storeOptions(tight)
+        self.options = options
     }
 
     // MARK: Processes
 
     /// Opens the store in a new process, checks what it finds, and goes on with `then`.
     @discardableResult
-    func launch(_ then: @escaping (Database, SimulatedProcess) -> Void) -> SimulatedProcess {
+    func launch(options: StoreOptions? = nil, _ then: @escaping (Database, SimulatedProcess) -> Void) -> SimulatedProcess {
         let process = world.startProcess()
+        let options = options ?? self.options
         process.spawn("open") { [self] machine in
             do throws(StoreError) {
                 let database = try Database.open(EngineOracle.path, options: options, machine: machine, probe: oracle)
@@ -62,11 +68,13 @@ final class History {
     /// A process with one or two writers, perhaps a reader and a checkpointer, by choice.
     func randomWork(_ database: Database, _ process: SimulatedProcess, profile: Int) {
         let kinds: [[Kind]] = [
-            [.synced, .relaxed, .group, .big, .checkpoint, .synced, .relaxed, .many], [.synced, .relaxed, .group], [.big, .group, .checkpoint],
+            [.synced, .relaxed, .group, .big, .checkpoint, .synced, .relaxed, .many, .addClass, .columns], [.synced, .relaxed, .group], [.big, .group, .checkpoint],
         ]
         for _ in 0...world.pick(.workload, 2) {
             let length = 1 + world.pick(.workload, profile == 1 ? 7 : 3)
-            let plan = (0..<length).map { _ in kinds[profile][world.pick(.workload, kinds[profile].count)] }
+            var plan = (0..<length).map { _ in kinds[profile][world.pick(.workload, kinds[profile].count)] }
+            // Slow, so seldom.
+            if profile == 0 && world.pick(.workload, 60) == 1 { plan += [.scattered, .scattered] }
             process.spawn("writer") { [self] _ in
                 for kind in plan where !perform(kind, database, process) { return }
             }
@@ -98,7 +106,10 @@ final class History {
     func perform(_ kind: Kind, _ database: Database, _ process: SimulatedProcess) -> Bool {
         for _ in 0..<4 {
             do throws(StoreError) {
-                if kind == .checkpoint {
+                if kind == .close {
+                    close(database, process)
+                    return false
+                } else if kind == .checkpoint {
                     try database.checkpoint()
                 } else {
                     try write(kind, database, process)
@@ -128,108 +139,85 @@ final class History {
     }
 
     private func write(_ kind: Kind, _ database: Database, _ process: SimulatedProcess) throws(StoreError) {
+        let members = (0..<(kind == .group ? 2 : 1)).map { _ in edits(kind) }
+        // One member of a group may be a summary; a big one always is.
+        let summary = kind == .big ? 0 : kind == .group && world.pick(.workload, 6) == 1 ? 0 : nil
+        let cancels = kind != .group && world.pick(.workload, 12) == 1
+        try transact(members, kind == .relaxed ? .relaxed(milliseconds: 1) : .full, summary: summary, cancels: cancels, database, process)
+    }
+
+    func edits(_ kind: Kind) -> [Edit] {
+        switch kind {
+        case .columns:
+            // With many the log keeps only a summary.
+            let count = [20, 300][world.pick(.workload, 2)]
+            counter += 1
+            return [.columns(first: 1000 * counter, count: count)]
+        case .scattered:
+            return [.scattered(first: 1_000_000_000, count: scatteredCount)]
+        default:
+            var edits: [Edit] = kind == .addClass ? [.addClass] : []
+            let range = kind == .many ? 40 : 6
+            for _ in 0..<(kind == .many ? 20 : 1 + world.pick(.workload, 2)) {
+                counter += 1
+                let name = Name(cls: world.pick(.workload, 3) == 1 ? 1 : 0, id: Int64(world.pick(.workload, range)))
+                let text: String? = counter % 5 == 0 ? nil : String(repeating: "t\(counter) ", count: Int(counter % 7) * (counter % 11 == 0 ? 60 : 1))
+                edits.append(world.pick(.workload, 5) == 1 ? .delete(name) : .put(name, Item(number: counter % 17, text: text)))
+            }
+            return edits
+        }
+    }
+
+    /// A transaction, or a group of several, with everything that the oracle must know of it.
+    ///
+    /// - Parameter summary: the member that cannot be replayed.
+    func transact(
+        _ members: [[Edit]], _ durability: StoreOptions.Durability = .full, summary: Int? = nil, cancels: Bool = false,
+        _ database: Database, _ process: SimulatedProcess
+    ) throws(StoreError) {
         var transaction = try WriteTransaction.begin(database)
         guard var content = oracle.content(of: database, version: transaction.baseVersion) else {
-            world.fail("P1: HEAD \(transaction.baseVersion) is not a version of this life")
-            return
+            return world.fail("P1: HEAD \(transaction.baseVersion) is not a version of this life")
         }
-        if kind == .group {
-            try change(transaction, &content, count: 1 + world.pick(.workload, 2))
+        for (index, edits) in members.enumerated() {
+            var editor = Editor(transaction, content)
+            do throws(StoreError) { try editor.apply(edits) } catch {
+                transaction.cancel()
+                throw error
+            }
+            if let mismatch = editor.mismatch {
+                transaction.cancel()
+                // A page that was checked, then lost by a failed write-back and evicted, may be read as it was before.
+                if world.hasEvicted { throw StoreError(.corrupt, "stale content after an eviction") }
+                return world.fail("P2: \(mismatch)")
+            }
+            content = editor.content
+            if index == summary { transaction.forceSummary() }
+            if cancels { return transaction.cancel() }
             let box = EngineOracle.Box()
             oracle.pending[process.id] = (content, box)
-            if world.pick(.workload, 6) == 1 { transaction.forceSummary() }
-            do throws(StoreError) { transaction = try transaction.seal() } catch {
-                box.status = .failed
+            do throws(StoreError) {
+                if index < members.count - 1 {
+                    transaction = try transaction.seal()
+                } else {
+                    let version = try transaction.commit(durability)
+                    box.status = .committed
+                    oracle.acknowledge(database, version, durable: durability == .full)
+                }
+            } catch {
+                box.status = error.code == .outcomeUnknown ? .unknown : .failed
                 throw error
             }
         }
-        try change(transaction, &content, count: kind == .many ? 20 : 1 + world.pick(.workload, 2))
-        if kind == .big { transaction.forceSummary() }
-        if world.pick(.workload, 12) == 1 && kind != .group {
-            transaction.cancel()
-            return
-        }
-        let box = EngineOracle.Box()
-        oracle.pending[process.id] = (content, box)
-        let isRelaxed = kind == .relaxed
-        do throws(StoreError) {
-            let version = try transaction.commit(isRelaxed ? .relaxed(milliseconds: 1000) : .full)
-            box.status = .committed
-            oracle.acknowledge(database, version, durable: !isRelaxed)
-        } catch {
-            box.status = error.code == .outcomeUnknown ? .unknown : .failed
-            throw error
-        }
     }
-
-    private func change(_ transaction: WriteTransaction, _ content: inout Content, count: Int) throws(StoreError) {
-        do throws(StoreError) {
-            if transaction.schema.classes.isEmpty { try transaction.setSchema(History.schema) }
-            let state = try transaction.state(0)
-            for _ in 0..<count {
-                counter += 1
-                let id = Int64(world.pick(.workload, count > 2 ? 40 : 6))
-                let text: String? = counter % 5 == 0 ? nil : String(repeating: "t\(counter) ", count: Int(counter % 7) * (counter % 11 == 0 ? 60 : 1))
-                try apply(state, &content, id, Item(number: counter % 17, text: text), isDelete: world.pick(.workload, 5) == 1)
-            }
-        } catch {
-            transaction.cancel()
-            throw error
-        }
-    }
-
-    private func apply(_ state: ClassState, _ content: inout Content, _ id: Int64, _ item: Item, isDelete: Bool) throws(StoreError) {
-        let key = try state.find(primaryKey: .int(id))
-        guard (key != nil) == (content[id] != nil) else {
-            // A page that was checked, then lost by a failed write-back and evicted, may be read as it was before.
-            if world.hasEvicted { throw StoreError(.corrupt, "stale content after an eviction") }
-            return world.fail("P2: object \(id) is \(key == nil ? "missing" : "there") in a transaction, expected \(String(describing: content[id]))")
-        }
-        if let key, isDelete {
-            try state.delete(key)
-            content[id] = nil
-            return
-        }
-        var bytes = item.text ?? ""
-        let text: Value = item.text == nil ? .null : bytes.withUTF8 { .string(copy($0), $0.count) }
-        if let key {
-            try state.update(key, 1, .int(item.number))
-            try state.update(key, 2, text)
-        } else {
-            let values: [Value] = [.int(id), .int(item.number), text]
-            let pointer = UnsafeMutablePointer<Value>.allocate(capacity: 3)
-            defer { pointer.deallocate() }
-            for (index, value) in values.enumerated() { (pointer + index).initialize(to: value) }
-            _ = try state.create(pointer)
-        }
-        content[id] = item
-    }
-
-    /// Small, and few: freed with the process.
-    private func copy(_ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeRawPointer? {
-        let target = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
-        if bytes.count > 0 { target.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count) }
-        leaked.append(target)
-        return UnsafeRawPointer(target)
-    }
-    private var leaked: [UnsafeMutableRawPointer] = []
-    deinit { for pointer in leaked { pointer.deallocate() } }
-
-    static let schema = Schema(
-        classes: [
-            ClassSchema(
-                name: "Item", id: 0,
-                properties: [
-                    PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
-                    PropertySchema(name: "number", kind: .int, columnID: 1, isIndexed: true),
-                    PropertySchema(name: "text", kind: .string, columnID: 2, isNullable: true),
-                ], nextColumnID: 3)
-        ], version: 1)
 
     // MARK: Reading
 
     /// Pins a version and compares everything, slowly, with what it should contain.
-    func read(_ database: Database, _ process: SimulatedProcess) {
+    ///
+    /// - Parameter isFirstTouch: this process has looked at nothing yet, so it must see damage even where lost
+    ///   pages were evicted.
+    func read(_ database: Database, _ process: SimulatedProcess, isFirstTouch: Bool = false) {
         do throws(StoreError) {
             let snapshot = try database.snapshot()
             oracle.pinned(process.id, snapshot.version)
@@ -237,33 +225,48 @@ final class History {
             guard let expected = oracle.content(of: database, version: snapshot.version) else {
                 return world.fail("P2: version \(snapshot.version) was read, which no transaction of this life made")
             }
+            if oracle.isInsideGroup(snapshot.version) { return world.fail("P5: version \(snapshot.version) is read, which is half of a group") }
             var found: Content = [:]
-            if !snapshot.schema.classes.isEmpty {
-                try snapshot.forEachObject(0) { (_, values) throws(StoreError) in
+            for cls in snapshot.schema.classes.indices {
+                try snapshot.forEachObject(cls) { (_, values) throws(StoreError) in
                     let text = values[2].isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
-                    found[values[0].low] = Item(number: values[1].low, text: text)
+                    found[Name(cls: cls, id: values[0].low)] = Item(number: values[1].low, text: text)
                     if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 { database.releasePinsAsForkedChildWould() }
                     if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
-                    world.pause()
+                    pauseSometimes(found.count)
                 }
             }
-            if found != expected && !world.hasEvicted {
-                world.fail("P2: version \(snapshot.version) is read as \(found.sorted { $0.key < $1.key }), not \(expected.sorted { $0.key < $1.key })")
+            let sees = isFirstTouch || !world.hasEvicted
+            if found != expected && sees {
+                world.fail("P2: version \(snapshot.version) is read wrong: \(difference(found, expected))")
             }
-            let findings = Verifier.findings(snapshot) { self.world.pause() }
-            if let first = findings.first, !world.hasEvicted { world.fail("P2: version \(snapshot.version): \(first)") }
+            var visited = 0
+            let findings = Verifier.findings(snapshot) {
+                visited += 1
+                self.pauseSometimes(visited)
+            }
+            if let first = findings.first, sees && !(world.hasEvicted && first.contains("damaged")) { world.fail("P2: version \(snapshot.version): \(first)") }
             oracle.didRead()
         } catch {
             if error.code == .corrupt && !world.hasEvicted { world.fail("P2: a reader meets a foreign page: \(error)") }
         }
     }
 
+    /// Others run between two objects; not so often where there are many.
+    private func pauseSometimes(_ objects: Int) { if objects < 64 || objects % 64 == 0 { world.pause() } }
+
+    private func difference(_ found: Content, _ expected: Content) -> String {
+        let names = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
+        let shown = names.prefix(3).map { "\($0) is \(found[$0].map { "\($0)" } ?? "missing"), not \(expected[$0].map { "\($0)" } ?? "missing")" }
+        return "\(names.count) of \(expected.count) objects: \(shown.joined(separator: "; "))"
+    }
+
     // MARK: The end
 
     /// Everybody comes to an end without faults; perhaps the power is cut once more; then the store must open,
     /// be right, take commits and give space back.
-    func finish(cut: Bool) {
-        world.drain(limit: 400_000)
+    func finish(cut: Bool, limit: Int = 400_000) {
+        world.drain(limit: limit)
         if world.violation != nil { return }
         for process in world.processes { world.kill(process) }
         if cut { world.powerCut() }
@@ -284,7 +287,7 @@ final class History {
                 close(database, process)
                 works = true
             }
-            world.drain(limit: 400_000)
+            world.drain(limit: limit)
             for process in world.processes { world.kill(process) }
         }
         if !works && world.violation == nil { world.fail("P1: the store cannot be used any more: \(openProblem ?? "no commit")") }

@@ -1,3 +1,4 @@
+import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
@@ -27,7 +28,7 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     let tight = random.chance(0.5)
     // One history in six runs on a disk that becomes full.
     if random.chance(1.0 / 6) { options.capacity = 420_000 + random.below(200_000) }
-    let history = History(Choices(seed: seed, profile: Profile.random(seed, stepsPerAction: 8)), options, seed: seed, tight: tight)
+    let history = History(Choices(seed: seed, profile: Profile.random(seed, stepsPerAction: 8)), options, seed: seed, options: History.storeOptions(tight, background: random.chance(0.3)))
     let world = history.world
     let profile = [0, 0, 0, 1, 1, 2][random.below(6)]
     for _ in 0..<(1 + random.below(3)) { history.launch { history.randomWork($0, $1, profile: profile) } }
@@ -54,4 +55,84 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
         poisonings: history.oracle.poisonings, trace: world.traceHash)
     world.end()
     return outcome
+}
+
+/// Sums over histories, as a child sends them to its parent.
+private struct Sums {
+    var histories = 0, states = 0, wentOn = 0, steps = 0, acknowledgements = 0, kills = 0, cuts = 0, errors = 0, poisonings = 0
+
+    mutating func add(_ outcome: Outcome) {
+        histories += 1
+        states += outcome.states
+        wentOn += outcome.wentOn ? 1 : 0
+        steps += outcome.steps
+        acknowledgements += outcome.acknowledgements
+        kills += outcome.statistics.kills
+        cuts += outcome.statistics.powerCuts
+        errors += outcome.statistics.inputOutputErrors
+        poisonings += outcome.poisonings
+    }
+
+    private static var fields: [WritableKeyPath<Sums, Int>] {
+        [\.histories, \.states, \.wentOn, \.steps, \.acknowledgements, \.kills, \.cuts, \.errors, \.poisonings]
+    }
+    var line: String { "sums " + Sums.fields.map { String(self[keyPath: $0]) }.joined(separator: " ") + "\n" }
+    /// False where the line is something else.
+    mutating func add(line: Substring) -> Bool {
+        let words = line.split(separator: " ")
+        guard words.first == "sums" else { return false }
+        for (field, word) in zip(Sums.fields, words.dropFirst()) { self[keyPath: field] += Int(word) ?? 0 }
+        return true
+    }
+}
+
+/// Random histories until time or states are used up; the last line is states, violations, seed.
+///
+/// A few hundred at a time in a process of their own, with which goes what their killed tasks leak.
+func runRandom(_ arguments: Arguments) -> Int32 {
+    let start = now(), batch = 300
+    var seed = arguments.seed, total = Sums(), violations = 0
+    var lastReport = start
+    while now() - start < arguments.seconds, total.states < arguments.states, total.histories < arguments.histories, violations < 5 {
+        let states = arguments.states - total.states, histories = min(batch, arguments.histories - total.histories)
+        let child = ChildProcess.start { [seed] send in
+            var sums = Sums()
+            while sums.histories < histories, sums.states < states, now() - start < arguments.seconds {
+                let next = seed + UInt64(sums.histories)
+                send("seed \(next)\n")
+                let outcome = randomHistory(next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once))
+                sums.add(outcome)
+                if let violation = outcome.violation { send("violation seed \(next): \(violation)\n") }
+            }
+            send(sums.line)
+        }
+        let (text, signal) = child.finish()
+        let before = total.histories
+        var last: Substring = ""
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("seed ") { last = line }
+            if line.hasPrefix("violation "), violations < 5 {
+                violations += 1
+                print(line.dropFirst(10))
+            }
+            _ = total.add(line: line)
+        }
+        if signal != 0 {
+            violations += 1
+            print("\(last): the engine stops with signal \(signal)")
+            seed = (UInt64(last.dropFirst(5)) ?? seed) + 1
+        } else {
+            seed += UInt64(total.histories - before)
+        }
+        if arguments.bug != nil && violations > 0 { break }
+        if now() - lastReport > 10 {
+            lastReport = now()
+            fflush(nil)
+            print("\(total.histories) histories, \(total.states) states, \(violations) violations, \(Int(Double(total.steps) / (now() - start))) steps/s")
+        }
+    }
+    let seconds = now() - start
+    print("\(total.histories) histories in \(Int(seconds)) s, \(total.steps) steps (\(Int(Double(total.steps) / max(seconds, 0.001)))/s), \(total.acknowledgements) acknowledgements, \(total.kills) kills, \(total.cuts) power cuts, \(total.errors) I/O errors, \(total.poisonings) poisonings; \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit")
+    print("states \(total.states), violations \(violations), seed \(arguments.seed)")
+    return violations == 0 ? 0 : 1
 }

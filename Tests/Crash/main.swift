@@ -2,8 +2,16 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// The crash harness: `crash random --seconds N | --states N [--seed S] [--kernel once] [--bug NAME]`,
-/// `crash trace --seed S`.
+/// The crash harness.
+///
+/// ```
+/// crash random --seconds N | --states N [--seed S] [--kernel once] [--bug NAME]   random histories
+/// crash trace --seed S                                                             one of them, step by step
+/// crash directed [--name PART] [--bug NAME] [--trace]                              written courses, at every place
+/// crash enumerate [--name PART] [--part I/N]                                       every single deviation
+/// crash replay [--histories N] [--seed S]                                          the log against the live content
+/// crash controls [--bug NAME] --seconds N                                          injected bugs
+/// ```
 struct Arguments {
     var mode = "random"
     var seconds: Double = 30
@@ -12,8 +20,10 @@ struct Arguments {
     var histories = Int.max
     var kernel: SimulatedKernel?
     var bug: InjectedBug?
-    /// Only the controls that chance catches within seconds.
-    var isQuick = false
+    /// Of an enumeration.
+    var part = (index: 0, of: 1)
+    /// Part of a scenario's name.
+    var name = ""
 
     init(_ words: [String]) {
         var rest = words.dropFirst()
@@ -33,7 +43,12 @@ struct Arguments {
                 let name = value()
                 guard let found = InjectedBug.allCases.first(where: { "\($0)" == name }) else { usage("no injected bug is called \(name)") }
                 bug = found
-            case "--quick": isQuick = true
+            case "--part":
+                let numbers = value().split(separator: "/").compactMap { Int($0) }
+                guard numbers.count == 2, numbers[1] > 0, (0..<numbers[1]).contains(numbers[0]) else { usage("--part needs I/N") }
+                part = (numbers[0], numbers[1])
+            case "--name": name = value()
+            case "--trace": Stage.traces = true
             default: usage("unknown argument \(word)")
             }
         }
@@ -42,7 +57,7 @@ struct Arguments {
 
 func usage(_ problem: String) -> Never {
     print(problem)
-    print("usage: crash [random|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--quick]")
+    print("usage: crash [random|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--trace]")
     exit(2)
 }
 func usageError<T>(_ word: String) -> T { usage("bad value for \(word)") }
@@ -63,45 +78,34 @@ case "trace":
     exit(outcome.violation == nil ? 0 : 1)
 case "random":
     exit(runRandom(arguments))
+case "replay":
+    exit(runReplay(arguments))
 case "enumerate":
     exit(runEnumeration(arguments))
+case "directed":
+    exit(runDirected(arguments))
 case "controls":
     exit(runControls(arguments))
 default:
     usage("unknown mode \(arguments.mode)")
 }
 
-/// Random histories until time or states are used up; the last line is states, violations, seed.
-func runRandom(_ arguments: Arguments) -> Int32 {
+/// Every directed scenario at every place; without `--bug` all must be clean.
+func runDirected(_ arguments: Arguments) -> Int32 {
     let start = now()
-    var seed = arguments.seed, histories = 0, states = 0, violations = 0, wentOn = 0, steps = 0, acknowledgements = 0
-    var kills = 0, cuts = 0, errors = 0, poisonings = 0
-    var lastReport = start
-    while now() - start < arguments.seconds && states < arguments.states && histories < arguments.histories {
-        let outcome = randomHistory(seed, kernel: arguments.kernel ?? (seed % 2 == 0 ? .errseq : .once))
-        histories += 1
-        states += outcome.states
-        steps += outcome.steps
-        acknowledgements += outcome.acknowledgements
-        kills += outcome.statistics.kills
-        cuts += outcome.statistics.powerCuts
-        errors += outcome.statistics.inputOutputErrors
-        poisonings += outcome.poisonings
-        if outcome.wentOn { wentOn += 1 }
-        if let violation = outcome.violation {
+    var histories = 0, states = 0, violations = 0
+    for scenario in DirectedScenario.all where arguments.name.isEmpty || scenario.name.contains(arguments.name) {
+        let result = scenario.explore()
+        histories += result.histories
+        states += result.states
+        if let violation = result.violation {
             violations += 1
-            print("seed \(seed): \(violation)")
-            if violations >= 5 || arguments.bug != nil { break }
+            print("\(result.place): \(violation)")
         }
-        seed += 1
-        if now() - lastReport > 10 {
-            lastReport = now()
-            fflush(nil)
-            print("\(histories) histories, \(states) states, \(violations) violations, \(Int(Double(steps) / (now() - start))) steps/s")
-        }
+        print("\(scenario.name): \(result.histories) histories, \(result.steps) steps")
+        fflush(nil)
     }
-    let seconds = now() - start
-    print("\(histories) histories in \(Int(seconds)) s, \(steps) steps (\(Int(Double(steps) / max(seconds, 0.001)))/s), \(acknowledgements) acknowledgements, \(kills) kills, \(cuts) power cuts, \(errors) I/O errors, \(poisonings) poisonings; \(histories == 0 ? 0 : wentOn * 100 / histories) % went on to commit")
-    print("states \(states), violations \(violations), seed \(arguments.seed)")
+    print("\(histories) histories in \(Int(now() - start)) s")
+    print("states \(states), violations \(violations), seed 0")
     return violations == 0 ? 0 : 1
 }

@@ -71,7 +71,7 @@ extension ClassState {
     /// to be free. Returns the first key.
     ///
     /// `row` gathers the values of one, for indexes and for the log. What fails leaves the class unusable.
-    func createColumns(
+    package func createColumns(
         _ vectors: UnsafePointer<ColumnVector>, count: Int, row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void
     ) throws(StoreError) -> Int64 {
         let first = sharedNextKey.pointee
@@ -98,7 +98,7 @@ extension ClassState {
     private static let mostLogged = 4096
 
     /// Keys below it are not given out, though no object here has had them.
-    func raiseNextKey(to key: Int64) {
+    package func raiseNextKey(to key: Int64) {
         sharedNextKey.pointee = max(sharedNextKey.pointee, key)
         storedNextKey = max(storedNextKey, key)
         hasChanges = true

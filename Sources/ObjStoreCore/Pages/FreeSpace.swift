@@ -293,7 +293,7 @@ package final class FreeSpace {
                 if age > 0 {
                     d = version &- (age - 1)
                     b = d &- (try reader.readVarint())
-                    guard b <= d, d <= version else { throw StoreError(.corrupt, "free map is not well formed") }
+                    guard b <= d, d <= version, b < d || !InjectedBug.active(.bornBeforeDied) else { throw StoreError(.corrupt, "free map is not well formed") }
                 }
             }
             for page in start..<(start + length) {

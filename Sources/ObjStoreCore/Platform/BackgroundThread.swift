@@ -3,9 +3,8 @@ internal import CSystem
 /// A thread of its own that sleeps until it is signalled: checkpoints, notifications.
 ///
 /// It blocks every signal, so that the application's handlers run on the application's threads.
-/// The body returns when `isStopping`; whoever made the thread calls `stopAndJoin`.
 /// A forked child has no such thread: there every call does nothing.
-package final class BackgroundThread: @unchecked Sendable {
+package final class BackgroundThread: WorkerThread, @unchecked Sendable {
     private let body: (BackgroundThread) -> Void
     private let fork = ForkGuard()
     /// Two 32-bit futex words: signalled, stopping.
@@ -18,6 +17,7 @@ package final class BackgroundThread: @unchecked Sendable {
         self.body = body
         words = .allocate(capacity: 2)
         words.initialize(repeating: 0, count: 2)
+        super.init()
         // The new thread inherits the mask: no signal can hit it before its first instruction.
         var all = sigset_t(), before = sigset_t()
         sigfillset(&all)
@@ -41,18 +41,15 @@ package final class BackgroundThread: @unchecked Sendable {
         words.deallocate()
     }
 
-    package var isStopping: Bool { cs_load32(words + 1) != 0 }
+    package override var isStopping: Bool { cs_load32(words + 1) != 0 }
 
-    /// Wakes the thread, or makes its next `waitForSignal` return at once. Signals do not add up.
-    package func signal() {
+    package override func signal() {
         if fork.isChild { return }
         cs_store32(words, 1)
         cs_futex_wake_local(words, 1)
     }
 
-    /// For the body: sleeps until a signal, at most `timeout` nanoseconds (negative: for ever, 0: not at all).
-    /// True = there was a signal, which is used up.
-    package func waitForSignal(timeout: Int64) -> Bool {
+    package override func waitForSignal(timeout: Int64) -> Bool {
         let deadline = timeout > 0 ? cs_monotonic_ns() &+ timeout : timeout
         while !cs_cas32(words, 1, 0) {
             var remaining: Int64 = -1
@@ -65,8 +62,7 @@ package final class BackgroundThread: @unchecked Sendable {
         return true
     }
 
-    /// Tells the body to return and waits until it has. Not from the thread itself; a second call does nothing.
-    package func stopAndJoin() {
+    package override func stopAndJoin() {
         if joined || fork.isChild { return }
         precondition(pthread_equal(pthread_self(), thread) == 0, "a background thread cannot wait for its own end")
         joined = true

@@ -36,6 +36,9 @@ open class Machine: @unchecked Sendable {
     open func wake(_ word: SharedWord, count: Int32) { fatalError("abstract") }
     public final func wake(_ word: SharedWord) { wake(word, count: .max) }
 
+    /// A thread that runs `body`; `name` is shown by the system's tools.
+    open func startThread(_ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void) throws(StoreError) -> WorkerThread { fatalError("abstract") }
+
     /// Nanoseconds that never go back.
     open func monotonic() -> Int64 { fatalError("abstract") }
     /// Nanoseconds since 1970.

@@ -159,6 +159,10 @@ package final class RealMachine: Machine, @unchecked Sendable {
         return words
     }
 
+    package override func startThread(_ name: String, _ body: @escaping @Sendable (WorkerThread) -> Void) throws(StoreError) -> WorkerThread {
+        try BackgroundThread(name: name) { body($0) }
+    }
+
     private func real(_ file: StorageFile) -> RealFile {
         guard let file = file as? RealFile else { preconditionFailure("a file of another machine") }
         return file

@@ -6,7 +6,7 @@ final class BackgroundWork: @unchecked Sendable {
     /// Monotonic time at which relaxed commits must be synced.
     private var syncDeadline: Int64?
     private var wantsCheckpoint = false
-    private var thread: BackgroundThread?
+    private var thread: WorkerThread?
     /// Nothing was committed since the last checkpoint: the thread sleeps until the next commit.
     private var isAsleep = false
     /// Kept until `stop`: a store must be closed.
@@ -23,7 +23,7 @@ final class BackgroundWork: @unchecked Sendable {
 
     /// The thread starts with the first commit: who only reads has none.
     private func start() {
-        guard thread == nil, let new = try? BackgroundThread(name: "objstore", body: { [unowned self] in self.run($0) }) else { return }
+        guard thread == nil, let new = try? machine.startThread("objstore", { [unowned self] in self.run($0) }) else { return }
         thread = new
     }
 
@@ -55,7 +55,7 @@ final class BackgroundWork: @unchecked Sendable {
     }
 
     private func signal(_ change: () -> Bool) {
-        let thread: BackgroundThread? = lock.withLock {
+        let thread: WorkerThread? = lock.withLock {
             let needed = change()
             if self.thread == nil { start() }
             return needed ? self.thread : nil
@@ -64,14 +64,14 @@ final class BackgroundWork: @unchecked Sendable {
     }
 
     func stop() {
-        let running = lock.withLock { () -> BackgroundThread? in
+        let running = lock.withLock { () -> WorkerThread? in
             defer { thread = nil }
             return thread
         }
         running?.stopAndJoin()
     }
 
-    private func run(_ thread: BackgroundThread) {
+    private func run(_ thread: WorkerThread) {
         var isIdle = false
         while !thread.isStopping {
             let deadline = lock.withLock { syncDeadline }

@@ -16,7 +16,7 @@ extension Database {
                     ? StoreError(.busy, "another transaction is being written")
                     : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
             }
-            if isClosed { releaseWriter(); throw StoreError(.closedHandle, "the store is closed") }
+            if isClosed && !InjectedBug.active(.closeAdmitsWriters) { releaseWriter(); throw StoreError(.closedHandle, "the store is closed") }
             if shared.isPoisoned { releaseWriter(); throw poisonedError }
             if shared.prepared.load() == 0 { releaseWriter(); continue }
             if InjectedBug.active(.adoptBeyondHead) { try adoptBeyondHead() }
@@ -85,7 +85,7 @@ extension Database {
 
     /// A run of pages, from free space or by growing the file. Leaves the pages of a checkpoint's free map.
     func takePages(minimum: Int, wanted: Int) throws(StoreError) -> (page: Int, count: Int) {
-        let reserve = InjectedBug.active(.noPageReserve) ? 0 : freeMapPages
+        let reserve = InjectedBug.active(.noPageReserve) ? 0 : InjectedBug.active(.reserveOnePage) ? 1 : freeMapPages
         // A small commit in one piece is one write.
         if minimum < wanted, wanted <= 8, let run = takeLeaving(reserve, wanted, wanted) { return run }
         if let run = takeLeaving(reserve, minimum, wanted) { return run }

@@ -118,7 +118,9 @@ extension Database {
         try locks.writer.acquire()
         defer { locks.writer.release() }
         // The one that is known to be durable: a newer one may be on its way, and never arrive.
-        guard let meta = try readMetas()[Int(shared.durableSlot.load() & 1)] else { throw StoreError(.corrupt, "the durable meta cannot be read") }
+        let metas = try readMetas()
+        let durable = InjectedBug.active(.rewriteFromVisibleMeta) ? Database.newestMeta(metas)?.meta : metas[Int(shared.durableSlot.load() & 1)]
+        guard let meta = durable else { throw StoreError(.corrupt, "the durable meta cannot be read") }
         let head = shared.ringEntry(shared.head.load())
         let log = try requireLog()
         let scanner = log.scanner()

@@ -132,7 +132,7 @@ final class PinTable: @unchecked Sendable {
                 verdicts[owner] = lives
             }
             // Taken over first: another process may be freeing it too, and a third one claim it.
-            if !lives, slot.instance.compareExchange(owner, instance) {
+            if !lives, InjectedBug.active(.reapUnowned) || slot.instance.compareExchange(owner, instance) {
                 slot.version.store(0)
                 slot.instance.store(0)
             }

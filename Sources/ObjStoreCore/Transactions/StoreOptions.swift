@@ -33,7 +33,7 @@ package struct StoreOptions: Sendable {
     /// And when nobody wrote for so many nanoseconds; negative: not then.
     package var checkpointIdle: Int64 = 2_000_000_000
     package var shared = SharedState.Limits()
-    /// A background thread makes checkpoints and syncs relaxed commits. The simulated machine does both itself.
+    /// A background thread makes checkpoints and syncs relaxed commits.
     package var hasBackgroundThread = true
     /// Nanoseconds to wait for other processes at open; negative: for ever.
     package var openTimeout: Int64 = 30_000_000_000

@@ -54,6 +54,13 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case twoSharedStates  // row 4: a second shared state beside the first
     case hashUnchecked  // for fuzzing: damage gets past hashes and tags, as in a file that somebody made on purpose
     case pinsIgnored  // section 3: pages are reused although readers have pinned them
+    case rewriteFromVisibleMeta  // C8: the log is written again only behind a meta that may never become durable
+    case rewriteUnchecked  // C8: parts of leaves are written again as they are found
+    case prepareAnyMeta  // C12: the first write builds on whatever meta is there
+    case reapUnowned  // a dead reader's slot is cleared by who does not own it
+    case reserveOnePage  // C17: the reserve for the free map does not follow its size
+    case bornBeforeDied  // a free map with pages that were born and died in one version is refused
+    case closeAdmitsWriters  // a writer that waited for the lock goes on while the store closes
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -1,6 +1,7 @@
 /// What the simulated machine's oracles need of the inside of a database.
 extension Database {
     package var seedForOracle: UInt64 { seed }
+    package var metaVersionForOracle: UInt64 { shared.metaVersion.current }
     package var durableForOracle: UInt64 { shared.durable.current & ~SharedState.poisonBit }
     /// Bytes that all processes wrote into the db file, and how many pages it has.
     package var pageUse: (bytesWritten: Int, filePages: Int) {

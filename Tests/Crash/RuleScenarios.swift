@@ -1,0 +1,184 @@
+import ObjStoreCore
+import ObjStoreSimulation
+
+/// Scenarios for rules of `docs/state-machine.md` that chance hardly ever needs: each is named after the section
+/// that states the rule.
+extension DirectedScenario {
+    /// 4.3.2: a leader died over a failed sync, and a checkpointer stands anywhere, perhaps with its meta written
+    /// and not yet durable. The log is written again from the durable meta on, not from the visible one.
+    static let leaderAndCheckpointer = DirectedScenario(name: "4.3.2 a leader dies beside a checkpointer", kernels: [.once]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
+        stage.checkpoint(b)
+        stage.dieInFailedSync(a, stage.beginCommit(a, [[put(1, "lost?")]]), steps: places.next(below: 3))
+        if places.isBeyond { return nil }
+        let checkpoint = stage.beginCheckpoint(c)
+        if !stage.advance(checkpoint, places.next()) { places.pastEnd() }
+        let commit = stage.beginCommit(b, [[put(2, "kept")]])
+        stage.run { $0 === commit.task }
+        stage.runAll()
+        return stage
+    }
+
+    /// 4.6.6: a checkpointer died over a failed sync, and one sector is gone, each in turn. Who completes the
+    /// checkpoint looks at everything before it writes it again, parts of leaves and long values too.
+    static let stalePart = DirectedScenario(name: "4.6.6 a stale part", kernels: [.once]) { kernel, places in
+        var options = History.storeOptions(false)
+        options.logBytes = 65536
+        let stage = Stage(kernel, options: options)
+        guard let (a, b) = pair(stage) else { return stage }
+        stage.checkpoint(b)
+        stage.commit(a, (4..<8).map { put($0, String(repeating: "text \($0) ", count: 60)) })
+        stage.commit(a, [put(8, String(repeating: "long ", count: 1000))])
+        let lost = places.next()
+        var sectors = 0
+        stage.dieInFailedSync(a, stage.beginCheckpoint(a), steps: 0) { options in
+            sectors += 1
+            return sectors == lost + 1 ? 0 : options - 1
+        }
+        if sectors <= lost { places.pastEnd() }
+        stage.world.evict()
+        stage.checkpoint(b)
+        stage.commit(b, [put(2, "after")])
+        return stage
+    }
+
+    /// 4.8: the meta that a clean close wrote stands in the page cache only, and vanishes while the first write
+    /// after the next open is under way.
+    static let vanishingClean = DirectedScenario(name: "4.8 a vanishing clean meta", kernels: [.once]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let a = stage.open() else { return stage }
+        stage.commit(a, [put(1, "one")])
+        // 1, 2: which sync of the close fails
+        let failing = 1 + places.next(below: 2)
+        var syncs = 0
+        stage.fault { kind, _ in
+            guard kind == .sync, stage.world.touched === stage.db else { return nil }
+            syncs += 1
+            return syncs == failing ? 1 : 0
+        }
+        stage.close(a)
+        stage.calm()
+        if places.isBeyond { return nil }
+        guard let b = stage.open() else { return stage }
+        let deed = stage.beginCommit(b, [[put(1, "two")]])
+        if !stage.advance(deed, places.next()) { places.pastEnd() }
+        stage.world.evict()
+        // It is refused as after any failed sync. Nothing is damaged: recovery will find the store as it was.
+        if let error = stage.complete(deed), error.code == .corrupt { stage.world.fail("P2: a commit on a meta that is gone: \(error)") }
+        stage.commit(b, [put(1, "three")])
+        return stage
+    }
+
+    /// 3: the slots of dead readers are freed by two processes at once, and one of them is claimed at once.
+    static let twoReapers = DirectedScenario(name: "3 two reapers", kernels: [.errseq]) { kernel, places in
+        // One each, and one more that a dead reader holds.
+        var options = History.storeOptions(false)
+        options.shared.slots = 5
+        let stage = Stage(kernel, options: options)
+        guard let (a, b) = pair(stage), let x = stage.open(), let z = stage.open() else { return stage }
+        // All but the writers hold the version of now; the dead one holds the last free slot.
+        guard let dead = stage.open() else { return stage }
+        for actor in [x, z, dead] { stage.hold(actor) }
+        stage.commit(a, [put(1, "held")])
+        stage.kill(dead)
+        let reaper = stage.begin(x) { stage.history.read($0, $1) }
+        if !stage.advance(reaper, places.next()) { places.pastEnd() }
+        let reader = stage.begin(z) { stage.history.read($0, $1) }
+        let pins = stage.history.oracle.pinCount
+        guard stage.advance(reader, until: { stage.history.oracle.pinCount > pins }) else {
+            // The reaper has the only slot.
+            stage.runAll()
+            return stage
+        }
+        stage.run { $0 === reaper.task }
+        for round in 0..<16 { stage.commit(b, [put(1, "round \(round)")], relaxed) }
+        stage.runAll()
+        return stage
+    }
+
+    /// 4.1.3: the file is so cut up that its free map takes several pages, and the disk is full. What commits leave
+    /// for a checkpoint is as large as the map.
+    static let largeFreeMap = DirectedScenario(name: "4.1.3 a large free map", kernels: [.errseq]) { kernel, _ in
+        var options = History.storeOptions(false)
+        options.logBytes = 65536
+        let stage = Stage(kernel, options: options)
+        guard let (a, b) = pair(stage) else { return stage }
+        // Values of nine units each, every other one of which goes again.
+        let text = String(repeating: "x", count: 4500)
+        stage.commit(a, (100..<1500).map { put($0, text) }, summary: true)
+        stage.commit(a, stride(from: Int64(100), to: 1500, by: 2).map { .delete(Name(id: $0)) }, summary: true)
+        stage.checkpoint(a)
+        stage.world.capacity = stage.world.usedBytes
+        var id: Int64 = 5000
+        var pages = 256
+        while pages > 0 && stage.world.violation == nil {
+            id += 1
+            if stage.commit(a, [put(id, String(repeating: "y", count: 4096 * pages))], summary: true) != nil { pages /= 2 }
+            if stage.checkpoint(b)?.code == .outOfSpace {
+                stage.world.fail("standstill: the disk is full, and a checkpoint finds no pages for a free map of several")
+            }
+        }
+        return stage
+    }
+
+    /// 6.5 of the format: an allocation delta that does not fit in the log lies in pages that are born and die in
+    /// one version; the next free map has them in limbo, and whoever loads it goes on.
+    static let largeDelta = DirectedScenario(name: "format 6.5 a large delta") { kernel, places in
+        var options = History.storeOptions(false)
+        options.logBytes = 16384
+        options.logBytesLimit = 16384
+        let stage = Stage(kernel, options: options)
+        guard let (a, b) = pair(stage) else { return stage }
+        // Which of them writes, and so whose allocator follows the log.
+        let writes = places.next(below: 2)
+        if places.isBeyond { return nil }
+        for _ in 0..<3 { stage.commit(a, [.scattered(first: 1_000_000_000, count: 900)]) }
+        guard let c = stage.open() else { return stage }
+        stage.commit(writes == 0 ? b : c, [.scattered(first: 1_000_000_000, count: 900)])
+        stage.commit(c, [put(1, "after")])
+        stage.commit(b, [put(2, "after")])
+        return stage
+    }
+
+    /// 4.9: a thread of a process is about to write while another thread closes the store.
+    static let lateWriter = DirectedScenario(name: "4.9 a late writer", kernels: [.errseq]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let a = stage.open() else { return stage }
+        stage.commit(a, [put(1, "one")])
+        let steps = places.next(below: 4)
+        if places.isBeyond { return nil }
+        let late = stage.beginCommit(a, [[put(1, "late")]])
+        _ = stage.advance(late, steps)
+        let close = stage.begin(a) { stage.history.close($0, $1) }
+        if !stage.advance(close, places.next()) { places.pastEnd() }
+        stage.run { $0 === late.task }
+        stage.runAll()
+        return stage
+    }
+}
+
+extension Stage {
+    /// The actor's next sync fails, and the actor is killed so many steps later. `loss`: what becomes of each
+    /// sector (0: the old value); nothing of what the sync covered arrives by default.
+    func dieInFailedSync(_ actor: Actor, _ deed: Deed, steps: Int, loss: ((_ options: Int) -> Int)? = nil) {
+        var hasFailed = false
+        fault { [self] kind, options in
+            if kind == .loss { return loss?(options) ?? 0 }
+            guard kind == .sync, runner === actor.process, !hasFailed else { return nil }
+            hasFailed = true
+            return 1
+        }
+        if advance(deed, until: { hasFailed }) { _ = advance(deed, steps) }
+        calm()
+        kill(actor)
+    }
+
+    /// Closes the store; the process goes on without it.
+    func close(_ actor: Actor) { complete(begin(actor) { [history] in history.close($0, $1) }) }
+
+    /// The process holds a snapshot of the newest version for the rest of its life.
+    func hold(_ actor: Actor) {
+        complete(begin(actor) { (database, process) throws(StoreError) in process.own(try database.snapshot()) })
+    }
+}
