@@ -38,6 +38,8 @@ final class ClassInfo: @unchecked Sendable {
     let skipsDefaults: Bool
     /// An object with the defaults that are part of the schema, and whose they are.
     private let prototype: Object
+    /// Reading an unmanaged property is a modifying access: stores are opened by several threads at once.
+    private let prototypeLock = Mutex(())
     private let defaultProperties: [Int]
 
     // MARK: Finding
@@ -183,7 +185,7 @@ final class ClassInfo: @unchecked Sendable {
         for index in defaultProperties {
             let property = properties[index]
             let encoder = _RowEncoder()
-            property.accessor._encode(prototype, property.offset, encoder)
+            prototypeLock.withLock { _ in property.accessor._encode(prototype, property.offset, encoder) }
             try encoder.withValue { (value) throws(StoreError) in
                 // "nil unless told otherwise" is what an optional is anyway.
                 if !value.isNull { try draft.setDefault(name, property.name, value) }
