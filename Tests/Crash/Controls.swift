@@ -14,6 +14,8 @@ struct Control {
     /// Where chance is slow or blind.
     var scenario: DirectedScenario?
     var kernel: SimulatedKernel?
+    /// The rule stands behind another one: that one is broken too, here and where the same must be clean.
+    var behind: InjectedBug?
 
     static let all: [Control] = [
         Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD", named: ["P4"]),
@@ -56,10 +58,11 @@ struct Control {
         Control(bug: .noPageReserve, row: "C17", mistake: "no pages kept for the checkpoint's free map", named: ["standstill", "P6"], scenario: .fullDisk),
         Control(bug: .rewriteFromVisibleMeta, row: "C8", mistake: "log rewritten only behind a meta that is not durable", named: ["P1"], scenario: .leaderAndCheckpointer),
         Control(bug: .rewriteUnchecked, row: "C8", mistake: "stale parts of leaves rewritten as they are", named: ["P1", "P2"], scenario: .stalePart),
-        Control(bug: .prepareAnyMeta, row: "C12", mistake: "the first write builds on another meta than HEAD", named: ["P2"], scenario: .vanishingClean),
+        Control(bug: .prepareAnyMeta, row: "C12", mistake: "the first write builds on another meta than HEAD", named: ["P2"], scenario: .vanishingClean, behind: .cleanTrusted),
         Control(bug: .reserveOnePage, row: "C17", mistake: "reserve of one page for a free map of several", named: ["standstill"], scenario: .largeFreeMap),
         Control(bug: .bornBeforeDied, row: "-", mistake: "a free map refused that has pages of one version's life", named: ["P1"], scenario: .largeDelta),
         Control(bug: .reapUnowned, row: "-", mistake: "a slot cleared by who does not own it", named: ["P2"], scenario: .twoReapers),
+        Control(bug: .cleanTrusted, row: "-", mistake: "a clean meta shown that may stand in the page cache only", named: ["P1"], scenario: .failedClose),
         Control(bug: .closeAdmitsWriters, row: "-", mistake: "a waiting writer goes on while the store closes", named: ["P1"], scenario: .lateWriter),
         Control(bug: .sameSlot, row: "-", mistake: "checkpoint overwrites the durable meta", named: ["P1"]),
         Control(bug: .metaBeforeSync, row: "-", mistake: "meta written before db is synced", named: ["P1"]),
@@ -104,6 +107,7 @@ extension Control {
 private func find(_ control: Control, in scenario: DirectedScenario) -> Finding {
     let child = ChildProcess.start { send in
         InjectedBug.set(control.bug, true)
+        if let behind = control.behind { InjectedBug.set(behind, true) }
         let result = scenario.explore(isWanted: control.names) { send("at \($0)\n") }
         InjectedBug.set(control.bug, false)
         guard let violation = result.violation else { return send("missed: \(result.other ?? "clean at all \(result.histories) places")\n") }

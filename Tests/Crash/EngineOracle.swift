@@ -37,7 +37,6 @@ final class EngineOracle: EngineProbe, Oracle {
     private var relaxed: UInt64?
     private var poisonedAt: UInt64?
     private var losesData = false
-    private var isCleanOpen = false
     private var readers: [(process: Int, version: UInt64)] = []
     /// What the transaction that a process is about to commit will contain.
     var pending: [Int: (content: Content, box: Box)] = [:]
@@ -159,7 +158,6 @@ final class EngineOracle: EngineProbe, Oracle {
                 }
                 link = ancestor.parent
             }
-            isCleanOpen = newChain == chain
             if newChain != chain { known[newChain] = Known(version: version + 1, parent: chain, content: entry.content) }
             world.say("recovery decides for version \(version)")
         }
@@ -169,9 +167,8 @@ final class EngineOracle: EngineProbe, Oracle {
         world.quietly {
             official = [version: chain]
             trees = [version: pages(of: root, database.seedForOracle)]
-            // What a recovery has made durable is promised. A clean store is only looked at until its first write:
-            // what the last close left in the cache alone (its sync failed) may still go.
-            if !isCleanOpen || acknowledged == nil { (acknowledged, relaxed) = (chain, chain) }
+            // What an open shows is promised, whether it recovered or found the store clean.
+            (acknowledged, relaxed) = (chain, chain)
             poisonedAt = nil
             losesData = world.hasLostSectors(EngineOracle.path) || world.hasLostSectors(EngineOracle.path + "-log")
             readers = []

@@ -70,6 +70,35 @@ extension DirectedScenario {
         return stage
     }
 
+    /// 4.7: a close dies at any place, or one of its syncs fails; the next process only looks, and the power is cut.
+    /// What it was shown must still be there.
+    static let failedClose = DirectedScenario(name: "4.7 a failed close") { kernel, places in
+        let stage = Stage(kernel)
+        guard let a = stage.open() else { return stage }
+        stage.commit(a, [put(1, "one")])
+        stage.commit(a, [put(2, "two")], relaxed)
+        // 0: none, 1, 2: which sync of the close fails
+        let failing = places.next(below: 3), steps = places.next()
+        if places.isBeyond { return nil }
+        var syncs = 0
+        stage.fault { kind, _ in
+            guard kind == .sync, stage.world.touched === stage.db else { return nil }
+            syncs += 1
+            return syncs == failing ? 1 : 0
+        }
+        let close = stage.begin(a) { stage.history.close($0, $1) }
+        if !stage.advance(close, steps) { places.pastEnd() }
+        stage.kill(a)
+        stage.calm()
+        // Once more after a clean close by somebody who only looked.
+        for _ in 0..<2 {
+            guard let b = stage.open() else { return stage }
+            stage.close(b)
+            stage.world.kill(b.process)
+        }
+        return stage
+    }
+
     /// 3: the slots of dead readers are freed by two processes at once, and one of them is claimed at once.
     static let twoReapers = DirectedScenario(name: "3 two reapers", kernels: [.errseq]) { kernel, places in
         // One each, and one more that a dead reader holds.

@@ -90,19 +90,33 @@ default:
     usage("unknown mode \(arguments.mode)")
 }
 
-/// Every directed scenario at every place; without `--bug` all must be clean.
+/// Every directed scenario at every place, each in a process of its own; without `--bug` all must be clean.
 func runDirected(_ arguments: Arguments) -> Int32 {
     let start = now()
     var histories = 0, states = 0, violations = 0
     for scenario in DirectedScenario.all where arguments.name.isEmpty || scenario.name.contains(arguments.name) {
-        let result = scenario.explore()
-        histories += result.histories
-        states += result.states
-        if let violation = result.violation {
-            violations += 1
-            print("\(result.place): \(violation)")
+        let child = ChildProcess.start { send in
+            let result = scenario.explore()
+            if let violation = result.violation { send("violation \(result.place): \(violation)\n") }
+            send("counts \(result.histories) \(result.states)\n")
         }
-        print("\(scenario.name): \(result.histories) histories, \(result.steps) steps")
+        let (text, signal) = child.finish()
+        var counts: [Int] = []
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("violation ") {
+                violations += 1
+                print(line.dropFirst(10))
+            }
+            if line.hasPrefix("counts ") { counts = line.split(separator: " ").dropFirst().compactMap { Int($0) } }
+        }
+        guard counts.count == 2 else {
+            violations += 1
+            print("\(scenario.name): ends with signal \(signal)")
+            continue
+        }
+        histories += counts[0]
+        states += counts[1]
+        print("\(scenario.name): \(counts[0]) histories")
         fflush(nil)
     }
     print("\(histories) histories in \(Int(now() - start)) s")

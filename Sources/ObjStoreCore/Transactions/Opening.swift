@@ -55,32 +55,38 @@ extension Database {
 
     /// Page 2: which lock file and which life of it belong to who has the store open now.
     ///
-    /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation · 56 u32 layout version`
+    /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation · 56 u32 layout version ·
+    /// 64 generation of a meta that is known to be durable, or 0`
     private enum Session {
         static let magic: UInt64 = 0x0173_7365_736a_626f
         static let offset = 2 * PageSize.page
-        static let size = 64
+        static let size = 72
         /// In the word of the layout version: nobody may join.
         static let exclusive: UInt64 = 1 << 63
 
-        static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity, isExclusive: Bool) throws(StoreError) {
+        static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity, isExclusive: Bool, durable: UInt64) throws(StoreError) {
             let words: [UInt64] = [
                 magic, lockFile.device, lockFile.inode, identity.nonce, identity.boot.0, identity.boot.1, identity.incarnation,
-                UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0),
+                UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0), durable,
             ]
             let buffer = ByteBuffer(capacity: size)
             for word in words { buffer.append(word) }
             try file.write(UnsafeRawPointer(buffer.base), count: size, at: offset)
         }
 
-        static func read(_ file: StorageFile) throws(StoreError) -> (lockFile: FileIdentity, identity: SharedState.Identity, layout: UInt64)? {
+        /// After a sync that covered the meta of that generation.
+        static func noteDurable(_ file: StorageFile, _ generation: UInt64) throws(StoreError) {
+            try withUnsafeBytes(of: generation) { (bytes) throws(StoreError) in try file.write(bytes.baseAddress!, count: 8, at: offset + 64) }
+        }
+
+        static func read(_ file: StorageFile) throws(StoreError) -> (lockFile: FileIdentity, identity: SharedState.Identity, layout: UInt64, durable: UInt64)? {
             let words = UnsafeMutablePointer<UInt64>.allocate(capacity: size / 8)
             defer { words.deallocate() }
             try file.read(into: UnsafeMutableRawPointer(words), count: size, at: offset)
             guard words[0] == magic else { return nil }
             return (
                 FileIdentity(device: words[1], inode: words[2]),
-                SharedState.Identity(nonce: words[3], boot: (words[4], words[5]), incarnation: words[6]), words[7])
+                SharedState.Identity(nonce: words[3], boot: (words[4], words[5]), incarnation: words[6]), words[7], words[8])
         }
     }
 
@@ -102,10 +108,19 @@ extension Database {
         }
         let identity = SharedState.Identity(nonce: machine.random64(), boot: boot, incarnation: meta.incarnation)
         if meta.isClean {
+            // A close that died, or whose sync failed, leaves a meta that a power cut may take back. It shows in the
+            // session page of this boot, which a close marks when its sync has returned; what an earlier boot left
+            // comes from the medium.
+            if let last = try Session.read(file), last.identity.boot == boot, last.durable != meta.generation || last.identity.incarnation != meta.incarnation {
+                if !InjectedBug.active(.cleanTrusted) {
+                    try writeMeta(meta, slot: slot, to: file)
+                    try file.sync()
+                }
+            }
             let database = try make(file, path, options, machine, shared, locks, instance, meta, nil, probe)
             try probe?.didRecover(database, chain: meta.log.chain, newChain: meta.log.chain, version: meta.version)
             database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
-            try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive)
+            try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive, durable: meta.generation)
             return database
         }
         let log = try openLog(path, meta: meta, machine: machine)
@@ -119,7 +134,7 @@ extension Database {
         }
         try database.recover(meta, slot: slot, identity: identity)
         database.wasRecovered = true
-        try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive)
+        try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive, durable: 0)
         return database
     }
 
@@ -306,6 +321,7 @@ extension Database {
             let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
             if isLast && !shared.isPoisoned && shared.prepared.load() != 0 {
                 try checkpoint(clean: true)
+                try Session.noteDurable(file, shared.generation.load())
             }
             if isLast && !shared.isPoisoned && options.leavesFileAlone {
                 // Under OPEN: who comes next makes them anew.

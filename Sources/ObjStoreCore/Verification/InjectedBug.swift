@@ -60,6 +60,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case reapUnowned  // a dead reader's slot is cleared by who does not own it
     case reserveOnePage  // C17: the reserve for the free map does not follow its size
     case bornBeforeDied  // a free map with pages that were born and died in one version is refused
+    case cleanTrusted  // 4.7: a clean meta is shown that may stand in the page cache only
     case closeAdmitsWriters  // a writer that waited for the lock goes on while the store closes
 
     /// Whether the mistake is to be made now.
