@@ -85,15 +85,21 @@ extension Database {
         return buffer
     }
 
+    /// Versions that a reader may lag behind before writers become sparing with space.
+    private static let oldReader: UInt64 = 32
+
     /// PUBLISHED, then the versions that pages must be kept for, ascending.
     ///
     /// The scan follows the direction in which a pin can move: PUBLISHED, reader slots, intent, metas.
     func scanPins() -> (published: UInt64, pins: [UInt64]) {
         let published = shared.published.load()
         var pins: [UInt64] = []
+        hasOldReader = false
         for index in 0..<Int(shared.slotHighWater.load()) {
             let version = shared.slot(index).version.load()
-            if version != 0 && !InjectedBug.active(.pinsIgnored) { pins.append(version) }
+            if version == 0 || InjectedBug.active(.pinsIgnored) { continue }
+            pins.append(version)
+            if version + Database.oldReader < published { hasOldReader = true }
         }
         if InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pins.append(word.load()) } }
         let intent = shared.intent.load()

@@ -86,8 +86,9 @@ extension Database {
     /// A run of pages, from free space or by growing the file. Leaves the pages of a checkpoint's free map.
     func takePages(minimum: Int, wanted: Int) throws(StoreError) -> (page: Int, count: Int) {
         let reserve = InjectedBug.active(.noPageReserve) ? 0 : InjectedBug.active(.reserveOnePage) ? 1 : freeMapPages
-        // A small commit in one piece is one write.
-        if minimum < wanted, wanted <= 8, let run = takeLeaving(reserve, wanted, wanted) { return run }
+        // A small commit in one piece is one write. Not while a reader keeps old pages: then single free pages must be
+        // used up before the file grows.
+        if minimum < wanted, wanted <= 8, !hasOldReader, let run = takeLeaving(reserve, wanted, wanted) { return run }
         if let run = takeLeaving(reserve, minimum, wanted) { return run }
         // Perhaps a dead reader's pin holds what is needed.
         try pins.reapDeadSlots()

@@ -34,6 +34,9 @@ package final class Database: @unchecked Sendable {
     /// Estimated pages of the next free map: kept free for the checkpoint. Under WRITER.
     var freeMapPages = 1
 
+    /// A reader has pinned a version that is long past: what it keeps makes the file grow. Under WRITER.
+    var hasOldReader = false
+
     private let fork = ForkGuard()
     private let stateLock = Lock()
     private var currentMapping: Mapping
