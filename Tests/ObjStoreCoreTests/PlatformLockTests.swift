@@ -1,5 +1,6 @@
 import CSystem
 import Foundation
+import Synchronization
 import Testing
 
 @testable import ObjStoreCore
@@ -12,11 +13,16 @@ import Testing
     final class Side: @unchecked Sendable {
         let file: RealFile
         let lock: RealLock
+        private let live: RealLock
         var count = 0
+        private static let instances = Atomic<UInt64>(0)
         init(_ path: String, words: SharedWords?, byte: Int64 = 7) throws {
             file = try RealFile(path: path, mode: .create)
             lock = RealLock(file, byte: byte)
-            if let words { lock.attach(releases: words.releases, waiters: words.waiters) }
+            let instance = Side.instances.add(1, ordering: .relaxed).newValue
+            live = RealLock(file, byte: SharedWords.liveByte(instance))
+            try live.acquire()
+            if let words { lock.attach(words.lockWords(file, instance: instance)) }
         }
     }
 
@@ -229,8 +235,9 @@ import Testing
         let words = SharedWords()
         let side = try Side(folder["db"], words: attached ? words : nil)
         for _ in 0..<3 {
-            let other = try OtherProcess.holding(folder["db"], byte: 7)
-            #expect(try machine.isLocked(side.file, bytes: 7..<8))
+            // The other process has the lock: of the kernel, or in its name in the shared word.
+            let other = try OtherProcess.holding(folder["db"], byte: attached ? SharedWords.liveByte(77) : 7)
+            if attached { words.owner.store(77) }
             #expect(try !side.lock.acquire(timeout: 30_000_000))
             let guarded = Guarded()
             let thread = try BackgroundThread(name: "waiter") { _ in

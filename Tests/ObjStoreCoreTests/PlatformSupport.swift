@@ -63,11 +63,23 @@ final class OtherProcess {
 
 /// Two words in ordinary memory, for locks of this process that play two processes.
 final class SharedWords: @unchecked Sendable {
-    let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
-    init() { memory.initialize(repeating: 0, count: 2) }
+    let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 3)
+    init() { memory.initialize(repeating: 0, count: 3) }
     deinit { memory.deallocate() }
     var releases: SharedWord { SharedWord(memory) }
     var waiters: SharedWord { SharedWord(memory + 1) }
+    var owner: SharedWord { SharedWord(memory + 2) }
+
+    /// Byte by whose lock a process shows that it lives.
+    static func liveByte(_ instance: UInt64) -> Int64 { 1 << 50 + Int64(instance) }
+
+    func lockWords(_ file: StorageFile, instance: UInt64) -> LockWords {
+        LockWords(owner: owner, releases: releases, waiters: waiters, instance: instance) { (other) throws(StoreError) in
+            if other == instance { return true }
+            let byte = SharedWords.liveByte(other)
+            return try RealMachine.shared.isLocked(file, bytes: byte..<(byte + 1))
+        }
+    }
 }
 
 func milliseconds(_ body: () throws -> Void) rethrows -> Double {

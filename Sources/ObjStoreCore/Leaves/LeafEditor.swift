@@ -13,9 +13,10 @@ final class LeafEditor {
     /// The columns by id.
     private let order: [Int]
     private let images: UnsafeMutablePointer<ColumnImage>
-    let scratch = Scratch()
+    var scratch: Scratch { space.scratch }
     /// For re-encoding one column; made when first needed.
     private let buffers: UnsafeMutablePointer<ColumnBuffer?>
+    private(set) var hasBuffers = false
 
     init(_ space: WriteSpace, _ specs: UnsafeBufferPointer<ColumnSpec>) {
         self.space = space
@@ -256,6 +257,7 @@ final class LeafEditor {
         var buffer = buffers[column] ?? ColumnBuffer(spec.kind)
         buffer.clear()
         // The blob may move while the buffer grows.
+        hasBuffers = true
         defer { buffers[column] = buffer }
         var old = head(leaf)
         let entry = LeafHead.entry(old, id: spec.id, hint: hints[column])

@@ -170,19 +170,18 @@ struct ColumnImage {
 
 /// Memory for one operation, given back all at once.
 final class Scratch {
-    private let block: UnsafeMutableRawPointer
+    private var block: UnsafeMutableRawPointer?
     private static let blockBytes = 64 * 1024
     private var used = 0
     private var large: [UnsafeMutableRawPointer] = []
 
-    init() { block = .allocate(byteCount: Scratch.blockBytes, alignment: 64) }
-    deinit { reset(); block.deallocate() }
+    deinit { reset(); block?.deallocate() }
 
     /// Memory of any content, aligned to 64 bytes.
     @inline(__always)
     func allocate(_ bytes: Int) -> UnsafeMutableRawPointer {
         let rounded = (bytes &+ 63) & ~63
-        if used &+ rounded <= Scratch.blockBytes {
+        if let block, used &+ rounded <= Scratch.blockBytes {
             let pointer = block + used
             used &+= rounded
             return pointer
@@ -192,6 +191,10 @@ final class Scratch {
 
     @inline(never)
     private func allocateLarge(_ bytes: Int) -> UnsafeMutableRawPointer {
+        if block == nil {
+            block = .allocate(byteCount: Scratch.blockBytes, alignment: 64)
+            return allocate(bytes)
+        }
         let pointer = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
         large.append(pointer)
         return pointer

@@ -10,21 +10,21 @@ struct AllocationDelta {
 
     func encode(into buffer: ByteBuffer, version: UInt64) {
         buffer.removeAll()
-        var runs: [(page: Int, count: Int, units: Int)] = []
-        for page in allocated {
-            if let last = runs.last, last.page + last.count == page.page, last.units == page.liveUnits {
-                runs[runs.count - 1].count += 1
-            } else {
-                runs.append((page.page, 1, page.liveUnits))
-            }
+        var runs = 0, first = 0
+        while first < allocated.count {
+            runs += 1
+            first = endOfRun(first)
         }
-        buffer.appendVarint(UInt64(runs.count))
+        buffer.appendVarint(UInt64(runs))
         var last = 0
-        for run in runs {
-            buffer.appendSigned(Int64(run.page - last))
-            buffer.appendVarint(UInt64(run.count))
-            buffer.append(UInt8(run.units))
-            last = run.page + run.count
+        first = 0
+        while first < allocated.count {
+            let end = endOfRun(first), page = allocated[first].page
+            buffer.appendSigned(Int64(page - last))
+            buffer.appendVarint(UInt64(end - first))
+            buffer.append(UInt8(allocated[first].liveUnits))
+            last = page + end - first
+            first = end
         }
         buffer.appendVarint(UInt64(freed.count))
         last = 0
@@ -34,6 +34,13 @@ struct AllocationDelta {
             buffer.appendVarint(version &- min(extent.born, version))
             last = extent.unit + extent.units
         }
+    }
+
+    /// The first of `allocated` behind `first` that does not follow on, or has other units.
+    private func endOfRun(_ first: Int) -> Int {
+        var end = first + 1
+        while end < allocated.count, allocated[end].page == allocated[first].page + end - first, allocated[end].liveUnits == allocated[first].liveUnits { end += 1 }
+        return end
     }
 
     /// Brings an allocator forward by one version.

@@ -12,42 +12,63 @@ package final class ClassState {
     let ops: OpLog
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
-    var storedNextKey: Int64
-    package internal(set) var objectCount: Int
+    var storedNextKey: Int64 = 0
+    package internal(set) var objectCount = 0
     var hasChanges = false
+    /// It is of the transaction that is open, not left over from one before.
+    private(set) var isOpen = false
+    private let longValues: [LongValues]
     /// A failing call could not be undone.
     package internal(set) var isBroken = false
 
-    init(_ schema: ClassSchema, space: WriteSpace, node ref: Ref, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) throws(StoreError) {
+    init(_ schema: ClassSchema, space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
         self.schema = schema
         self.space = space
         self.ops = ops
         sharedNextKey = nextKey
-        var clusterRoot = Ref.null, count = 0, stored: Int64 = 0
-        var roots = [Ref](repeating: .null, count: schema.indexes.count)
+        cluster = ClusterWriter(space: space, root: .null, columns: schema.columns)
+        let base = ClusterReader(source: space.source, root: .null, columns: schema.columns)
+        let longValues = schema.indexes.map { LongValues(base, property: $0) }
+        self.longValues = longValues
+        indexes = schema.indexes.enumerated().map { position, property in
+            IndexWriter(
+                space: space, root: .null, kind: schema.columns[property].kind,
+                unique: schema.properties[property].isPrimaryKey, longValues: longValues[position])
+        }
+    }
+
+    /// Begins with the class as that node describes it; null: it has no objects yet.
+    func open(_ ref: Ref) throws(StoreError) {
+        hasChanges = false
+        isBroken = false
+        objectCount = 0
+        storedNextKey = 0
+        var clusterRoot = Ref.null
+        for index in indexes { index.begin(root: .null) }
         if !ref.isNull {
             let node = try space.source.node(ref, .classRoot)
             clusterRoot = ClassNode.cluster(node)
-            count = ClassNode.objectCount(node)
-            stored = ClassNode.nextKey(node)
+            objectCount = ClassNode.objectCount(node)
+            storedNextKey = ClassNode.nextKey(node)
             for position in 0..<NodeHeader.count(node) {
                 let column = ClassNode.indexColumn(node, position)
                 guard let target = schema.indexes.firstIndex(where: { schema.columns[$0].id == column }) else {
                     throw StoreError(.corrupt, "class \(schema.name) has an index of a column that it does not have")
                 }
-                roots[target] = ClassNode.indexRoot(node, position)
+                indexes[target].begin(root: ClassNode.indexRoot(node, position))
             }
         }
-        objectCount = count
-        storedNextKey = stored
-        if sharedNextKey.pointee < stored { sharedNextKey.pointee = stored }
-        cluster = ClusterWriter(space: space, root: clusterRoot, columns: schema.columns)
+        if sharedNextKey.pointee < storedNextKey { sharedNextKey.pointee = storedNextKey }
+        cluster.begin(root: clusterRoot)
         let base = ClusterReader(source: space.source, root: clusterRoot, columns: schema.columns)
-        indexes = schema.indexes.enumerated().map { position, property in
-            IndexWriter(
-                space: space, root: roots[position], kind: schema.columns[property].kind,
-                unique: schema.properties[property].isPrimaryKey, longValues: LongValues(base, property: property))
-        }
+        for values in longValues { values.reader = base }
+        isOpen = true
+    }
+
+    /// Its transaction has ended. False: it holds so much memory that it should not be kept for the next one.
+    func close() -> Bool {
+        isOpen = false
+        return cluster.isSmall && indexes.allSatisfy(\.isSmall)
     }
 
     // MARK: Reading
@@ -252,7 +273,7 @@ package final class ClassState {
 
 /// Long texts of an indexed property in one version: the index holds only their beginning and hash.
 final class LongValues: IndexLongValues {
-    private let reader: ClusterReader
+    var reader: ClusterReader
     private let property: Int
 
     private override init() { fatalError("made with a reader") }

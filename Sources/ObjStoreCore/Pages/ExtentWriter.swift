@@ -16,7 +16,7 @@ package final class ExtentWriter {
         var liveUnits: Int
     }
 
-    let version: UInt64
+    private(set) var version: UInt64
     private let seed: UInt64
     private let arena: Arena
     /// Takes a run of at least `minimum` and at most `wanted` free pages: (first page, count).
@@ -33,6 +33,7 @@ package final class ExtentWriter {
     private var spans: [(offset: Int, firstVector: Int)] = []
     /// What stands where, for `PageSource.checked`.
     private var marks: [(unit: Int, mark: UInt16)] = []
+    private var mapping: Mapping?
 
     init(
         version: UInt64, seed: UInt64, arena: Arena, estimate: Int,
@@ -45,6 +46,21 @@ package final class ExtentWriter {
         self.takeRun = takeRun
         self.giveBack = giveBack
         remaining = estimate
+    }
+
+    /// For the next commit, which will place some `estimate` bytes. Its nodes will count as checked in `mapping`: this
+    /// process makes their hashes, and the next transaction is likely to begin with them.
+    func begin(version: UInt64, estimate: Int, mapping: Mapping) {
+        self.version = version
+        remaining = estimate
+        self.mapping = mapping
+        position = 0
+        runEnd = 0
+        placed.removeAll(keepingCapacity: true)
+        bytesPlaced = 0
+        vectors.removeAll(keepingCapacity: true)
+        spans.removeAll(keepingCapacity: true)
+        marks.removeAll(keepingCapacity: true)
     }
 
     /// Places a dirty node whose child refs are final; its header gets birth and hash.
@@ -112,6 +128,7 @@ package final class ExtentWriter {
         // What is still to come, with some room for the padding between extents.
         let wanted = max(minimum, PageSize.pages(remaining + remaining / 16))
         let run = try takeRun(minimum, wanted)
+        mapping?.forget(page: run.page, count: run.count)
         position = run.page * PageSize.page
         runEnd = position + run.count * PageSize.page
         spans.append((position, vectors.count))
@@ -126,9 +143,8 @@ package final class ExtentWriter {
         runEnd = position
     }
 
-    /// Writes everything that was placed. Nothing in the file refers to it yet. The nodes count as checked: this
-    /// process made their hashes, and the next transaction is likely to begin with them.
-    func finish(_ file: StorageFile, _ mapping: Mapping? = nil) throws(StoreError) {
+    /// Writes everything that was placed. Nothing in the file refers to it yet.
+    func finish(_ file: StorageFile) throws(StoreError) {
         closeRun()
         for (index, span) in spans.enumerated() {
             let end = index + 1 < spans.count ? spans[index + 1].firstVector : vectors.count

@@ -60,7 +60,7 @@ package final class FreeSpace {
 
     /// Moves pages to ready that no pin holds any more. `pins` ascending.
     func advance(published: UInt64, pins: [UInt64]) {
-        if !held.isEmpty {
+        if !held.isEmpty, held.keys.contains(where: { !pins.contains($0) }) {
             for pin in held.keys.sorted() where !pins.contains(pin) {
                 for page in held.removeValue(forKey: pin)! { settle(page, published, pins) }
             }
@@ -190,6 +190,12 @@ package final class FreeSpace {
         live[page] = UInt8(units)
         born[page] = version
         died[page] = 0
+    }
+
+    /// All that one version wrote and no longer refers to.
+    func apply(_ placed: [ExtentWriter.PlacedPage], _ freed: [FreedExtent], version: UInt64) throws(StoreError) {
+        for page in placed { try allocate(page: page.page, units: page.liveUnits, version: version) }
+        for extent in freed { try free(extent, version: version) }
     }
 
     /// Version `version` no longer refers to the extent.

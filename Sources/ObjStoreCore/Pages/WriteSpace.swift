@@ -7,17 +7,26 @@ package struct FreedExtent: Sendable {
     package var born: UInt64
 }
 
-/// How trees change extents inside a write transaction: copy on first touch, in the arena from then on.
+/// How trees change extents inside a write transaction: copy on first touch, in the arena from then on. One serves all
+/// transactions of a process, one after the other.
 package final class WriteSpace {
     let arena: Arena
     /// Reads the transaction's own state: file and arena.
-    let source: PageSource
+    private(set) var source: PageSource
     /// What the new version no longer refers to. Dirty extents never appear here.
     private(set) var freed: [FreedExtent] = []
+    /// Memory for one operation on a leaf.
+    let scratch = Scratch()
 
     init(arena: Arena, source: PageSource) {
         self.arena = arena
         self.source = source
+    }
+
+    /// For the next transaction.
+    func begin(_ source: PageSource) {
+        self.source = source
+        freed.removeAll(keepingCapacity: true)
     }
 
     /// A new node with an initialized header; the rest has any content.

@@ -130,7 +130,28 @@ open class SharedMemory: @unchecked Sendable {
     }
 }
 
-/// A lock among all threads and processes; the kernel releases it when its owner dies.
+/// What the processes that want one lock share.
+public struct LockWords: Sendable {
+    /// 0, or the instance that has the lock.
+    public var owner: SharedWord
+    /// Counts releases that somebody may have slept for.
+    public var releases: SharedWord
+    /// Not 0: somebody of some process sleeps, or slept and was killed.
+    public var waiters: SharedWord
+    /// This process, as others find it in `owner`.
+    public var instance: UInt64
+    /// Whether the process with that instance lives. A dead one's lock is taken from it.
+    public var isAlive: @Sendable (_ instance: UInt64) throws(StoreError) -> Bool
+
+    public init(
+        owner: SharedWord, releases: SharedWord, waiters: SharedWord, instance: UInt64,
+        isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool
+    ) {
+        self.owner = owner; self.releases = releases; self.waiters = waiters; self.instance = instance; self.isAlive = isAlive
+    }
+}
+
+/// A lock among all threads and processes; it is free again when its owner dies.
 ///
 /// First come, first served among the threads of a process. It belongs to no thread: any thread may
 /// release what another acquired.
@@ -139,9 +160,10 @@ open class ExclusiveLock: @unchecked Sendable {
     /// Waits at most `timeout` nanoseconds (negative: for ever, 0: not at all). False = not acquired.
     open func acquire(timeout: Int64) throws(StoreError) -> Bool { fatalError("abstract") }
     open func release() { fatalError("abstract") }
-    /// Gives the lock two words in memory that all processes share, so that a process that waits for
-    /// another one sleeps until the release. The words live as long as the lock is used.
-    open func attach(releases: SharedWord, waiters: SharedWord) {}
+    /// Gives the lock words in memory that all processes share, so that taking and releasing it needs no system call,
+    /// and a process that waits for another one sleeps until the release. All processes attach before their first use,
+    /// while nobody has the lock; the words live as long as the lock is used.
+    open func attach(_ words: LockWords) {}
 
     public final func acquire() throws(StoreError) { _ = try acquire(timeout: -1) }
 }

@@ -1,20 +1,23 @@
 internal import CSystem
 
-/// An OFD lock on one byte of a file behind a queue of this process's threads.
+/// A lock among processes behind a queue of this process's threads.
 ///
-///     threads ──► spin a little ──► queue (first come, first served) ──► owner ──► kernel: byte of the file
+///     threads ──► spin a little ──► queue (first come, first served) ──► owner ──► word that all processes share
 ///
-/// - The kernel's lock belongs to the process: one thread of it, the owner, tries to get it. An owner
-///   that releases leaves it to the process's other threads without asking the kernel.
+/// - The word names the process that has the lock (`LockWords.owner`): taken by compare-and-exchange, released by a
+///   store, and taken from a dead process by whoever finds it there. What tells that a process lives is a lock of
+///   the kernel's that it keeps as long as the file is open. Before `attach` an OFD lock on one byte of the file does
+///   the same for two system calls.
+/// - It belongs to the process: one thread of it, the owner, tries to get it. An owner that releases leaves it to the
+///   process's other threads.
 /// - A released lock is free for whoever runs: handing it to a thread that sleeps would leave it idle
 ///   until that thread is awake, with every commit (a convoy). One thread at a time spins for it, and each
 ///   release wakes the first of the queue, to be the next one that spins. So that nobody starves, the
 ///   first one is given the lock outright once it has waited for `patience`, at most once in that time.
-/// - While another process waits, the lock changes hands at most `turn` times before the kernel's
-///   lock is free for `pause`, or until the other process has had it.
-/// - Who waits for another process sleeps on a word that all processes share (`attach`), which the
-///   releaser bumps. Never longer than `longestSleep`: a killed owner wakes nobody, the kernel just
-///   drops its lock. Before `attach` it sleeps with a growing back-off.
+/// - While another process waits, the lock changes hands at most `turn` times before it is free among processes
+///   for `pause`, or until the other process has had it.
+/// - Who waits for another process sleeps on a word that all processes share, which the releaser bumps. Never
+///   longer than `longestSleep`: a killed owner wakes nobody. Before `attach` it sleeps with a growing back-off.
 ///
 /// The shared words are touched without the simulation's hook: this lock is never part of one.
 /// One object per file and byte: the kernel would grant the byte twice to one description (asserted).
@@ -34,10 +37,10 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
 
     // Guarded by `queue`.
     private let queue = Lock()
-    /// 1 = a thread owns the lock, or tries to get it from the kernel. Read by spinning threads without `queue`.
+    /// 1 = a thread owns the lock, or tries to get it for the process. Read by spinning threads without `queue`.
     private let taken: UnsafeMutablePointer<UInt32>
-    /// The process has the kernel's lock, be it that no thread owns it now.
-    private var hasKernelLock = false
+    /// The process has the lock, be it that no thread owns it now.
+    private var isOurs = false
     private var isSpinning = false
     private var first: UnsafeMutablePointer<Waiter>?
     private var last: UnsafeMutablePointer<Waiter>?
@@ -46,12 +49,10 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     private var streak = 0
 
     // Belong to the owner.
-    /// Another process comes first: the next owner waits a little before it asks the kernel.
+    /// Another process comes first: the next owner waits a little before it tries.
     private var mustPause = false
-    private var releases: SharedWord?
-    /// Not 0 = somebody of some process sleeps, or slept and was killed. Set again before every
-    /// sleep and cleared by the releaser, so a killed one costs one needless wake.
-    private var waiters: SharedWord?
+    /// `waiters` is set again before every sleep and cleared by the releaser, so a killed one costs one needless wake.
+    private var words: LockWords?
 
     init(_ file: RealFile, byte: Int64) {
         self.file = file
@@ -71,12 +72,7 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     }
 
     /// By the owner, or while nobody uses the lock.
-    override func attach(releases: SharedWord, waiters: SharedWord) {
-        queue.withLock {
-            self.releases = releases
-            self.waiters = waiters
-        }
-    }
+    override func attach(_ words: LockWords) { queue.withLock { self.words = words } }
 
     /// Threads of this process that stand in the queue; for tests.
     var queued: Int {
@@ -102,10 +98,10 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
             queue.unlock()
         }
         // This thread is the owner, alone with what belongs to it.
-        if hasKernelLock { return true }
+        if isOurs { return true }
         do throws(StoreError) {
-            if try takeFromKernel(until: deadline) {
-                hasKernelLock = true
+            if try takeForProcess(until: deadline) {
+                isOurs = true
                 return true
             }
         } catch {
@@ -194,22 +190,22 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
         return true
     }
 
-    /// Asks the kernel, for the owner. `deadline`: 0 = one try, negative = none.
-    private func takeFromKernel(until deadline: Int64) throws(StoreError) -> Bool {
+    /// Gets the lock for the process, for the owner. `deadline`: 0 = one try, negative = none.
+    private func takeForProcess(until deadline: Int64) throws(StoreError) -> Bool {
         if mustPause {
             mustPause = false
             if deadline != 0 { nap(RealLock.pause, until: deadline) }
         }
         var nextSleep = RealLock.backOff.first
         while true {
-            if try tryKernel() { return true }
+            if try tryForProcess() { return true }
             if deadline == 0 || (deadline > 0 && cs_monotonic_ns() >= deadline) { return false }
-            if let releases, let waiters {
-                let seen = releases.current
-                cs_store64(waiters.address, 1)
-                if try tryKernel() { return true }  // released before it could see the flag
-                if spin(releases, while: seen) { continue }
-                wait(releases, while: seen, at: RealLock.longestSleep, until: deadline)
+            if let words {
+                let seen = words.releases.current
+                cs_store64(words.waiters.address, 1)
+                if try tryForProcess() { return true }  // released before it could see the flag
+                if spin(words.releases, while: seen) { continue }
+                wait(words.releases, while: seen, at: RealLock.longestSleep, until: deadline)
             } else {
                 nap(nextSleep, until: deadline)
                 nextSleep = min(nextSleep * 2, RealLock.backOff.last)
@@ -230,7 +226,14 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
         return false
     }
 
-    private func tryKernel() throws(StoreError) -> Bool {
+    private func tryForProcess() throws(StoreError) -> Bool {
+        if let words {
+            if cs_cas64(words.owner.address, 0, words.instance) { return true }
+            let owner = cs_load64(words.owner.address)
+            if owner == 0 { return false }
+            if try words.isAlive(owner) { return false }
+            return cs_cas64(words.owner.address, owner, words.instance)
+        }
         switch try file.lockByte(byte) {
         case 0: return true
         case EAGAIN: return false
@@ -240,10 +243,10 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
 
     /// Lets another process go first: until it has released the lock again, if that can be seen.
     private func nap(_ longest: Int64, until deadline: Int64) {
-        if let releases, let waiters {
-            let seen = releases.current
-            cs_store64(waiters.address, 1)
-            wait(releases, while: seen, at: longest, until: deadline)
+        if let words {
+            let seen = words.releases.current
+            cs_store64(words.waiters.address, 1)
+            wait(words.releases, while: seen, at: longest, until: deadline)
         } else {
             let duration = bounded(longest, deadline)
             var time = timespec(tv_sec: Int(duration / 1_000_000_000), tv_nsec: Int(duration % 1_000_000_000))
@@ -265,12 +268,12 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
         if file.isInherited { return }
         queue.lock()
         precondition(isTaken, "the lock on byte \(byte) of \(file.path) is released but nobody owns it")
-        let othersWait = waiters.map { $0.current != 0 } ?? (first != nil)
+        let othersWait = words.map { $0.waiters.current != 0 } ?? (first != nil)
         streak = othersWait ? streak + 1 : 0
         if streak >= RealLock.turn {
             streak = 0
             mustPause = true
-            giveToKernel()
+            releaseForProcess()
         } else if let head = first {
             let now = cs_monotonic_ns()
             if now - max(head.pointee.since, lastHandOver) > RealLock.patience {
@@ -283,22 +286,23 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
         settle()
     }
 
-    /// The lock is free, or another thread's: sees to it that somebody of this process takes it, or the kernel has
-    /// it back. Unlocks the queue.
+    /// The lock is free, or another thread's: sees to it that somebody of this process takes it, or it is free for
+    /// other processes. Unlocks the queue.
     private func settle() {
         if isTaken { return queue.unlock() }  // its owner comes back here
         if let head = first, head.pointee.grant == Waiter.asleep { return call(head, Waiter.called) }
-        if hasKernelLock && first == nil && !isSpinning { giveToKernel() }
+        if isOurs && first == nil && !isSpinning { releaseForProcess() }
         queue.unlock()
     }
 
-    private func giveToKernel() {
-        hasKernelLock = false
-        file.unlockByte(byte)
-        guard let releases, let waiters, waiters.current != 0 else { return }
-        cs_store64(waiters.address, 0)
-        _ = cs_add64(releases.address, 1)
-        cs_futex_wake(releases.address, .max)
+    private func releaseForProcess() {
+        isOurs = false
+        guard let words else { return file.unlockByte(byte) }
+        cs_store64(words.owner.address, 0)
+        if words.waiters.current == 0 { return }
+        cs_store64(words.waiters.address, 0)
+        _ = cs_add64(words.releases.address, 1)
+        cs_futex_wake(words.releases.address, .max)
     }
 
     private func remove(_ waiter: UnsafeMutablePointer<Waiter>) {

@@ -93,20 +93,20 @@ extension Database {
     /// The scan follows the direction in which a pin can move: PUBLISHED, reader slots, intent, metas.
     func scanPins() -> (published: UInt64, pins: [UInt64]) {
         let published = shared.published.load()
-        var pins: [UInt64] = []
+        pinScratch.removeAll(keepingCapacity: true)
         hasOldReader = false
         for index in 0..<Int(shared.slotHighWater.load()) {
             let version = shared.slot(index).version.load()
             if version == 0 || InjectedBug.active(.pinsIgnored) { continue }
-            pins.append(version)
+            pinScratch.append(version)
             if version + Database.oldReader < published { hasOldReader = true }
         }
-        if InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pins.append(word.load()) } }
+        if InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pinScratch.append(word.load()) } }
         let intent = shared.intent.load()
-        if intent != 0 && !InjectedBug.active(.intentReaped) { pins.append(intent) }
-        if !InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pins.append(word.load()) } }
-        pins.sort()
-        return (published, pins)
+        if intent != 0 && !InjectedBug.active(.intentReaped) { pinScratch.append(intent) }
+        if !InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pinScratch.append(word.load()) } }
+        pinScratch.sort()
+        return (published, pinScratch)
     }
 }
 

@@ -27,10 +27,11 @@ package final class Database: @unchecked Sendable {
     /// Private free space. Under WRITER.
     var allocator: Allocator?
     /// Memory that write transactions take turns with. Under WRITER.
-    private(set) lazy var arena = Arena()
-    let ops = OpLog()
+    private(set) var memory: WriterMemory?
     let recordBuffer = ByteBuffer(capacity: 4096)
     let deltaBuffer = ByteBuffer(capacity: 4096)
+    /// The last result of `scanPins`. Under WRITER.
+    var pinScratch: [UInt64] = []
     /// Estimated pages of the next free map: kept free for the checkpoint. Under WRITER.
     var freeMapPages = 1
 
@@ -148,6 +149,14 @@ package final class Database: @unchecked Sendable {
             if currentMapping.map.bytes < larger.map.bytes { currentMapping = larger }
             return currentMapping
         }
+    }
+
+    /// Made by the first write transaction. Under WRITER.
+    func writerMemory(_ source: (Arena) -> PageSource) -> WriterMemory {
+        if let memory { return memory }
+        let made = WriterMemory(self, source)
+        memory = made
+        return made
     }
 
     /// The schema of the version with that root; decoded once per schema.

@@ -27,8 +27,9 @@ extension Database {
     }
 
     /// Returns when the version is on the medium. One waiter syncs the log for everybody; who it is decides the
-    /// sync lock, which the kernel takes from a dead one.
+    /// sync lock, which a dead one loses.
     package func waitDurable(_ version: UInt64) throws(StoreError) {
+        var deadline: Int64 = 0
         while true {
             let round = shared.currentRound
             let end = shared.end(of: round, for: version)
@@ -39,6 +40,8 @@ extension Database {
             if durable & SharedState.poisonBit != 0 { throw unknownOutcome(version) }
             if InjectedBug.active(.stranded) && shared.syncing.load() != 0 {
                 end.wait(machine, while: rings, timeout: 20_000_000)
+            } else if let time = timeForOthers(durable, until: &deadline) {
+                end.wait(machine, while: rings, timeout: time)
             } else if try locks.sync.acquire(timeout: 0) {
                 try lead(for: version)
             } else {
@@ -46,6 +49,16 @@ extension Database {
                 end.wait(machine, while: rings, timeout: 20_000_000)
             }
         }
+    }
+
+    /// How long to leave the next sync to those who are expected to commit presently; nil: not at all.
+    private func timeForOthers(_ durable: UInt64, until deadline: inout Int64) -> Int64? {
+        let patience = shared.syncPatience
+        if patience.commits < 2 { return nil }
+        if shared.head.load() - durable >= patience.commits { return nil }
+        let now = machine.monotonic()
+        if deadline == 0 { deadline = now + patience.time }
+        return now < deadline ? deadline - now : nil
     }
 
     /// Syncs the log and publishes what it covers. The caller holds SYNC, which is released here.
@@ -67,8 +80,10 @@ extension Database {
             // HEAD before the sync: what comes later is not covered.
             var head = shared.head.load()
             shared.beginRound(covering: head)
+            let before = shared.durable.load() & ~SharedState.poisonBit, start = machine.monotonic()
             try requireLog().file.sync()
             shared.syncs.add(1)
+            shared.setSyncPace(commits: shared.head.load() - before, time: machine.monotonic() - start)
             if InjectedBug.active(.headAfterSync) { head = shared.head.load() }
             reached = behindBarrier(head)
             shared.advance(to: reached)

@@ -10,8 +10,8 @@ internal import CSystem
 ///     0  identity: magic, layout version, sizes, nonce, boot id, incarnation
 ///    64  HEAD · 128 PUBLISHED · 192 DURABLE (bit 63: poison) · 256 EVENT · 320 intent · 384 SYNCING
 ///   448  METAVER · 512 LOGSTART · 576 metapin[0] metapin[1] durslot generation
-///   640  PREPARED · 704 slot high water · 768 writer lock futex words · 832 statistics
-///   960  SYNCROUND · 1024 1088 1152 1216 doorbells of the ends of rounds
+///   640  PREPARED · 704 slot high water · 768 WRITER · 832 statistics
+///   960  SYNCROUND · 1024 1088 1152 1216 doorbells of the ends of rounds · 1280 SYNC · 1344 SYNCPACE
 ///  4096  ring of roots: N entries of 128 bytes
 ///     …  pin slots: M entries of 32 bytes { instance, version, since, 0 }
 ///     …  next object key per class
@@ -29,7 +29,7 @@ package final class SharedState: @unchecked Sendable {
     }
 
     static let magic: UInt64 = 0x6b63_6f6c_6a62_6f01  // "\u{1}objlock"
-    static let layoutVersion: UInt32 = 2
+    static let layoutVersion: UInt32 = 3
     static let poisonBit: UInt64 = 1 << 63
 
     package let limits: Limits
@@ -42,9 +42,10 @@ package final class SharedState: @unchecked Sendable {
     let event: Doorbell
     let head, published, durable, intent, syncing, metaVersion, logStart: SharedWord
     let metaPins: [SharedWord]
-    let durableSlot, generation, prepared, slotHighWater, writerReleases, writerWaiters: SharedWord
+    let durableSlot, generation, prepared, slotHighWater: SharedWord
     /// The sync of the log that runs or ran last.
     private let syncRound: SharedWord
+    private let syncPace: SharedWord
     private let roundEnds: [Doorbell]
     let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
     /// Only for the injected bug of that name.
@@ -73,8 +74,6 @@ package final class SharedState: @unchecked Sendable {
         generation = word(600)
         prepared = word(640)
         slotHighWater = word(704)
-        writerReleases = word(768)
-        writerWaiters = word(776)
         logBytes = word(832)
         dbBytes = word(840)
         syncs = word(848)
@@ -82,7 +81,19 @@ package final class SharedState: @unchecked Sendable {
         checkpoints = word(864)
         barrierWord = word(896)
         syncRound = word(960)
+        syncPace = word(1344)
         roundEnds = (0..<4).map { Doorbell(base + 1024 + $0 * 64) }
+    }
+
+    /// The words of the locks WRITER and SYNC: `0 releases · 8 waiters · 16 owner`.
+    func lockWords(_ lock: SharedLock, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool) -> LockWords {
+        let place = base + lock.rawValue
+        return LockWords(
+            owner: SharedWord(place + 16), releases: SharedWord(place), waiters: SharedWord(place + 8), instance: instance, isAlive: isAlive)
+    }
+    enum SharedLock: Int {
+        case writer = 768
+        case sync = 1280
     }
 
     // MARK: Identity
@@ -250,6 +261,20 @@ package final class SharedState: @unchecked Sendable {
         let number = currentRound.number
         return (end(number), end(number + 1))
     }
+
+    /// Under SYNC, after a sync: how many commits it covered or have come meanwhile, and the nanoseconds that it took.
+    func setSyncPace(commits: UInt64, time: Int64) {
+        syncPace.store(min(commits, 0xffff) | UInt64(max(0, min(time, 1 << 40))) << 16)
+    }
+
+    /// Commits that a sync is worth waiting for, and nanoseconds to wait for them at most: threads that commit one after
+    /// another come back soon after they were acknowledged, and one sync then serves all of them. Of many threads
+    /// those that are not in a sync have enough to do while it runs.
+    var syncPatience: (commits: UInt64, time: Int64) {
+        let word = syncPace.load(), commits = min(8, word & 0xffff)
+        return (commits - commits / 8, min(SharedState.longestPatience, 4 * Int64(word >> 16)))
+    }
+    private static let longestPatience: Int64 = 1_000_000
 
     /// Wakes who waits for whatever round.
     func endAllRounds(_ machine: Machine) { for end in roundEnds { end.ring(machine) } }

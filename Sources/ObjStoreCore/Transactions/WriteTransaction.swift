@@ -7,15 +7,14 @@ package final class WriteTransaction {
     package let database: Database
     /// What this transaction started from: HEAD, or the sealed member of the group before it.
     private(set) var base: SharedState.RingEntry
-    let space: WriteSpace
     package private(set) var schema: Schema
     private var schemaRef: Ref
-    /// Class states by class index; opened at first use.
-    private var states: [ClassState?]
     let mapping: Mapping
+    let memory: WriterMemory
+    let space: WriteSpace
     let ops: OpLog
     /// A failure left the private state half changed: only cancel is possible.
-    package var isBroken: Bool { states.contains { $0?.isBroken == true } }
+    package var isBroken: Bool { isActive && memory.isBroken }
     package private(set) var isActive = true
     /// False in recovery, which is alone and holds OPEN instead.
     private let holdsWriter: Bool
@@ -26,8 +25,8 @@ package final class WriteTransaction {
         var members = 0
         /// Whether any member, so the whole group, cannot be replayed.
         var hasSummary = false
+        /// What the members before the last one did.
         var allocated: [(placed: [ExtentWriter.PlacedPage], freed: [FreedExtent], version: UInt64)] = []
-        var takenRuns: [(page: Int, count: Int)] = []
         var firstVersion: UInt64 = 0
     }
 
@@ -47,17 +46,17 @@ package final class WriteTransaction {
         self.database = database
         self.holdsWriter = holdsWriter
         base = entry
-        database.arena.reset()
-        database.ops.removeAll()
-        ops = database.ops
-        ops.limit = entry.log.region.bytes / 8
-        mapping = try database.mapping(forPages: entry.filePages)
-        let source = mapping.source(filePages: entry.filePages, seed: database.seed, arena: database.arena)
-        space = WriteSpace(arena: database.arena, source: source)
+        let mapping = try database.mapping(forPages: entry.filePages)
+        func source(_ arena: Arena) -> PageSource { mapping.source(filePages: entry.filePages, seed: database.seed, arena: arena) }
+        memory = database.writerMemory(source)
+        self.mapping = mapping
+        space = memory.space
+        ops = memory.ops
+        let source = source(memory.arena)
         let node = try source.node(entry.root, .root)
         schemaRef = RootNode.schema(node)
         schema = try database.schema(at: entry.root, source)
-        states = Array(repeating: nil, count: schema.classes.count)
+        memory.begin(source, schema, opsLimit: entry.log.region.bytes / 8)
     }
 
     /// The version this transaction starts from.
@@ -68,16 +67,16 @@ package final class WriteTransaction {
 
     /// The writable state of a class.
     package func state(_ index: Int) throws(StoreError) -> ClassState {
-        if let state = states[index] { return state }
+        if let state = memory.openState(index) { return state }
         let root = try space.source.node(base.root, .root)
         let ref = index < NodeHeader.count(root) ? RootNode.classNode(root, index) : .null
-        let state = try ClassState(schema.classes[index], space: space, node: ref, nextKey: database.shared.nextKey(index), ops: ops)
-        states[index] = state
+        let state = memory.makeState(index, schema.classes[index], nextKey: database.shared.nextKey(index))
+        try state.open(ref)
         return state
     }
 
     /// Whether objects were looked at or changed already.
-    var hasOpenClasses: Bool { states.contains { $0 != nil } }
+    var hasOpenClasses: Bool { memory.hasOpenStates }
 
     /// Adds or changes classes. Trees of unchanged classes stay as they are.
     package func setSchema(_ new: Schema) throws(StoreError) {
@@ -95,7 +94,7 @@ package final class WriteTransaction {
         try space.discardNode(schemaRef, .schema)
         schemaRef = ref
         schema = new
-        states = Array(repeating: nil, count: new.classes.count)
+        memory.begin(new)
         ops.schema(new)
     }
 
@@ -109,13 +108,14 @@ package final class WriteTransaction {
         guard isActive else { return }
         isActive = false
         giveBackPages()
-        database.arena.reset()
+        memory.arena.reset()
         if holdsWriter { database.releaseWriter() }
     }
 
     /// Undoes the takes of an attempt that came to nothing: the next one may use the pages.
     private func giveBackPages() {
-        for run in group.takenRuns { database.allocator?.space.giveBack(page: run.page, count: run.count) }
+        for run in memory.takenRuns { database.allocator?.space.giveBack(page: run.page, count: run.count) }
+        memory.takenRuns.removeAll(keepingCapacity: true)
         group = Group()
     }
 
@@ -178,25 +178,26 @@ package final class WriteTransaction {
             if group.members == 0 { try database.prepareAllocator(for: base) } else if version - database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
             }
-            let extents = try flush(version)
+            let root = try flush(version)
+            let extents = memory.extents
             var record = LogRecord(version: version)
             if !isLast && !InjectedBug.active(.groupNoFlag) { record.flags.insert(.continues) }
             record.filePages = database.allocator!.space.pages
-            record.root = extents.root
+            record.root = root
             record.time = database.machine.wallClock()
 
             // What the version allocated and freed, for the allocators of others.
-            let delta = AllocationDelta(allocated: extents.writer.placed, freed: space.freed)
+            let delta = AllocationDelta(allocated: extents.placed, freed: space.freed)
             delta.encode(into: database.deltaBuffer, version: version)
             var summary: ByteBuffer?
             let limit = base.log.region.bytes / 8
-            if ops.isSummary || ops.bytes.count > min(limit, max(4096, extents.writer.bytesPlaced)) {
+            if ops.isSummary || ops.bytes.count > min(limit, max(4096, extents.bytesPlaced)) {
                 record.flags.insert(.summary)
                 summary = encodedSummary(limit)
                 group.hasSummary = true
             }
             var freed = space.freed
-            var placed = extents.writer.placed
+            var placed = extents.placed
             if database.deltaBuffer.count + (summary?.count ?? 0) > limit {
                 try storeLargeDelta(&record, version: version, placed: &placed, freed: &freed)
                 // Not to be replayed any more: what is logged is for observers.
@@ -205,8 +206,8 @@ package final class WriteTransaction {
             record.encode(into: database.recordBuffer, ops: summary ?? ops.bytes, delta: database.deltaBuffer, at: base.log, seed: database.seed)
             try checkLogSpace(record)
 
-            try extents.writer.finish(database.file, mapping)
-            database.shared.dbBytes.add(UInt64(extents.writer.bytesPlaced))
+            try extents.finish(database.file)
+            database.shared.dbBytes.add(UInt64(extents.bytesPlaced))
             database.probe?.willWriteRecord(
                 database, version: version, chain: record.chain, previous: base.log.chain, continues: !isLast,
                 isSummary: record.flags.contains(.summary), isCheckpoint: false)
@@ -224,31 +225,31 @@ package final class WriteTransaction {
             try database.requireLog().write(record, database.recordBuffer)
             database.shared.logBytes.add(UInt64(database.recordBuffer.count))
             group.members += 1
-            group.allocated.append((placed, freed, version))
             base = entry
             if !isLast {
+                group.allocated.append((placed, freed, version))
                 if InjectedBug.active(.groupHead) { database.moveHead(entry, from: group.firstVersion) }
                 return version
             }
             if database.shared.isPoisoned { throw database.poisonedError }
             database.ownVersions.note(group.firstVersion...version)
             database.moveHead(entry, from: group.firstVersion)
+            applyToAllocator(placed, freed, version)
         } catch {
             // Nothing shared changed; what was written lies beyond HEAD and will be overwritten.
             isActive = false
             giveBackPages()
-            database.arena.reset()
+            memory.arena.reset()
             database.poisonIfDamaged(error)
             database.releaseWriter()
             if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)") }
             throw error
         }
         isActive = false
-        let members = group.members
-        applyToAllocator()
-        database.shared.commits.add(UInt64(members))
+        database.shared.commits.add(UInt64(group.members))
+        group = Group()
         database.background?.didChange(ops.changedObjects)
-        database.arena.reset()
+        memory.arena.reset()
         database.releaseWriter()
         return version
     }
@@ -263,22 +264,9 @@ package final class WriteTransaction {
     }
 
     /// Places every dirty extent, bottom-up; returns the new root. Nothing is written yet.
-    private func flush(_ version: UInt64) throws(StoreError) -> (writer: ExtentWriter, root: Ref) {
-        let database = database
-        let writer = ExtentWriter(
-            version: version, seed: database.seed, arena: space.arena,
-            estimate: space.arena.capacityInUse + 2 * PageSize.page,
-            takeRun: { [unowned self] (minimum, wanted) throws(StoreError) in
-                let run = try database.takePages(minimum: minimum, wanted: wanted)
-                self.group.takenRuns.append(run)
-                self.mapping.forget(page: run.page, count: run.count)
-                return run
-            },
-            giveBack: { [unowned self] page, count in
-                database.allocator!.space.giveBack(page: page, count: count)
-                let last = self.group.takenRuns.count - 1
-                self.group.takenRuns[last].count -= count
-            })
+    private func flush(_ version: UInt64) throws(StoreError) -> Ref {
+        let writer = memory.extents
+        writer.begin(version: version, estimate: memory.arena.capacityInUse + 2 * PageSize.page, mapping: mapping)
         let old = try space.source.node(base.root, .root)
         let oldCount = NodeHeader.count(old)
         let bytes = RootNode.headerSize + 8 * schema.classes.count
@@ -287,7 +275,7 @@ package final class WriteTransaction {
         NodeHeader.setCount(pointer, schema.classes.count)
         for index in 0..<schema.classes.count {
             var ref = index < oldCount ? RootNode.classNode(old, index) : .null
-            if ref.isNull || states[index]?.hasChanges == true {
+            if ref.isNull || memory.openState(index)?.hasChanges == true {
                 ref = try state(index).flush(into: writer, replacing: ref)
             }
             RootNode.setClassNode(pointer, index, ref)
@@ -297,18 +285,17 @@ package final class WriteTransaction {
         try space.discardNode(base.root, .root)
         let ref = try writer.node(root)
         writer.endRuns()
-        return (writer, ref)
+        return ref
     }
 
     /// Writes the changes into fresh pages as part of `version`, which recovery makes durable with a meta.
     func writeForRecovery(_ version: UInt64) throws(StoreError) -> Ref {
-        let extents = try flush(version)
-        try extents.writer.finish(database.file)
-        for page in extents.writer.placed { try database.allocator!.space.allocate(page: page.page, units: page.liveUnits, version: version) }
-        for extent in space.freed { try database.allocator!.space.free(extent, version: version) }
-        group = Group()
+        let root = try flush(version)
+        try memory.extents.finish(database.file)
+        try database.allocator!.space.apply(memory.extents.placed, space.freed, version: version)
+        memory.takenRuns.removeAll(keepingCapacity: true)
         cancel()
-        return extents.root
+        return root
     }
 
     /// A delta that does not fit in the ring lies in pages of its own, which die with the version itself:
@@ -318,7 +305,7 @@ package final class WriteTransaction {
         // The delta names its own pages: room for that, before its length is known.
         let pages = PageSize.pages(database.deltaBuffer.count + 256)
         let run = try database.takePages(minimum: pages, wanted: pages)
-        group.takenRuns.append(run)
+        memory.takenRuns.append(run)
         mapping.forget(page: run.page, count: run.count)
         for page in run.page..<(run.page + run.count) { placed.append(ExtentWriter.PlacedPage(page: page, liveUnits: PageSize.unitsPerPage)) }
         freed.append(FreedExtent(unit: run.page * PageSize.unitsPerPage, units: run.count * PageSize.unitsPerPage, born: version))
@@ -348,14 +335,14 @@ package final class WriteTransaction {
         }
     }
 
-    private func applyToAllocator() {
+    /// What the group allocated and freed; the arguments are its last member's.
+    private func applyToAllocator(_ placed: [ExtentWriter.PlacedPage], _ freed: [FreedExtent], _ version: UInt64) {
+        memory.takenRuns.removeAll(keepingCapacity: true)
         guard var allocator = database.allocator else { return }
         database.allocator = nil
         do throws(StoreError) {
-            for member in group.allocated {
-                for page in member.placed { try allocator.space.allocate(page: page.page, units: page.liveUnits, version: member.version) }
-                for extent in member.freed { try allocator.space.free(extent, version: member.version) }
-            }
+            for member in group.allocated { try allocator.space.apply(member.placed, member.freed, version: member.version) }
+            try allocator.space.apply(placed, freed, version: version)
             allocator.version = base.version
             allocator.position = base.log
             database.allocator = allocator
@@ -363,7 +350,6 @@ package final class WriteTransaction {
             // Double use of a page: never continue on such a map. The next writer reads it from the log, and fails there.
             assertionFailure("\(error)")
         }
-        group = Group()
     }
 }
 

@@ -10,14 +10,15 @@ struct ClusterFlush {
     let space: WriteSpace
     let writer: ExtentWriter
     private static let groupLeaves = 16
+    private typealias Group = InlineArray<16, Ref>
 
     func flush(_ root: Ref, _ tree: ClusterReader) throws(StoreError) -> Ref {
         if !root.isDirty { return root }
         switch try tree.rootNode() {
         case .empty: return root
         case .leaf:
-            var leaves = [root]
-            try flushLeaves(&leaves)
+            var leaves = Group(repeating: root)
+            try flushLeaves(&leaves, 1)
             return leaves[0]
         case .inner:
             return try flushInner(root)
@@ -34,34 +35,36 @@ struct ClusterFlush {
             }
             return try writer.node(ref)
         }
-        var group: [Ref] = [], places: [Int] = []
+        var group = Group(repeating: .null), places = InlineArray<16, Int>(repeating: 0)
+        var waiting = 0
         for index in 0..<count {
             let child = ClusterInner.ref(node, index)
             if child.isDirty {
-                group.append(child)
-                places.append(index)
+                group[waiting] = child
+                places[waiting] = index
+                waiting += 1
             }
-            if group.count == ClusterFlush.groupLeaves || index == count - 1 {
-                try flushLeaves(&group)
-                for (place, leaf) in zip(places, group) { ClusterInner.setRef(node, place, leaf) }
-                group.removeAll(keepingCapacity: true)
-                places.removeAll(keepingCapacity: true)
+            if waiting == ClusterFlush.groupLeaves || index == count - 1 {
+                try flushLeaves(&group, waiting)
+                for at in 0..<waiting { ClusterInner.setRef(node, places[at], group[at]) }
+                waiting = 0
             }
         }
         return try writer.node(ref)
     }
 
     /// Replaces dirty heads by their places.
-    private func flushLeaves(_ leaves: inout [Ref]) throws(StoreError) {
+    private func flushLeaves(_ leaves: inout Group, _ count: Int) throws(StoreError) {
         let extents = LeafExtents(space.source)
         var lines = 0
-        for leaf in leaves {
+        for index in 0..<count {
+            let leaf = leaves[index]
             try extents.prepareBirths(leaf, version: writer.version, space)
             lines = max(lines, LeafHead.entries(space.arena.table.pointer(leaf)))
         }
         for line in 0..<lines {
-            for leaf in leaves { try extents.place(leaf, line: line, writer, space) }
+            for index in 0..<count { try extents.place(leaves[index], line: line, writer, space) }
         }
-        for index in leaves.indices { leaves[index] = try writer.node(leaves[index]) }
+        for index in 0..<count { leaves[index] = try writer.node(leaves[index]) }
     }
 }

@@ -42,6 +42,21 @@ package final class ClusterWriter {
         editor = LeafEditor(space, columns)
     }
 
+    /// For the next transaction, which begins with that tree.
+    func begin(root: Ref) {
+        treeRoot = root
+        broken = nil
+        builder = nil
+        building = false
+        replacesLast = false
+        lastKnown = false
+        packedAppends = 0
+        forgetPath()
+    }
+
+    /// Whether it holds no unpacked columns, which are large.
+    var isSmall: Bool { builder == nil && !editor.hasBuffers }
+
     /// Whether a change failed half-way: the transaction must be cancelled.
     package var isBroken: Bool { broken != nil }
 

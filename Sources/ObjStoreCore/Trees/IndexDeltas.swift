@@ -109,6 +109,10 @@ struct IndexDeltas {
     private(set) var live = 0
     private var deadAscending = 0
 
+    /// As many changes as a writer may keep room for between transactions.
+    static let small = 2048
+    var isSmall: Bool { ascending.capacity + others.capacity + sorted.capacity <= IndexDeltas.small && mask < 1 << 13 }
+
     /// Bytes of text that wait.
     var byteCount: Int { bytes.total }
 

@@ -17,7 +17,7 @@ package final class IndexWriter {
     let builder: IndexBuilder
     let order: IndexOrder
     private let longValues: MergedLongValues
-    private let base: Ref
+    private var base: Ref
     /// The tree without what waits.
     var root: Ref
     var deltas: IndexDeltas
@@ -43,6 +43,15 @@ package final class IndexWriter {
         builder = IndexBuilder(space: space, order: order, unique: unique, limits: limits)
         deltas = IndexDeltas(kind: kind, unique: unique, seed: space.source.seed)
     }
+
+    /// For the next transaction, which begins with that tree.
+    func begin(root: Ref) {
+        base = root
+        discardAll()
+    }
+
+    /// Whether its buffers are worth keeping for the next transaction.
+    var isSmall: Bool { deltas.isSmall && spans.capacity + merged.capacity <= 4 * IndexDeltas.small }
 
     deinit {
         deltas.release()
@@ -146,8 +155,8 @@ package final class IndexWriter {
         longValues.reset()
         root = base
         failure = nil
-        builder.built.removeAll()
-        patches.removeAll()
+        builder.built.removeAll(keepingCapacity: true)
+        patches.removeAll(keepingCapacity: true)
         builder.scratch.reset()
         builder.kept.reset()
     }
@@ -179,7 +188,7 @@ private final class MergedLongValues: IndexLongValues {
     }
 
     func reset() {
-        own.removeAll()
+        if !own.isEmpty { own.removeAll() }
         memory.reset()
     }
 

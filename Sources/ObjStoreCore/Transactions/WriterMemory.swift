@@ -1,0 +1,70 @@
+/// What the write transactions of one process take turns with, under WRITER: their memory, and the writers of trees
+/// and pages. They are made once: making them anew would cost more than a small commit.
+final class WriterMemory {
+    let arena = Arena()
+    let ops = OpLog()
+    let space: WriteSpace
+    let extents: ExtentWriter
+    /// Runs of pages that the open transaction, or its group, has taken.
+    var takenRuns: [(page: Int, count: Int)] = []
+
+    /// By class index; those of `opened` belong to the open transaction, the others wait for their next one.
+    private var states: [ClassState?] = []
+    private var opened: [Int] = []
+    /// Whose classes they are of.
+    private var schema: Schema?
+
+    init(_ database: Database, _ source: (Arena) -> PageSource) {
+        space = WriteSpace(arena: arena, source: source(arena))
+        extents = ExtentWriter(
+            version: 0, seed: database.seed, arena: arena, estimate: 0,
+            takeRun: { [unowned database] (minimum, wanted) throws(StoreError) in
+                let run = try database.takePages(minimum: minimum, wanted: wanted)
+                database.memory!.takenRuns.append(run)
+                return run
+            },
+            giveBack: { [unowned database] page, count in
+                database.allocator!.space.giveBack(page: page, count: count)
+                let last = database.memory!.takenRuns.count - 1
+                database.memory!.takenRuns[last].count -= count
+            })
+    }
+
+    /// For the next transaction.
+    func begin(_ source: PageSource, _ schema: Schema, opsLimit: Int) {
+        arena.reset()
+        ops.removeAll()
+        ops.limit = opsLimit
+        space.begin(source)
+        begin(schema)
+    }
+
+    /// No class is open; those of another schema are forgotten.
+    func begin(_ schema: Schema) {
+        for index in opened where states[index]?.close() == false { states[index] = nil }
+        opened.removeAll(keepingCapacity: true)
+        if self.schema !== schema {
+            self.schema = schema
+            states = Array(repeating: nil, count: schema.classes.count)
+        }
+    }
+
+    /// The state of a class that the transaction has looked at or changed.
+    func openState(_ index: Int) -> ClassState? {
+        guard let state = states[index], state.isOpen else { return nil }
+        return state
+    }
+
+    /// The state of a class, for `ClassState.open`.
+    func makeState(_ index: Int, _ cls: ClassSchema, nextKey: UnsafeMutablePointer<Int64>) -> ClassState {
+        opened.append(index)
+        if let state = states[index] { return state }
+        let state = ClassState(cls, space: space, nextKey: nextKey, ops: ops)
+        states[index] = state
+        return state
+    }
+
+    var hasOpenStates: Bool { opened.contains { openState($0) != nil } }
+    /// A failure left a tree half changed.
+    var isBroken: Bool { opened.contains { openState($0)?.isBroken == true } }
+}
