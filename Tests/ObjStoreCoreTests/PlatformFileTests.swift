@@ -150,6 +150,10 @@ import Testing
         #expect(zeros.contains("grow \(mount)/db by 1048576 bytes"))
         #expect(try file.size() == 0)
         try file.reserve(32768)
+        // Its first part still fits, the rest does not; what was there before must have all its space at once.
+        let memory = try machine.openShared(mount + "/lock", bytes: 1 << 20)
+        memory.base.storeBytes(of: 1, as: UInt64.self)
+        for _ in 0..<2 { #expect(message(.outOfSpace) { try memory.reserveAll() }.contains("/lock")) }
         #expect(message(.outOfSpace) { _ = try machine.openShared(mount + "/lock", bytes: 1 << 20) }.contains("/lock"))
     }
 
@@ -229,7 +233,13 @@ import Testing
 
     @Test func sharedMemory() throws {
         let one = try machine.openShared(folder["lock"], bytes: 8192)
+        #expect(one.isNew && one.base.load(fromByteOffset: 4088, as: UInt64.self) == 0)
+        #expect(try machine.identity(of: folder["lock"]) == one.identity)
+        #expect(try machine.open(folder["lock"], .readOnly).size() == SharedMemory.firstPart)
+        for _ in 0..<2 { try one.reserveAll() }
+        #expect(try machine.open(folder["lock"], .readOnly).size() == 8192)
         let other = try machine.openShared(folder["lock"], bytes: 4096)
+        #expect(!other.isNew)
         #expect(one.identity == other.identity && other.bytes == 4096)
         #expect(one.base != other.base)
         SharedWord(one.base + 8).store(42)

@@ -116,11 +116,13 @@ package final class SharedStore: @unchecked Sendable {
         var identity: FileIdentity?
         var mayCreate = true
         if case .file = configuration.place {
-            let exists = machine.exists(path)
+            do throws(StoreError) { identity = try machine.identity(of: path) } catch {
+                if error.code != .notFound { throw error }
+            }
+            let exists = identity != nil
             if exists && configuration.creation == .always { throw StoreError(.alreadyExists, "there is something at \(path) already") }
             if !exists && (configuration.mode != .readWrite || configuration.creation == .never) { throw StoreError(.notFound, "there is no store at \(path)") }
             mayCreate = !exists
-            if exists { identity = try machine.identity(of: path) }
         }
         let found = withRegistry { registry in
             registry.stores.first { store in
@@ -139,7 +141,7 @@ package final class SharedStore: @unchecked Sendable {
         options.creates = options.creates && mayCreate
         let isNew = identity == nil
         if isNew && mayCreate { options.creates = true }
-        let database = try Database.open(path, options: options, machine: machine)
+        let database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil)
         do throws(StoreError) {
             if case .file = configuration.place { identity = try database.file.identity() }
         } catch {

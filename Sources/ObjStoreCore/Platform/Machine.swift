@@ -26,7 +26,8 @@ open class Machine: @unchecked Sendable {
     open func makeLock(_ file: StorageFile, byte: Int64) -> ExclusiveLock { fatalError("abstract") }
     /// Whether another open file description holds a lock on any byte of the range.
     open func isLocked(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// Memory shared by all processes that open `path`; grown with zero bytes to `bytes`.
+    /// Memory shared by all processes that open `path`, at least `bytes` long and zero where nobody wrote. Of new memory
+    /// only the first `SharedMemory.firstPart` bytes may be touched before `reserveAll`.
     open func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory { fatalError("abstract") }
 
     /// Sleeps while the low 32 bits of the word equal those of `value`; returns at a wake, a change,
@@ -125,9 +126,13 @@ open class SharedMemory: @unchecked Sendable {
     public let identity: FileIdentity
     /// Made by this call, so all zeros.
     public let isNew: Bool
+    /// What has real space from the beginning.
+    public static let firstPart = 4096
     public init(base: UnsafeMutableRawPointer, bytes: Int, identity: FileIdentity, isNew: Bool) {
         self.base = base; self.bytes = bytes; self.identity = identity; self.isNew = isNew
     }
+    /// Gives all of it real space; a second call does nothing. By any thread.
+    open func reserveAll() throws(StoreError) {}
 }
 
 /// What the processes that want one lock share.

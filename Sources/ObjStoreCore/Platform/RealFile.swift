@@ -12,6 +12,9 @@ final class RealFile: StorageFile, @unchecked Sendable {
     private var held: UnsafeMutablePointer<cs_held>?
     /// Bytes for which a `RealLock` exists.
     private var lockBytes: Set<Int64> = []
+    private var wasLocked = false
+    /// As it was when the file was opened; device and inode stay the same.
+    private var opened = stat()
 
     init(path: String, mode: OpenMode) throws(StoreError) {
         self.path = path
@@ -27,7 +30,8 @@ final class RealFile: StorageFile, @unchecked Sendable {
         super.init()
         if held == nil { throw systemError(cs_errno(), "\(action) \(path)") }
         do throws(StoreError) {
-            guard try status("open").st_mode & UInt32(S_IFMT) == UInt32(S_IFREG) else {
+            opened = try status("open")
+            guard opened.st_mode & UInt32(S_IFMT) == UInt32(S_IFREG) else {
                 throw StoreError(.io, "cannot open \(path): not a regular file")
             }
         } catch {
@@ -43,6 +47,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
         held = cs_held_memory(name)
         super.init()
         if held == nil { throw systemError(cs_errno(), "create \(path)") }
+        opened = try status("create")
     }
 
     /// Never called: without it the compiler makes one and warns of its recursion.
@@ -66,9 +71,12 @@ final class RealFile: StorageFile, @unchecked Sendable {
     override func size() throws(StoreError) -> Int { try status("get the size of").st_size }
 
     override func identity() throws(StoreError) -> FileIdentity {
-        let status = try status("identify")
-        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+        _ = try descriptor("identify")
+        return FileIdentity(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino))
     }
+
+    /// Bytes that the file had when it was opened.
+    var openedSize: Int { opened.st_size }
 
     // MARK: Reading and writing
 
@@ -168,7 +176,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
     /// Where the file system cannot allocate: zeros written are space allocated.
     func writeZeros(from old: Int, to size: Int) throws(StoreError) {
         let descriptor = try descriptor("grow")
-        let piece = 1 << 20
+        let piece = min(1 << 20, size - old)
         let zeros = UnsafeMutableRawPointer.allocate(byteCount: piece, alignment: 4096)
         defer { zeros.deallocate() }
         memset(zeros, 0, piece)
@@ -215,14 +223,17 @@ final class RealFile: StorageFile, @unchecked Sendable {
         }
         // Few pages of it are used, and those are not neighbours.
         madvise(map.pointee.base, bytes, MADV_RANDOM)
-        return RealSharedMemory(map, identity, isNew: isNew)
+        return RealSharedMemory(self, map, identity, isNew: isNew)
     }
 
     // MARK: Locks
 
     /// The kernel grants a second lock on one description at once, so each byte may have one lock object only.
     func claimLock(_ byte: Int64) {
-        let isNew = state.withLock { lockBytes.insert(byte).inserted }
+        let isNew = state.withLock {
+            wasLocked = true
+            return lockBytes.insert(byte).inserted
+        }
         precondition(isNew, "two lock objects for byte \(byte) of \(path): both would succeed")
     }
 
@@ -251,7 +262,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
         guard let held = fork.isChild ? takeHeld() : state.withLock({ takeHeld() }) else { return }
         // A map outlives the descriptor and keeps its locks alive: they are released by hand, but not
         // in a forked child, where they are still the parent's.
-        if !fork.isChild { _ = cs_unlock_all(held.pointee.fd) }
+        if wasLocked, !fork.isChild { _ = cs_unlock_all(held.pointee.fd) }
         cs_held_release(held)
     }
 
@@ -274,11 +285,32 @@ private final class RealFileMap: FileMap, @unchecked Sendable {
 
 private final class RealSharedMemory: SharedMemory, @unchecked Sendable {
     private let held: UnsafeMutablePointer<cs_held>
+    private let state = Lock()
+    /// Open until all of it has space.
+    private var file: RealFile?
 
-    init(_ held: UnsafeMutablePointer<cs_held>, _ identity: FileIdentity, isNew: Bool) {
+    init(_ file: RealFile, _ held: UnsafeMutablePointer<cs_held>, _ identity: FileIdentity, isNew: Bool) {
         self.held = held
+        self.file = file
         super.init(base: held.pointee.base, bytes: held.pointee.bytes, identity: identity, isNew: isNew)
+        if !isNew { closeFile() }
     }
 
-    deinit { cs_held_release(held) }
+    override func reserveAll() throws(StoreError) {
+        try state.withLock { () throws(StoreError) in
+            guard let file else { return }
+            try file.reserve(bytes)
+            closeFile()
+        }
+    }
+
+    private func closeFile() {
+        file?.close()
+        file = nil
+    }
+
+    deinit {
+        closeFile()
+        cs_held_release(held)
+    }
 }

@@ -298,7 +298,8 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     private func releaseForProcess() {
         isOurs = false
         guard let words else { return file.unlockByte(byte) }
-        cs_store64(words.owner.address, 0)
+        // Not a store: who was taken for dead has nothing to release.
+        _ = cs_cas64(words.owner.address, words.instance, 0)
         if words.waiters.current == 0 { return }
         cs_store64(words.waiters.address, 0)
         _ = cs_add64(words.releases.address, 1)

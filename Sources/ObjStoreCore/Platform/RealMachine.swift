@@ -16,10 +16,16 @@ package final class RealMachine: Machine, @unchecked Sendable {
 
     package override func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory {
         let file = try RealFile(path: path, mode: .create)
-        defer { file.close() }
-        let isNew = try file.size() == 0
-        try file.reserve(bytes)  // a hole could not be filled later on a full disk: SIGBUS
-        return try file.mapShared(bytes, isNew: isNew)
+        do throws(StoreError) {
+            let isNew = file.openedSize == 0
+            // A hole could not be filled later on a full disk: SIGBUS. New memory is mostly used by readers of a store
+            // that nobody writes, who touch its first part only.
+            if isNew { try file.writeZeros(from: 0, to: SharedMemory.firstPart) } else { try file.reserve(bytes) }
+            return try file.mapShared(bytes, isNew: isNew)
+        } catch {
+            file.close()
+            throw error
+        }
     }
 
     package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind {

@@ -80,6 +80,12 @@ package final class Database: @unchecked Sendable {
             sync = machine.makeLock(file, byte: Locks.first + 3)
             live = machine.makeLock(file, byte: Locks.liveByte(instance))
         }
+
+        /// The locks that every commit takes are words in shared memory.
+        func attach(_ shared: SharedState, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool) {
+            writer.attach(shared.lockWords(.writer, instance: instance, isAlive: isAlive))
+            sync.attach(shared.lockWords(.sync, instance: instance, isAlive: isAlive))
+        }
     }
 
     init(
@@ -198,12 +204,12 @@ package final class Database: @unchecked Sendable {
     func readMetas() throws(StoreError) -> [Meta?] { try Database.readMetas(file) }
 
     static func readMetas(_ file: StorageFile) throws(StoreError) -> [Meta?] {
-        let buffer = UnsafeMutableRawPointer.allocate(byteCount: Meta.size, alignment: 64)
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: PageSize.page + Meta.size, alignment: 64)
         defer { buffer.deallocate() }
+        try file.read(into: buffer, count: PageSize.page + Meta.size, at: 0)
         var metas: [Meta?] = []
         for slot in 0..<2 {
-            try file.read(into: buffer, count: Meta.size, at: slot * PageSize.page)
-            switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer) }) {
+            switch Result(catching: { () throws(Meta.Problem) in try Meta.decodeChecked(buffer + slot * PageSize.page) }) {
             case .success(let meta): metas.append(meta)
             case .failure(.torn), .failure(.notAStore): metas.append(nil)
             case .failure(.newerFormat(let version)):

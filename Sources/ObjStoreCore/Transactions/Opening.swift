@@ -3,14 +3,17 @@
 /// Everything happens under the OPEN lock: who finds nobody alive recovers and makes the shared state anew,
 /// who finds somebody joins it.
 extension Database {
-    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it.
-    package static func open(_ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)? = nil) throws(StoreError) -> Database {
+    /// Opens a store. `path` is that of the `db` file; `-log` and `-lock` stand beside it. `isKnown`: it is resolved, and the
+    /// file was there a moment ago.
+    package static func open(
+        _ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)? = nil, isKnown: Bool = false
+    ) throws(StoreError) -> Database {
         if options.isInMemory { return try openInMemory(path, options: options, machine: machine, probe: probe) }
         var options = options
         options.logBytes = max(16384, (options.logBytes + PageSize.page - 1) & ~(PageSize.page - 1))
         options.logBytesLimit = max(options.logBytes, options.logBytesLimit & ~(PageSize.page - 1))
-        let resolved = try machine.resolve(path)
-        if !machine.exists(resolved) {
+        let resolved = isKnown ? path : try machine.resolve(path)
+        if !isKnown, !machine.exists(resolved) {
             guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
             do throws(StoreError) { try createFile(resolved, machine: machine) } catch {
                 throw error.code == .syncFailed ? StoreError(.io, error.message) : error
@@ -50,8 +53,7 @@ extension Database {
             if other == instance { return true }
             return try machine.isLocked(file, bytes: byte..<(byte + 1))
         }
-        locks.writer.attach(shared.lockWords(.writer, instance: instance, isAlive: isAlive))
-        locks.sync.attach(shared.lockWords(.sync, instance: instance, isAlive: isAlive))
+        locks.attach(shared, instance: instance, isAlive: isAlive)
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
         database.markOpen()
         return database
@@ -103,14 +105,15 @@ extension Database {
         probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         let (slot, meta) = try chooseMeta(file, path: path)
-        guard meta.filePages * PageSize.page <= (try file.size()) else {
+        let bytes = try file.size()
+        guard meta.filePages * PageSize.page <= bytes else {
             throw StoreError(.corrupt, "\(path) was cut off: it should have \(meta.filePages * PageSize.page) bytes")
         }
         let boot = try machine.bootID()
         if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
             // The mistake: what the memory says is believed.
             let log = try openLog(path, meta: meta, machine: machine)
-            return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+            return try make(file, path, options, machine, shared, locks, instance, meta, log, probe, bytes: bytes)
         }
         let identity = SharedState.Identity(nonce: machine.random64(), boot: boot, incarnation: meta.incarnation)
         if meta.isClean {
@@ -123,17 +126,18 @@ extension Database {
                     try file.sync()
                 }
             }
-            let database = try make(file, path, options, machine, shared, locks, instance, meta, nil, probe)
+            let database = try make(file, path, options, machine, shared, locks, instance, meta, nil, probe, bytes: bytes)
             try probe?.didRecover(database, chain: meta.log.chain, newChain: meta.log.chain, version: meta.version)
             database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
             try Session.write(file, lockFile: shared.identity, identity, isExclusive: options.isExclusive, durable: meta.generation)
             return database
         }
+        try shared.reserveAll()
         let log = try openLog(path, meta: meta, machine: machine)
         if log == nil && !options.opensWithoutLog {
             throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
         }
-        let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+        let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe, bytes: bytes)
         if log == nil {
             try database.makeLog(meta)
             _ = try database.requireLog()
@@ -191,9 +195,11 @@ extension Database {
 
     private static func make(
         _ file: StorageFile, _ path: String, _ options: StoreOptions, _ machine: Machine, _ shared: SharedState, _ locks: Locks,
-        _ instance: UInt64, _ meta: Meta, _ log: LogFile?, _ probe: (any EngineProbe)?
+        _ instance: UInt64, _ meta: Meta, _ log: LogFile?, _ probe: (any EngineProbe)?,
+        bytes: Int? = nil
     ) throws(StoreError) -> Database {
-        let mapping = try Mapping(file, bytes: Mapping.bytes(forFile: max(try file.size(), meta.filePages * PageSize.page)))
+        let size = if let bytes { bytes } else { try file.size() }
+        let mapping = try Mapping(file, bytes: Mapping.bytes(forFile: max(size, meta.filePages * PageSize.page)))
         return Database(
             machine: machine, options: options, path: path, file: file, shared: shared, locks: locks, instance: instance, meta: meta,
             mapping: mapping, log: log, probe: probe)
@@ -270,6 +276,7 @@ extension Database {
         let shared = SharedState(memory, limits: options.shared)
         let instance = max(1, machine.random64() >> 3)
         let locks = Locks(machine, file, instance: instance)
+        locks.attach(shared, instance: instance) { (_) throws(StoreError) in true }
         let (slot, meta) = try chooseMeta(file, path: name)
         let database = try make(file, "", options, machine, shared, locks, instance, meta, nil, probe)
         let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)

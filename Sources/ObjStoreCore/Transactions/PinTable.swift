@@ -90,14 +90,15 @@ final class PinTable: @unchecked Sendable {
 
     private func claimSlot() throws(StoreError) -> Int {
         if let slot = lock.withLock({ freeSlots.popLast() }) { return slot }
-        if let slot = searchSlot() { return slot }
+        if let slot = try searchSlot() { return slot }
         try reapDeadSlots()
-        if let slot = searchSlot() { return slot }
+        if let slot = try searchSlot() { return slot }
         throw StoreError(.tooManyReaders, "all \(shared.limits.slots) slots for pinned versions are taken: \(holders())")
     }
 
-    private func searchSlot() -> Int? {
+    private func searchSlot() throws(StoreError) -> Int? {
         for index in 0..<shared.limits.slots {
+            if index == SharedState.slotsInFirstPage { try shared.reserveAll() }
             let slot = shared.slot(index)
             if slot.instance.current == 0, slot.instance.compareExchange(0, instance) {
                 slot.process = ThreadIdentity.process

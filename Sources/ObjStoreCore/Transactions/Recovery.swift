@@ -9,7 +9,7 @@ extension Database {
             throw StoreError(.corrupt, "the file was cut off: it should have \(meta.filePages * PageSize.page) bytes")
         }
         // Whatever the memory says is of an earlier life.
-        shared.initialize(identity)
+        shared.initialize(identity, firstVersion: meta.version)
         // Old write-back errors are reported now, not to the first commit.
         try syncQuietly(log.file)
         if !InjectedBug.active(.recoveryTrustsMeta) {
@@ -122,7 +122,7 @@ extension Database {
 
     /// The shared state is made anew; only then may others join.
     func startSharedState(_ meta: Meta, slot: Int, otherPin: UInt64, identity: SharedState.Identity, isPrepared: Bool) {
-        shared.initialize(identity)
+        shared.initialize(identity, firstVersion: meta.version)
         shared.setRingEntry(SharedState.RingEntry(
             version: meta.version, root: meta.root, filePages: meta.filePages, log: meta.log, isCheckpoint: false))
         shared.metaPins[slot].store(meta.version)
@@ -150,6 +150,7 @@ extension Database {
         defer { locks.checkpoint.release() }
         if shared.isPoisoned { throw poisonedError }
         if shared.prepared.load() != 0 { return }
+        try shared.reserveAll()
         try locks.writer.acquire()
         defer { locks.writer.release() }
         guard let (slot, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }

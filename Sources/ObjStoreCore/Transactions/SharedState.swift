@@ -12,10 +12,13 @@ internal import CSystem
 ///   448  METAVER · 512 LOGSTART · 576 metapin[0] metapin[1] durslot generation
 ///   640  PREPARED · 704 slot high water · 768 WRITER · 832 statistics
 ///   960  SYNCROUND · 1024 1088 1152 1216 doorbells of the ends of rounds · 1280 SYNC · 1344 SYNCPACE
-///  4096  ring of roots: N entries of 128 bytes
-///     …  pin slots: M entries of 32 bytes { instance, version, since, 0 }
+///  1536  the first 16 pin slots: 32 bytes { instance, version, since, process }
+///  2048  ring of roots: N entries of 128 bytes
+///     …  the other M - 16 pin slots
 ///     …  next object key per class
 /// ```
+/// A store that is only read needs nothing behind the first page, which alone has real space from the beginning: the
+/// ring begins with the version that the first opener found.
 package final class SharedState: @unchecked Sendable {
     /// Sizes of the tables; the simulated machine uses small ones, so that they fill up.
     package struct Limits: Sendable, Equatable {
@@ -30,11 +33,15 @@ package final class SharedState: @unchecked Sendable {
 
     static let magic: UInt64 = 0x6b63_6f6c_6a62_6f01  // "\u{1}objlock"
     static let layoutVersion: UInt32 = 3
+    private static let ring = 2048, firstSlots = 1536
+    static let slotsInFirstPage = 16
     static let poisonBit: UInt64 = 1 << 63
 
     package let limits: Limits
     private let memory: SharedMemory
     private var wasInitialized = false
+    /// The version whose entry is the first of the ring; the same for all who share the memory.
+    private var ringBase: UInt64 { cs_load64_relaxed(base + 56) }
     private let base: UnsafeMutableRawPointer
     var identity: FileIdentity { memory.identity }
 
@@ -52,8 +59,11 @@ package final class SharedState: @unchecked Sendable {
     let barrierWord: SharedWord
 
     static func bytes(_ limits: Limits) -> Int {
-        4096 + limits.ringEntries * 128 + limits.slots * 32 + limits.classes * 8
+        SharedState.keys(limits) + limits.classes * 8
     }
+
+    private static func moreSlots(_ limits: Limits) -> Int { ring + limits.ringEntries * 128 }
+    private static func keys(_ limits: Limits) -> Int { moreSlots(limits) + max(0, limits.slots - slotsInFirstPage) * 32 }
 
     init(_ memory: SharedMemory, limits: Limits) {
         self.memory = memory
@@ -107,8 +117,12 @@ package final class SharedState: @unchecked Sendable {
         }
     }
 
+    /// Gives all of the memory real space: before anything is written to the store, and before a slot is taken that
+    /// lies behind the first page.
+    func reserveAll() throws(StoreError) { try memory.reserveAll() }
+
     /// Wipes everything; only under OPEN with nobody alive. New memory is clean, and most of it is never touched.
-    func initialize(_ identity: Identity) {
+    func initialize(_ identity: Identity, firstVersion: UInt64) {
         if !memory.isNew || wasInitialized { base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits)) }
         wasInitialized = true
         base.storeBytes(of: SharedState.layoutVersion, toByteOffset: 8, as: UInt32.self)
@@ -119,6 +133,7 @@ package final class SharedState: @unchecked Sendable {
         base.storeBytes(of: identity.boot.0, toByteOffset: 32, as: UInt64.self)
         base.storeBytes(of: identity.boot.1, toByteOffset: 40, as: UInt64.self)
         base.storeBytes(of: identity.incarnation, toByteOffset: 48, as: UInt64.self)
+        cs_store64_relaxed(base + 56, firstVersion)
         base.storeBytes(of: SharedState.magic, as: UInt64.self)
     }
 
@@ -155,7 +170,7 @@ package final class SharedState: @unchecked Sendable {
     }
 
     private func entry(_ version: UInt64) -> UnsafeMutableRawPointer {
-        base + 4096 + Int(version % UInt64(limits.ringEntries)) * 128
+        base + SharedState.ring + Int((version &- ringBase) % UInt64(limits.ringEntries)) * 128
     }
 
     /// The entry where `version` stands or would stand. Stable while PUBLISHED <= version <= HEAD.
@@ -217,14 +232,15 @@ package final class SharedState: @unchecked Sendable {
     }
 
     func slot(_ index: Int) -> Slot {
-        Slot(address: base + 4096 + limits.ringEntries * 128 + index * 32)
+        if index < SharedState.slotsInFirstPage { return Slot(address: base + SharedState.firstSlots + index * 32) }
+        return Slot(address: base + SharedState.moreSlots(limits) + (index - SharedState.slotsInFirstPage) * 32)
     }
 
     // MARK: Object keys
 
     /// The next object key of a class: handed out under WRITER, never taken back while anybody lives.
     func nextKey(_ classIndex: Int) -> UnsafeMutablePointer<Int64> {
-        (base + 4096 + limits.ringEntries * 128 + limits.slots * 32 + classIndex * 8).assumingMemoryBound(to: Int64.self)
+        (base + SharedState.keys(limits) + classIndex * 8).assumingMemoryBound(to: Int64.self)
     }
 
     // MARK: Rounds of syncs
