@@ -221,8 +221,6 @@ final class RealFile: StorageFile, @unchecked Sendable {
         guard let map = cs_held_map(try descriptor("map"), bytes, true) else {
             throw systemError(cs_errno(), "map \(bytes) bytes of \(path)")
         }
-        // Few pages of it are used, and those are not neighbours.
-        madvise(map.pointee.base, bytes, MADV_RANDOM)
         return RealSharedMemory(self, map, identity, isNew: isNew)
     }
 
@@ -293,15 +291,21 @@ private final class RealSharedMemory: SharedMemory, @unchecked Sendable {
         self.held = held
         self.file = file
         super.init(base: held.pointee.base, bytes: held.pointee.bytes, identity: identity, isNew: isNew)
-        if !isNew { closeFile() }
+        if !isNew { didReserve() }
     }
 
     override func reserveAll() throws(StoreError) {
         try state.withLock { () throws(StoreError) in
             guard let file else { return }
             try file.reserve(bytes)
-            closeFile()
+            didReserve()
         }
+    }
+
+    private func didReserve() {
+        // Few pages of it are used, and those are not neighbours.
+        madvise(base, bytes, MADV_RANDOM)
+        closeFile()
     }
 
     private func closeFile() {

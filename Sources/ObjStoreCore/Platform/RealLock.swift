@@ -27,7 +27,7 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     private static let longestSleep: Int64 = 20_000_000
     private static let backOff: (first: Int64, last: Int64) = (200_000, 10_000_000)
     /// About twice what a small transaction takes; longer than it takes to sleep and be woken.
-    private static let spin: Int64 = 60_000
+    private static let spin: Int64 = 35_000
     private static let patience: Int64 = 1_000_000
     /// Spinning on the only processor keeps the owner from running.
     private static let canSpin = cs_processors() > 1

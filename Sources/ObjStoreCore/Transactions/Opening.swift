@@ -115,7 +115,7 @@ extension Database {
             let log = try openLog(path, meta: meta, machine: machine)
             return try make(file, path, options, machine, shared, locks, instance, meta, log, probe, bytes: bytes)
         }
-        let identity = SharedState.Identity(nonce: machine.random64(), boot: boot, incarnation: meta.incarnation)
+        let identity = SharedState.Identity(nonce: PageHash.mix(instance, 0x6e6f_6e63_65), boot: boot, incarnation: meta.incarnation)
         if meta.isClean {
             // A close that died, or whose sync failed, leaves a meta that a power cut may take back. It shows in the
             // session page of this boot, which a close marks when its sync has returned; what an earlier boot left
