@@ -68,4 +68,39 @@ import Testing
             last = covered + 1
         }
     }
+
+    /// A sync is worth waiting for as many commits as the last one served or found waiting, but for a few; many
+    /// threads fill its time by themselves.
+    @Test func patienceFollowsTheLastSync() {
+        let limits = SharedState.Limits(ringEntries: 8, slots: 4, classes: 4)
+        let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(limits)), limits: limits)
+        #expect(shared.syncPatience == (0, 0))
+        for (commits, expected) in [(0, 0), (1, 1), (2, 2), (7, 7), (8, 7), (16, 7), (1 << 40, 7)] as [(UInt64, UInt64)] {
+            shared.setSyncPace(commits: commits, time: 100_000)
+            #expect(shared.syncPatience == (expected, 400_000))
+        }
+        for (time, expected) in [(-5, 0), (0, 0), (250_001, 1_000_000), (.max, 1_000_000)] as [(Int64, Int64)] {
+            shared.setSyncPace(commits: 2, time: time)
+            #expect(shared.syncPatience == (2, expected))
+        }
+    }
+
+    /// The slots and the ring lie side by side, wherever the ring begins; the first ones are in the first page.
+    @Test func tablesDoNotOverlap() {
+        for limits in [SharedState.Limits(ringEntries: 8, slots: 4, classes: 4), SharedState.Limits(ringEntries: 1024, slots: 4096, classes: 4096)] {
+            let memory = OwnedMemory(bytes: SharedState.bytes(limits))
+            let shared = SharedState(memory, limits: limits)
+            shared.initialize(.init(nonce: 1, boot: (2, 3), incarnation: 4), firstVersion: 1_000_003)
+            for index in 0..<limits.slots { shared.slot(index).version.store(UInt64(index) + 1) }
+            for version in 1_000_003..<UInt64(1_000_003 + limits.ringEntries) { shared.setRingEntry(.init(version: version, filePages: Int(version) * 2)) }
+            for index in 0..<limits.classes { shared.nextKey(index).pointee = Int64(index) * 3 }
+            #expect((0..<limits.slots).allSatisfy { shared.slot($0).version.load() == UInt64($0) + 1 && shared.slot($0).instance.load() == 0 })
+            #expect((1_000_003..<UInt64(1_000_003 + limits.ringEntries)).allSatisfy { shared.ringEntry($0).version == $0 && shared.ringEntry($0).filePages == Int($0) * 2 })
+            #expect((0..<limits.classes).allSatisfy { shared.nextKey($0).pointee == Int64($0) * 3 })
+            #expect(shared.head.load() == 0 && shared.storedIdentity?.incarnation == 4)
+            let end = memory.base + SharedMemory.firstPart
+            for index in 0..<min(limits.slots, SharedState.slotsInFirstPage) { #expect(shared.slot(index).address + 32 <= end) }
+            #expect(shared.nextKey(limits.classes - 1) + 1 <= UnsafeMutableRawPointer(memory.base + memory.bytes).assumingMemoryBound(to: Int64.self))
+        }
+    }
 }

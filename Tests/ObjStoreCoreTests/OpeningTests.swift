@@ -275,4 +275,29 @@ import Testing
         #expect(statistics.checkpoints > 1)
         try store.close()
     }
+
+    /// A store that is only read leaves a small lock file; the first write gives the rest of it space.
+    @Test func lockFileGrowsWithTheFirstWrite() throws {
+        func size() throws -> Int { try RealFile(path: path + "-lock", mode: .readOnly).size() }
+        try open { $0.leavesFileAlone = true }.close()
+        for round: Int64 in 1...2 {
+            let store = try open { $0.leavesFileAlone = true }
+            #expect(try store.ids.count == 5 * Int(round))
+            #expect(try size() == SharedMemory.firstPart)
+            try store.write((round * 10)...(round * 10 + 4))
+            #expect(try size() >= SharedState.bytes(SharedState.Limits()))
+            try store.close()
+            #expect(!FileManager.default.fileExists(atPath: path + "-lock"))
+        }
+    }
+
+    /// Who expects others to commit presently does not wait for ever when they do not.
+    @Test func commitsWithoutTheOthers() throws {
+        let store = try open()
+        store.database.shared.setSyncPace(commits: 8, time: 1 << 40)
+        try store.write(6...6)
+        #expect(store.database.shared.syncPatience.commits == 1)
+        #expect(try store.ids == [1, 2, 3, 4, 5, 6])
+        try store.close()
+    }
 }

@@ -254,6 +254,23 @@ import Testing
         }
     }
 
+    /// Who was taken for dead while it had the lock (it closed the store under a thread) releases nothing of the next owner's.
+    @Test func releaseByALateOwner() throws {
+        let words = SharedWords()
+        let late = try Side(folder["db"], words: words), next = try Side(folder["db"], words: words)
+        try late.lock.acquire()
+        words.owner.store(12345)  // nobody's: dead
+        #expect(try next.lock.acquire(timeout: 0))
+        let owner = words.owner.load()
+        late.lock.release()
+        #expect(words.owner.load() == owner)
+        #expect(try !late.lock.acquire(timeout: 0))
+        next.lock.release()
+        #expect(words.owner.load() == 0)
+        #expect(try late.lock.acquire(timeout: 0))
+        late.lock.release()
+    }
+
     @Test func waitAndWake() throws {
         let memory = try machine.openShared(folder["lock"], bytes: 4096)
         let word = SharedWord(memory.base + 64)
