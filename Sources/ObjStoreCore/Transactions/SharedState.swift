@@ -280,15 +280,19 @@ package final class SharedState: @unchecked Sendable {
 
     /// Under SYNC, after a sync: how many commits it covered or have come meanwhile, and the nanoseconds that it took.
     func setSyncPace(commits: UInt64, time: Int64) {
-        syncPace.store(min(commits, 0xffff) | UInt64(max(0, min(time, 1 << 40))) << 16)
+        let before = syncPace.load() & 0xfff
+        syncPace.store(before << 4 | min(commits, 15) | UInt64(max(0, min(time, 1 << 40))) << 16)
     }
 
-    /// Commits that a sync is worth waiting for, and nanoseconds to wait for them at most: threads that commit one after
-    /// another come back soon after they were acknowledged, and one sync then serves all of them. Of many threads
-    /// those that are not in a sync have enough to do while it runs.
+    /// Commits that a sync is worth waiting for, and nanoseconds to wait for them at most.
+    ///
+    /// Two to four threads that commit one after another come back soon after they were acknowledged, and one sync then
+    /// serves all of them: that is expected when each of the last four syncs met as many. Of more threads, those that
+    /// are not in a sync have enough to do while it runs.
     var syncPatience: (commits: UInt64, time: Int64) {
-        let word = syncPace.load(), commits = min(8, word & 0xffff)
-        return (commits - commits / 8, min(SharedState.longestPatience, 4 * Int64(word >> 16)))
+        let word = syncPace.load()
+        let commits = min(word & 15, word >> 4 & 15, word >> 8 & 15, word >> 12 & 15)
+        return (commits > 4 ? 0 : commits, min(SharedState.longestPatience, 4 * Int64(word >> 16)))
     }
     private static let longestPatience: Int64 = 1_000_000
 
