@@ -49,7 +49,10 @@ final class StoreHandle: @unchecked Sendable {
         positions = Dictionary(uniqueKeysWithValues: models.enumerated().map { (ObjectIdentifier($1.info.type), $0) })
     }
 
-    deinit { for model in models { model.properties.deallocate() } }
+    deinit {
+        transaction?.close()
+        for model in models { model.properties.deallocate() }
+    }
 
     func sharesStore(with other: StoreHandle) -> Bool { store.shared === other.store.shared }
 

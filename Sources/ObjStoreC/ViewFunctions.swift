@@ -80,7 +80,13 @@ private func begin(_ store: OpaquePointer?, _ transaction: UnsafeMutablePointer<
     guard let transaction else { return failNull("transaction") }
     transaction.pointee = nil
     return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
-        transaction.pointee = try Handles.open(.view, try box.store.begin(wait), parent: store)
+        let view = try box.store.begin(wait)
+        do throws(StoreError) {
+            transaction.pointee = try Handles.open(.view, view, parent: store)
+        } catch {
+            view.close()
+            throw error
+        }
         return .OBJSTORE_OK
     }
 }

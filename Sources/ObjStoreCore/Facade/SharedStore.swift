@@ -35,7 +35,7 @@ package final class SharedStore: @unchecked Sendable {
     /// How many live and frozen views stand on a version.
     private var standing: [UInt64: Int] = [:]
     /// The open transaction of this process.
-    private weak var writerView: View?
+    private var writerView: Unmanaged<View>?
 
     private init(_ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?, tag: UInt32, wasCreated: Bool) {
         self.database = database
@@ -262,9 +262,13 @@ package final class SharedStore: @unchecked Sendable {
     var views: Int { lock.withLock { viewCount } }
     func views(on version: UInt64) -> Int { lock.withLock { standing[version] ?? 0 } }
 
-    func isWritten(through view: View) { lock.withLock { writerView = view } }
+    func isWritten(through view: View) { lock.withLock { writerView = .passUnretained(view) } }
+    /// Before the view may go.
+    func isNoLongerWritten(through view: View) {
+        lock.withLock { if writerView?.toOpaque() == Unmanaged.passUnretained(view).toOpaque() { writerView = nil } }
+    }
     /// Memory that the open transaction of this process takes.
-    var arenaBytes: Int { lock.withLock { writerView }?.arenaBytes ?? 0 }
+    var arenaBytes: Int { lock.withLock { writerView?.takeUnretainedValue() }?.arenaBytes ?? 0 }
 
     /// Keeps what was handed out of a schema as long as the store is open.
     func keep(_ schema: Schema) {

@@ -17,6 +17,9 @@ package final class Store: @unchecked Sendable {
     private var closed = false
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: WeakView] = [:]
+    /// The open transaction, which lives until it is closed: an object with weak references is counted slowly, and a
+    /// transaction is counted with every call.
+    private var transaction: View?
     private struct WeakView { weak var view: View? }
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
@@ -86,7 +89,7 @@ package final class Store: @unchecked Sendable {
     func register(_ view: View) throws(StoreError) -> View {
         let isOpen = lock.withLock { () -> Bool in
             if closed { return false }
-            views[ObjectIdentifier(view)] = WeakView(view: view)
+            if view.kind == .transaction { transaction = view } else { views[ObjectIdentifier(view)] = WeakView(view: view) }
             return true
         }
         guard isOpen else {
@@ -96,7 +99,11 @@ package final class Store: @unchecked Sendable {
         return view
     }
 
-    func unregister(_ view: View) { lock.withLock { _ = views.removeValue(forKey: ObjectIdentifier(view)) } }
+    func unregister(_ view: View) {
+        lock.withLock {
+            if view.kind != .transaction { views[ObjectIdentifier(view)] = nil } else if transaction === view { transaction = nil }
+        }
+    }
 
     // MARK: Observing
 
@@ -132,7 +139,8 @@ package final class Store: @unchecked Sendable {
         case atMost(Int64)
     }
 
-    /// Begins a transaction on the newest version, not on that of any view.
+    /// Begins a transaction on the newest version, not on that of any view. It is open until it is committed, cancelled or
+    /// closed, or until the store is.
     ///
     /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`.
     package func begin(_ wait: Wait = .standard) throws(StoreError) -> View {
@@ -202,7 +210,7 @@ package final class Store: @unchecked Sendable {
         let open = lock.withLock { () -> (views: [View], hubs: [ObserverHub])? in
             if closed { return nil }
             closed = true
-            return (views.values.compactMap(\.view), hubs)
+            return (views.values.compactMap(\.view) + (transaction.map { [$0] } ?? []), hubs)
         }
         guard let open else { return }
         if shared.isInherited { return }

@@ -87,7 +87,9 @@ package final class View: @unchecked Sendable {
             snapshot = nil
             return true
         }
-        if wasOpen { store.unregister(self) }
+        guard wasOpen else { return }
+        if kind == .transaction { shared.isNoLongerWritten(through: self) }
+        store.unregister(self)
     }
 
     /// Moves a live view to the newest version; returns whether there was one.
