@@ -375,7 +375,10 @@ private func literal(_ text: StaticString) -> objstore_text {
         handler.body = { _ in
             var transaction: OpaquePointer?
             waiting.began = objstore_begin(waiting.store, &transaction)
-            return transaction == nil ? .OBJSTORE_OK : objstore_cancel(transaction)
+            if transaction == nil { return .OBJSTORE_OK }
+            // The store that is being closed may have closed the transaction already.
+            let cancelled = objstore_cancel(transaction)
+            return cancelled == .OBJSTORE_ERR_CLOSED_HANDLE ? .OBJSTORE_OK : cancelled
         }
         var token: OpaquePointer?, transaction: OpaquePointer?
         try ok(objstore_observe(cities.store, cities.cls, 0, Handler.function, handler.pointer, Handler.free, &token))
