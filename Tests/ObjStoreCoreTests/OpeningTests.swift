@@ -301,4 +301,27 @@ import Testing
         #expect(try store.ids == [1, 2, 3, 4, 5, 6])
         try store.close()
     }
+
+    /// What a small transaction worked with is kept for the next one, what a large one needed is given back at its end.
+    @Test func largeTransactionsKeepNoMemory() throws {
+        let store = try open()
+        weak var state: ClassState?
+        do {
+            let transaction = try WriteTransaction.begin(store.database)
+            #expect(try transaction.state(0).find(primaryKey: .int(3)) != nil)
+            state = try transaction.state(0)
+            transaction.cancel()
+        }
+        #expect(state != nil)
+        do {
+            let transaction = try WriteTransaction.begin(store.database)
+            for id: Int64 in 1_000...9_000 {
+                _ = try [.int(id), .null].withUnsafeBufferPointer { _ = try transaction.state(0).create($0.baseAddress!) }
+            }
+            #expect(try transaction.state(0) === state)
+            try transaction.commit()
+        }
+        #expect(state == nil)
+        try store.close()
+    }
 }

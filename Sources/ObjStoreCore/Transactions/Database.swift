@@ -81,6 +81,14 @@ package final class Database: @unchecked Sendable {
             live = machine.makeLock(file, byte: Locks.liveByte(instance))
         }
 
+        /// Tells whether another instance has the store open; dead is who holds LIVE no more.
+        static func isAlive(_ machine: Machine, _ file: StorageFile) -> @Sendable (UInt64) throws(StoreError) -> Bool {
+            { (other) throws(StoreError) in
+                let byte = liveByte(other)
+                return try machine.isLocked(file, bytes: byte..<(byte + 1))
+            }
+        }
+
         /// The locks that every commit takes are words in shared memory.
         func attach(_ shared: SharedState, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool) {
             writer.attach(shared.lockWords(.writer, instance: instance, isAlive: isAlive))
@@ -111,10 +119,7 @@ package final class Database: @unchecked Sendable {
         compatible = meta.compatible
         currentMapping = mapping
         watch = ChangeWatch(machine, shared)
-        pins = PinTable(shared: shared, machine: machine, instance: instance) { (other) throws(StoreError) in
-            let byte = Locks.liveByte(other)
-            return try machine.isLocked(file, bytes: byte..<(byte + 1))
-        }
+        pins = PinTable(shared: shared, machine: machine, instance: instance, isAlive: Locks.isAlive(machine, file))
     }
 
     // MARK: Log, mapping and schema
@@ -158,9 +163,9 @@ package final class Database: @unchecked Sendable {
     }
 
     /// Made by the first write transaction. Under WRITER.
-    func writerMemory(_ source: (Arena) -> PageSource) -> WriterMemory {
+    func writerMemory(_ mapping: Mapping) -> WriterMemory {
         if let memory { return memory }
-        let made = WriterMemory(self, source)
+        let made = WriterMemory(self, mapping)
         memory = made
         return made
     }

@@ -48,12 +48,7 @@ extension Database {
             ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
             : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
-        let isAlive = { @Sendable (other: UInt64) throws(StoreError) -> Bool in
-            let byte = Locks.liveByte(other)
-            if other == instance { return true }
-            return try machine.isLocked(file, bytes: byte..<(byte + 1))
-        }
-        locks.attach(shared, instance: instance, isAlive: isAlive)
+        locks.attach(shared, instance: instance, isAlive: Locks.isAlive(machine, file))
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
         database.markOpen()
         return database

@@ -11,8 +11,8 @@ package final class WriteTransaction {
     private var schemaRef: Ref
     let mapping: Mapping
     let memory: WriterMemory
-    let space: WriteSpace
-    let ops: OpLog
+    var space: WriteSpace { memory.space }
+    var ops: OpLog { memory.ops }
     /// A failure left the private state half changed: only cancel is possible.
     package var isBroken: Bool { isActive && memory.isBroken }
     package private(set) var isActive = true
@@ -47,12 +47,9 @@ package final class WriteTransaction {
         self.holdsWriter = holdsWriter
         base = entry
         let mapping = try database.mapping(forPages: entry.filePages)
-        func source(_ arena: Arena) -> PageSource { mapping.source(filePages: entry.filePages, seed: database.seed, arena: arena) }
-        memory = database.writerMemory(source)
+        memory = database.writerMemory(mapping)
         self.mapping = mapping
-        space = memory.space
-        ops = memory.ops
-        let source = source(memory.arena)
+        let source = mapping.source(filePages: entry.filePages, seed: database.seed, arena: memory.arena)
         let node = try source.node(entry.root, .root)
         schemaRef = RootNode.schema(node)
         schema = try database.schema(at: entry.root, source)
@@ -94,7 +91,7 @@ package final class WriteTransaction {
         try space.discardNode(schemaRef, .schema)
         schemaRef = ref
         schema = new
-        memory.begin(new)
+        memory.use(new)
         ops.schema(new)
     }
 
@@ -108,7 +105,7 @@ package final class WriteTransaction {
         guard isActive else { return }
         isActive = false
         giveBackPages()
-        memory.arena.reset()
+        memory.end()
         if holdsWriter { database.releaseWriter() }
     }
 
@@ -239,7 +236,7 @@ package final class WriteTransaction {
             // Nothing shared changed; what was written lies beyond HEAD and will be overwritten.
             isActive = false
             giveBackPages()
-            memory.arena.reset()
+            memory.end()
             database.poisonIfDamaged(error)
             database.releaseWriter()
             if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)") }
@@ -249,7 +246,7 @@ package final class WriteTransaction {
         database.shared.commits.add(UInt64(group.members))
         group = Group()
         database.background?.didChange(ops.changedObjects)
-        memory.arena.reset()
+        memory.end()
         database.releaseWriter()
         return version
     }

@@ -14,8 +14,8 @@ final class WriterMemory {
     /// Whose classes they are of.
     private var schema: Schema?
 
-    init(_ database: Database, _ source: (Arena) -> PageSource) {
-        space = WriteSpace(arena: arena, source: source(arena))
+    init(_ database: Database, _ mapping: Mapping) {
+        space = WriteSpace(arena: arena, source: mapping.source(filePages: 0, seed: database.seed, arena: arena))
         extents = ExtentWriter(
             version: 0, seed: database.seed, arena: arena, estimate: 0,
             takeRun: { [unowned database] (minimum, wanted) throws(StoreError) in
@@ -32,21 +32,25 @@ final class WriterMemory {
 
     /// For the next transaction.
     func begin(_ source: PageSource, _ schema: Schema, opsLimit: Int) {
-        arena.reset()
+        end()  // a member of a group that was sealed
         ops.removeAll()
         ops.limit = opsLimit
         space.begin(source)
-        begin(schema)
+        use(schema)
     }
 
-    /// No class is open; those of another schema are forgotten.
-    func begin(_ schema: Schema) {
+    /// While no class is open. The states of another schema are forgotten.
+    func use(_ schema: Schema) {
+        if self.schema === schema { return }
+        self.schema = schema
+        states = Array(repeating: nil, count: schema.classes.count)
+    }
+
+    /// The transaction is over: what it took much memory for is given back, the rest waits for the next one.
+    func end() {
+        arena.reset()
         for index in opened where states[index]?.close() == false { states[index] = nil }
         opened.removeAll(keepingCapacity: true)
-        if self.schema !== schema {
-            self.schema = schema
-            states = Array(repeating: nil, count: schema.classes.count)
-        }
     }
 
     /// The state of a class that the transaction has looked at or changed.

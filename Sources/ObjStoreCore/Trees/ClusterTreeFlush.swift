@@ -9,7 +9,6 @@
 struct ClusterFlush {
     let space: WriteSpace
     let writer: ExtentWriter
-    private static let groupLeaves = 16
     private typealias Group = InlineArray<16, Ref>
 
     func flush(_ root: Ref, _ tree: ClusterReader) throws(StoreError) -> Ref {
@@ -44,7 +43,7 @@ struct ClusterFlush {
                 places[waiting] = index
                 waiting += 1
             }
-            if waiting == ClusterFlush.groupLeaves || index == count - 1 {
+            if waiting == group.count || index == count - 1 {
                 try flushLeaves(&group, waiting)
                 for at in 0..<waiting { ClusterInner.setRef(node, places[at], group[at]) }
                 waiting = 0

@@ -30,6 +30,9 @@ struct IndexBump {
         total -= count
     }
 
+    /// Whether what it keeps is little enough to wait for another transaction.
+    var isSmall: Bool { max(size, total) <= 1 << 16 }
+
     /// Keeps the last block for the next use.
     mutating func reset() {
         while blocks.count > 1 { free(blocks.removeFirst()) }
@@ -111,7 +114,7 @@ struct IndexDeltas {
 
     /// As many changes as a writer may keep room for between transactions.
     static let small = 2048
-    var isSmall: Bool { ascending.capacity + others.capacity + sorted.capacity <= IndexDeltas.small && mask < 1 << 13 }
+    var isSmall: Bool { ascending.capacity + others.capacity + sorted.capacity <= IndexDeltas.small && mask < 1 << 13 && bytes.isSmall }
 
     /// Bytes of text that wait.
     var byteCount: Int { bytes.total }

@@ -51,7 +51,10 @@ package final class IndexWriter {
     }
 
     /// Whether its buffers are worth keeping for the next transaction.
-    var isSmall: Bool { deltas.isSmall && spans.capacity + merged.capacity <= 4 * IndexDeltas.small }
+    var isSmall: Bool {
+        deltas.isSmall && spans.capacity + merged.capacity <= 4 * IndexDeltas.small && builder.scratch.isSmall && builder.kept.isSmall
+            && longValues.isSmall
+    }
 
     deinit {
         deltas.release()
@@ -186,6 +189,8 @@ private final class MergedLongValues: IndexLongValues {
             own[name] = UnsafeRawBufferPointer(start: copy, count: Int(change.low))
         }
     }
+
+    var isSmall: Bool { memory.isSmall }
 
     func reset() {
         if !own.isEmpty { own.removeAll() }
