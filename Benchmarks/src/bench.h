@@ -209,8 +209,9 @@ void floor_bulk_rows(const char *path, const people *data);
 // The same column by column (no gathering).
 void floor_bulk_columns(const char *path, const people *data);
 // Transactions/s of `threads` threads that append 200-byte records to one log: whoever finds no
-// sync running writes what all have appended and syncs for them.
-double floor_group_sync(written_file *f, size_t threads, double seconds);
+// sync running writes what all have appended and syncs for them. Each transaction keeps the lock's owner busy
+// for `work_ns`: what remains of the floor for an engine that works that long.
+double floor_group_sync(written_file *f, size_t threads, double seconds, int64_t work_ns);
 uint64_t floor_count_below(const uint8_t *values, size_t count, uint8_t limit);         // the plain loop
 uint64_t floor_count_below_lanes(const uint8_t *values, size_t count, uint8_t limit);   // by hand
 double floor_sum(const double *values, size_t count);

@@ -145,9 +145,19 @@ void run_commits_16_threads(bench *b, wanted_function *wanted) {
             threads[slot][i] = (commit_thread){.peer = b->peers[slot], .store = writers[slot].store,
                                                .updates = update_sequence_make(b->data, i * share, share)};
     }
+    // What is left of the floor once there is work under its lock.
+    const int work_us[] = {5, 10, 20};
+    enum { works = sizeof work_us / sizeof *work_us };
+    series with_work[works] = {0};
     for (size_t i = 0, n = repetitions(b, 5); i < n; i++) {
-        series_add(&r->tracks[FLOOR].repetitions, floor_group_sync(&floor_file, commit_threads, seconds));
+        series_add(&r->tracks[FLOOR].repetitions, floor_group_sync(&floor_file, commit_threads, seconds, 0));
+        for (size_t w = 0; w < works; w++)
+            series_add(&with_work[w], floor_group_sync(&floor_file, commit_threads, seconds / 2, work_us[w] * 1000));
         each_peer(b, slot) series_add(&r->tracks[slot].repetitions, timed_threads(threads[slot], seconds));
+    }
+    for (size_t w = 0; w < works; w++) {
+        result_extra(r, series_median(&with_work[w]), "floor_with_%d_us_of_work", work_us[w]);
+        series_free(&with_work[w]);
     }
     each_peer(b, slot) {
         expected_ages e = expect_ages(b->data);

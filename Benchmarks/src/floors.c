@@ -131,6 +131,7 @@ typedef struct {
     char *buffer, *spare;
     size_t used;
     uint64_t appended;                  // records so far
+    int64_t work_ns;                    // an engine's work, done under the lock
     _Atomic uint32_t durable;           // records synced so far, mod 2^32; the futex word
     written_file *file;
     _Atomic bool stop;
@@ -138,6 +139,7 @@ typedef struct {
 
 static void group_commit(group_log *g, const char *record) {
     pthread_mutex_lock(&g->lock);
+    for (int64_t end = g->work_ns ? now_ns() + g->work_ns : 0; end && now_ns() < end;) {}
     if (g->used + record_bytes > group_buffer_bytes) die("group buffer too small");
     memcpy(g->buffer + g->used, record, record_bytes);
     g->used += record_bytes;
@@ -187,8 +189,8 @@ static void *group_thread_run(void *context) {
     return NULL;
 }
 
-double floor_group_sync(written_file *f, size_t threads, double seconds) {
-    group_log g = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = f,
+double floor_group_sync(written_file *f, size_t threads, double seconds, int64_t work_ns) {
+    group_log g = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = f, .work_ns = work_ns,
                    .buffer = must_alloc(group_buffer_bytes), .spare = must_alloc(group_buffer_bytes)};
     group_thread *all = must_alloc(threads * sizeof *all);
     int64_t start = now_ns();
