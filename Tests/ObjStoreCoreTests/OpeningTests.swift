@@ -143,22 +143,61 @@ import Testing
 
     // MARK: Damage that hashes do not show
 
-    @Test func verifyComparesFreeSpace() throws {
-        func findings() throws -> [String] {
-            var configuration = StoreConfiguration()
-            configuration.place = .file(path)
-            let store = try Store.open(configuration)
-            defer { try? store.close() }
-            let view = try store.openView()
-            defer { view.close() }
-            var last: UInt64 = 0
-            let findings = try view.verify { (done, total) throws(StoreError) in
-                if done < last || done > total { throw StoreError(.cancelled, "progress went from \(last) to \(done) of \(total)") }
-                last = done
-            }
-            #expect(last > 0)
-            return findings
+    /// What `verify` says.
+    private func findings() throws -> [String] {
+        var configuration = StoreConfiguration()
+        configuration.place = .file(path)
+        let store = try Store.open(configuration)
+        defer { try? store.close() }
+        let view = try store.openView()
+        defer { view.close() }
+        var last: UInt64 = 0
+        let findings = try view.verify { (done, total) throws(StoreError) in
+            if done < last || done > total { throw StoreError(.cancelled, "progress went from \(last) to \(done) of \(total)") }
+            last = done
         }
+        #expect(last > 0)
+        return findings
+    }
+
+    /// Found by fuzzing: what is counted on from there overflowed.
+    @Test(arguments: [56, 64, 96, 104]) func hugeNumbersInMetas(field: Int) throws {
+        try edit { base in
+            for slot in 0..<2 {
+                let meta = base + slot * PageSize.page
+                meta.storeBytes(of: UInt64.max - 1, toByteOffset: field, as: UInt64.self)
+                seal(meta)
+            }
+        }
+        refused(.corrupt)
+        refused(.corrupt) { $0.isReadOnly = true }
+    }
+
+    /// Found by fuzzing: `verify` multiplied the number of objects. It reports what is damaged; it does not fail.
+    @Test(arguments: [4, Int64.max, -1]) func forgedObjectCounts(count: Int64) throws {
+        try edit { base in
+            var metas = (0..<2).map { Meta.decode(base + $0 * PageSize.page)! }
+            let newest = metas[0].generation > metas[1].generation ? 0 : 1
+            // The hashes above it are made anew, so that only the count is wrong.
+            func resealed(_ ref: Ref) -> Ref {
+                let node = base + ref.offset
+                let hash = NodeHeader.computeHash(node, bytes: NodeHeader.bytes(node), seed: metas[newest].hashSeed)
+                node.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
+                return Ref(offset: ref.offset, hash: hash, born: NodeHeader.born(node))
+            }
+            let root = base + metas[newest].root.offset
+            let cls = RootNode.classNode(root, 0)
+            ClassNode.setObjectCount(base + cls.offset, Int(count))
+            RootNode.setClassNode(root, 0, resealed(cls))
+            metas[newest].root = resealed(metas[newest].root)
+            metas[newest].encode(to: base + newest * PageSize.page)
+        }
+        let found = try findings()
+        let what = count == 4 ? "counts 4 objects" : "classRoot is not well formed"
+        #expect(found.contains { $0.hasPrefix("class Row:") && $0.contains(what) }, "\(found)")
+    }
+
+    @Test func verifyComparesFreeSpace() throws {
         #expect(try findings() == [])
         // Every page counts as free.
         try edit { base in

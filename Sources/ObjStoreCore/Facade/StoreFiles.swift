@@ -38,8 +38,10 @@ extension View {
         // The first half of the work is to read every page, the second to compare objects with indexes.
         let bytes = UInt64(snapshot.source.limit)
         var entries = 1.0
-        for index in snapshot.schema.classes.indices {
-            entries += Double(ClassNode.objectCount(try snapshot.classNode(index))) * Double(1 + snapshot.schema.classes[index].indexes.count)
+        for (index, cls) in snapshot.schema.classes.enumerated() {
+            // A damaged one counts nothing here: it will be a finding.
+            guard let node = try? snapshot.classNode(index) else { continue }
+            entries += Double(ClassNode.objectCount(node)) * Double(1 + cls.indexes.count)
         }
         try progress(0, bytes)
         var read: UInt64 = 0, compared = 0.0, reported: UInt64 = 0
