@@ -34,6 +34,7 @@ struct Control {
         Control(bug: .cleanKept, row: "11, C12", mistake: "CLEAN not cleared before the first commit", named: ["P1"]),
         Control(bug: .folderNotSynced, row: "11", mistake: "the folder is not synced before the first acknowledgement", named: ["P1"]),
         Control(bug: .forkRelease, row: "13", mistake: "a forked child releases pins of its parent", named: ["P2"]),
+        Control(bug: .updateUnlogged, row: "14", mistake: "updates are missing in the log", named: ["P2"]),
         Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag", named: ["P5"]),
         Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", named: ["P2", "P6"], scenario: .staleVersion),
         Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"], scenario: .staleAttempt),

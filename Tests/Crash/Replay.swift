@@ -82,6 +82,14 @@ private func replayHistory(_ seed: UInt64) -> (violation: String?, records: Int)
 func runReplay(_ arguments: Arguments) -> Int32 {
     let start = now(), wanted = arguments.histories == .max ? 200 : arguments.histories
     var histories = 0, records = 0, violations = 0
+    // The control: what the log lacks must show, and show here.
+    InjectedBug.set(.updateUnlogged, true)
+    let found = (0..<100).lazy.compactMap { replayHistory(arguments.seed + $0).violation }.first
+    InjectedBug.set(.updateUnlogged, false)
+    if found == nil {
+        violations += 1
+        print("a log without some updates was not noticed")
+    }
     while histories < wanted && violations < 5 {
         let seed = arguments.seed + UInt64(histories)
         let (violation, replayed) = replayHistory(seed)

@@ -88,7 +88,7 @@ package final class OpLog {
 
     func update(_ cls: ClassSchema, key: Int64, property: Int, value: Value) {
         note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
-        if isSummary { return }
+        if isSummary || (InjectedBug.active(.updateUnlogged) && value.low == 0) { return }
         begin(.update, cls.id)
         bytes.appendSigned(key)
         bytes.appendVarint(1)

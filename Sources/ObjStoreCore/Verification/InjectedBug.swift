@@ -62,6 +62,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case bornBeforeDied  // a free map with pages that were born and died in one version is refused
     case cleanTrusted  // 4.7: a clean meta is shown that may stand in the page cache only
     case closeAdmitsWriters  // a writer that waited for the lock goes on while the store closes
+    case updateUnlogged  // row 14: some updates are not in the log
 
     /// Whether the mistake is to be made now.
     @inline(__always)
