@@ -15,6 +15,12 @@ int32_t cs_rename_noreplace(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }
 
+int32_t cs_link_unnamed(int32_t fd, const char *path) {
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
 const char *cs_error_text(int32_t code, char *buffer, size_t bytes) { return strerror_r(code, buffer, bytes); }
 
 /* length 0: to the end of all bytes. 0 or errno. */

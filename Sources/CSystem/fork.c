@@ -102,6 +102,10 @@ struct cs_held *cs_held_open(const char *path, int32_t flags, uint32_t mode) {
     return finish(h, h->fd >= 0);
 }
 
+struct cs_held *cs_held_unnamed(const char *folder, uint32_t mode) {
+    return cs_held_open(folder, O_TMPFILE | O_RDWR, mode);
+}
+
 struct cs_held *cs_held_memory(const char *name) {
     struct cs_held *h = new_held();
     if (!h) return 0;

@@ -30,6 +30,19 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         return SimulatedFile(OpenDescription(file, process, world.options.kernel), self, path, writes: true)
     }
 
+    package override func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+        try enter("open")
+        let unnamed = makeFile()
+        let file = SimulatedFile(OpenDescription(unnamed, process, world.options.kernel), self, path, writes: true)
+        defer { file.close() }
+        try fill(file)
+        try file.sync()
+        try enter("link")
+        if world.folders[path] != nil { return }
+        world.say("create \(path)")
+        world.folders.create(path, unnamed)
+    }
+
     package override func openAnonymous(_ name: String) throws(StoreError) -> StorageFile {
         try enter("memfd")
         let file = makeFile()

@@ -262,6 +262,31 @@ import Testing
 
     // MARK: Names
 
+    /// A file gets its name when it is whole: as one without a name before, and where there are no such files.
+    @Test(arguments: [false, true]) func creating(byRenaming: Bool) throws {
+        func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+            if byRenaming { try machine.createByRenaming(path, fill) } else { try machine.create(path, fill) }
+        }
+        func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+        var seen: [String] = []
+        try create(folder["a"]) { (file) throws(StoreError) in
+            try file.write([1, 2] as [UInt8], count: 2, at: 0)
+            seen = names()
+        }
+        #expect(seen.count == (byRenaming ? 1 : 0) && !seen.contains("a"))
+        #expect(names() == ["a"])
+        // One that is there stays as it is.
+        try create(folder["a"]) { (file) throws(StoreError) in try file.write([3] as [UInt8], count: 1, at: 0) }
+        let file = try machine.open(folder["a"], .readOnly)
+        var byte: UInt8 = 0
+        try file.read(into: &byte, count: 1, at: 0)
+        #expect(try file.size() == 2 && byte == 1)
+        // What cannot be filled leaves nothing.
+        #expect(message(.outOfSpace) { try create(folder["b"]) { (_) throws(StoreError) in throw StoreError(.outOfSpace, "full") } } == "full")
+        #expect(names() == ["a"])
+        #expect(message(.notFound) { try create(folder["none/c"]) { (_) throws(StoreError) in } }.contains(folder["none/c"]))
+    }
+
     @Test func renaming() throws {
         for name in ["a", "b"] { try machine.open(folder[name], .create).write(Array(name.utf8), count: 1, at: 0) }
         #expect(message(.alreadyExists) { try machine.renameNew(folder["a"], to: folder["b"]) }.contains(folder["b"]))

@@ -105,6 +105,8 @@ static inline int32_t cs_ftruncate(int32_t fd, int64_t length) {
     int r; do r = ftruncate(fd, (off_t)length); while (r < 0 && errno == EINTR); return r;
 }
 int32_t cs_rename_noreplace(const char *from, const char *to);
+/* Gives an unnamed file (cs_held_unnamed) a name that no file has. Needs /proc. */
+int32_t cs_link_unnamed(int32_t fd, const char *path);
 /* What errno means, in English or the locale's language; thread-safe, the text lives in `buffer` or for ever. */
 const char *cs_error_text(int32_t code, char *buffer, size_t bytes);
 static inline int64_t cs_filesystem_type(int32_t fd) {
@@ -137,6 +139,8 @@ struct cs_held {
 };
 /* NULL = errno. The descriptor is close-on-exec and never 0, 1 or 2. */
 struct cs_held *cs_held_open(const char *path, int32_t flags, uint32_t mode);
+/* A new file in the folder, without a name: gone when it is closed before it got one. */
+struct cs_held *cs_held_unnamed(const char *folder, uint32_t mode);
 struct cs_held *cs_held_memory(const char *name);
 /* Maps the file from its beginning, MAP_SHARED. NULL = errno. */
 struct cs_held *cs_held_map(int32_t fd, size_t bytes, bool writable);

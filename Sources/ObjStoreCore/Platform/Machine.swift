@@ -8,6 +8,10 @@ open class Machine: @unchecked Sendable {
 
     /// Opens or creates a file. Symbolic links are resolved by the caller (`resolve`).
     open func open(_ path: String, _ mode: OpenMode) throws(StoreError) -> StorageFile { fatalError("abstract") }
+    /// Makes the file `path`, unless there is one. It gets its name when `fill` has written all of it and it is synced:
+    /// nobody finds half of it, and who is killed before leaves nothing behind, where the file system has files
+    /// without a name. The name is durable after `syncFolder`.
+    open func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) { fatalError("abstract") }
     /// An anonymous file in memory, for in-memory stores; `sync` does nothing on it.
     open func openAnonymous(_ name: String) throws(StoreError) -> StorageFile { fatalError("abstract") }
     open func exists(_ path: String) -> Bool { fatalError("abstract") }

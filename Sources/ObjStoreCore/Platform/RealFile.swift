@@ -40,6 +40,30 @@ final class RealFile: StorageFile, @unchecked Sendable {
         }
     }
 
+    /// A file in the folder of `path` that has no name until `link`; nil where the file system has no such files.
+    init?(unnamedFor path: String) throws(StoreError) {
+        self.path = path
+        inMemory = false
+        held = cs_held_unnamed(splitPath(path).folder, 0o666)
+        super.init()
+        if held == nil {
+            let code = cs_errno()
+            // EISDIR: a kernel that does not know the flag.
+            if code == EOPNOTSUPP || code == EISDIR || code == EINVAL { return nil }
+            throw systemError(code, "create \(path)")
+        }
+        opened = try status("create")
+    }
+
+    /// Gives an unnamed file its name, unless another file has it; false where that cannot be done (no /proc, not allowed).
+    func link(to path: String) throws(StoreError) -> Bool {
+        if cs_link_unnamed(try descriptor("name"), path) == 0 { return true }
+        let code = cs_errno()
+        if code == EEXIST { return true }
+        if code == ENOENT || code == EPERM || code == EXDEV || code == EOPNOTSUPP { return false }
+        throw systemError(code, "give a new file the name \(path)")
+    }
+
     /// An anonymous file in memory.
     init(anonymous name: String) throws(StoreError) {
         path = "memory:\(name)"

@@ -10,6 +10,31 @@ package final class RealMachine: Machine, @unchecked Sendable {
         try RealFile(path: path, mode: mode)
     }
 
+    package override func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+        if let file = try RealFile(unnamedFor: path) {
+            defer { file.close() }
+            try fill(file)
+            try file.sync()
+            if try file.link(to: path) { return }
+        }
+        try createByRenaming(path, fill)
+    }
+
+    /// For file systems without files that have no name. Killed in between, the file has another one.
+    func createByRenaming(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+        let temporary = path + ".new-" + String(random64(), radix: 36)
+        let file = try RealFile(path: temporary, mode: .createNew)
+        do throws(StoreError) {
+            defer { file.close() }
+            try fill(file)
+            try file.sync()
+            try renameNew(temporary, to: path)
+        } catch {
+            try? remove(temporary)
+            if error.code != .alreadyExists { throw error }
+        }
+    }
+
     package override func openAnonymous(_ name: String) throws(StoreError) -> StorageFile {
         try RealFile(anonymous: name)
     }

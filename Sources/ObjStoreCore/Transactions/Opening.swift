@@ -202,26 +202,9 @@ extension Database {
 
     // MARK: Creating
 
-    /// Writes a new, empty, clean store under a temporary name and renames it; what another process created
-    /// meanwhile wins.
+    /// Writes a new, empty, clean store; what another process created meanwhile wins.
     private static func createFile(_ path: String, machine: Machine) throws(StoreError) {
-        let temporary = path + ".new-" + String(machine.random64(), radix: 36)
-        let file = try machine.open(temporary, .createNew)
-        do throws(StoreError) {
-            try format(file, machine: machine)
-            try file.sync()
-            file.close()
-        } catch {
-            file.close()
-            try? machine.remove(temporary)
-            throw error
-        }
-        do throws(StoreError) {
-            try machine.renameNew(temporary, to: path)
-        } catch {
-            try? machine.remove(temporary)
-            if error.code != .alreadyExists { throw error }
-        }
+        try machine.create(path) { (file) throws(StoreError) in try format(file, machine: machine) }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: path) }
     }
 

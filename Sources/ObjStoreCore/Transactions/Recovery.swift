@@ -214,7 +214,10 @@ extension Database {
                 return
             }
         }
-        let temporary = name + ".new-" + String(machine.random64(), radix: 36)
+        // Only one process at a time comes here (under CKPT, or OPEN while nobody is alive). What a killed one left is
+        // removed.
+        let temporary = name + ".new"
+        if machine.exists(temporary) { try machine.remove(temporary) }
         let file = try machine.open(temporary, .createNew)
         do throws(StoreError) {
             defer { file.close() }
