@@ -40,7 +40,7 @@ struct Control {
         Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"], scenario: .staleAttempt),
         Control(bug: .adoptBeyondHead, row: "C1", mistake: "complete records beyond HEAD adopted", named: ["P1"]),
         Control(bug: .checkpointPublishedOnly, row: "C2", mistake: "checkpoint only of a published root", named: ["standstill"]),
-        Control(bug: .freeMapUnlogged, row: "C3", mistake: "free map's extent allocated without a record", named: ["P6"]),
+        Control(bug: .freeMapUnlogged, row: "C3", mistake: "free map's extent allocated without a record", named: ["P4", "P6"]),
         Control(bug: .intentLate, row: "C4", mistake: "intent announced after the lock is released", named: ["P4"], scenario: .movingPin),
         Control(bug: .groupHead, row: "C5", mistake: "HEAD moves inside a group", named: ["P5", "P1"], scenario: .halfGroup),
         Control(bug: .barrierInGroup, row: "C6", mistake: "barrier counted from the big member", named: ["P5", "P2"]),

@@ -12,7 +12,7 @@ package final class ClassReader: @unchecked Sendable {
     private let lock: Unmanaged<Lock>
     /// The view's, when what follows was looked up.
     // Changed under the lock, or never: no checks of exclusive access.
-    @exclusivity(unchecked) private var epoch: UInt64
+    @exclusivity(unchecked) private var layout: UInt64
     @exclusivity(unchecked) private var cluster: ClusterReader
     /// Columns by the index of the property in `propertyIDs`.
     private let columns: UnsafeMutablePointer<Int>
@@ -30,10 +30,10 @@ package final class ClassReader: @unchecked Sendable {
         let columns = UnsafeMutablePointer<Int>.allocate(capacity: max(1, propertyIDs.count))
         self.columns = columns
         do throws(StoreError) {
-            (cluster, epoch) = try view.serialised { () throws(StoreError) in
+            (cluster, layout) = try view.serialised { () throws(StoreError) in
                 let cls = try view.schema.cls(classID)
                 for index in 0..<propertyIDs.count { columns[index] = try cls.position(propertyIDs[index]) }
-                return (try view.reader(cls), view.epoch)
+                return (try view.reader(cls), view.layout)
             }
         } catch {
             columns.deallocate()
@@ -103,7 +103,7 @@ package final class ClassReader: @unchecked Sendable {
     /// May change `cluster`: called before that is used.
     @inline(__always)
     private func movingRow(_ key: Int64) throws(StoreError) -> RowPosition {
-        if _fastPath(epoch == view._withUnsafeGuaranteedRef { $0.epoch }), self.key == key, let row { return row }
+        if _fastPath(layout == view._withUnsafeGuaranteedRef { $0.layout }), self.key == key, let row { return row }
         return try findRow(key)
     }
 
@@ -118,10 +118,10 @@ package final class ClassReader: @unchecked Sendable {
     /// Looks everything up again where the view has moved, written or been closed.
     private func follow() throws(StoreError) {
         let view = view.takeUnretainedValue()
-        if epoch == view.epoch { return }
+        if layout == view.layout { return }
         row = nil
         cluster = try view.reader(try view.schema.cls(classID))
-        epoch = view.epoch
+        layout = view.layout
     }
 
     @inline(never)

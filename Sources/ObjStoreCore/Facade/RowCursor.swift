@@ -6,7 +6,7 @@
 package struct RowCursor {
     private let view: Unmanaged<View>
     /// The view's, when everything below was looked up.
-    private var epoch: UInt64
+    private var layout: UInt64
     private var cluster: ClusterReader
     private let classID: UInt32
     private let isFrozen: Bool
@@ -33,7 +33,7 @@ package struct RowCursor {
         key = -1
         head = nil
         slot = 0
-        (cluster, epoch) = try view.serialised { () throws(StoreError) in (try view.reader(try view.schema.cls(classID)), view.epoch) }
+        (cluster, layout) = try view.serialised { () throws(StoreError) in (try view.reader(try view.schema.cls(classID)), view.layout) }
     }
 
     // MARK: Moving
@@ -166,11 +166,12 @@ package struct RowCursor {
     /// Looks everything up again where the view has moved or written.
     private mutating func follow() throws(StoreError) {
         let view = view.takeUnretainedValue()
-        if epoch == view.epoch { return }
-        cluster = try view.reader(try view.schema.cls(classID))
-        epoch = view.epoch
+        if layout == view.layout { return }
+        let cls = try view.schema.cls(classID)
+        cluster = try view.reader(cls)
+        layout = view.layout
         head = nil
-        if state == .on, let position = try cluster.find(key) { stand(position) }
+        if state == .on, let position = try view.row(cls, key, cluster) { stand(position) }
     }
 
     /// Where the object lies; it may be gone.

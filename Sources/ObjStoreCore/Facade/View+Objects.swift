@@ -155,12 +155,11 @@ extension View {
         try write(object) { (transaction, cls) throws(StoreError) in
             let positions = try resolve(cls, properties, values)
             let state = try transaction.state(Int(cls.id))
-            let reader = try state.reader()
-            guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            guard let row = try state.cluster.find(object.key) else { throw View.noSuchObject(cls, object.key) }
             var count = properties.count
             var changes = values
             if let primary = cls.primaryKey, let given = (0..<count).first(where: { positions[$0] == primary }) {
-                guard try reader.value(row, primary).isSame(as: values[given]) else { throw keyImmutable(cls) }
+                guard try state.reader().value(row, primary).isSame(as: values[given]) else { throw keyImmutable(cls) }
                 // The key stays; the others move up.
                 let others = scratch.reserve(count)
                 for index in 0..<count { others[index] = values[index] }
@@ -172,7 +171,10 @@ extension View {
                 count -= 1
             }
             if count == 0 { return }
+            let layout = layout
             try changing(state, transaction) { () throws(StoreError) in try state.update(object.key, positions, changes, count) }
+            // Its leaf was the transaction's own already, and is where it was: so is everything else.
+            if try state.cluster.find(object.key)?.head == row.head { self.layout = layout }
         }
     }
 
@@ -275,7 +277,7 @@ extension View {
     /// The step that changes something: rows look again, and a failed undo is remembered.
     @inline(__always)
     func changing<T>(_ state: ClassState, _ transaction: WriteTransaction, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-        defer { didWrite() }
+        defer { didMove() }
         do throws(StoreError) {
             return try body()
         } catch {
@@ -318,13 +320,16 @@ extension View {
 
     /// A value for each property of the class: given, default or null. Valid until the next call.
     private func fullRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
-        let positions = try resolve(cls, properties, values)
         let row = scratch.reserve(cls.columns.count)
         let marks = scratch.marks(cls.columns.count)
         for index in 0..<properties.count {
-            row[positions[index]] = values[index]
-            marks[positions[index]] = true
+            let position = try cls.position(properties[index])
+            if marks[position] { throw givenTwice(cls, position) }
+            marks[position] = true
+            try check(values[index], position, cls)
+            row[position] = values[index]
         }
+        if properties.count == cls.columns.count { return UnsafePointer(row) }
         for position in 0..<cls.columns.count where !marks[position] { row[position] = try missing(cls, position) }
         return UnsafePointer(row)
     }

@@ -29,8 +29,10 @@ package final class View: @unchecked Sendable {
     private(set) var lookUp: SnapshotAccess?
     /// Of transactions; nil once it ended.
     private(set) var transaction: WriteTransaction?
-    /// Changes whenever what was read may be another: rows compare it.
+    /// Changes whenever what was read may be another.
     private(set) var epoch: UInt64 = 1
+    /// Changes whenever rows may lie elsewhere, which they compare. A value that is written where the old one stood moves none.
+    var layout: UInt64 = 1
     /// Given to the body of a `write`, who ends it: nobody else may.
     package var isBodys = false
     /// Part of a change set, with which it is closed: nobody else may.
@@ -78,7 +80,7 @@ package final class View: @unchecked Sendable {
             closed.store(true, ordering: .sequentiallyConsistent)
             if waitsForReaders && kind == .frozen { ReaderMark.waitForAll(Unmanaged.passUnretained(self).toOpaque()) }
             shared.didClose(snapshot?.version)
-            epoch &+= 1
+            didMove()
             if let transaction {
                 shared.willEnd()
                 transaction.cancel()
@@ -103,7 +105,7 @@ package final class View: @unchecked Sendable {
             let isNewer = new.version != snapshot.version
             shared.didMove(from: snapshot.version, to: new.version)
             self.snapshot = new
-            epoch &+= 1
+            didMove()
             return isNewer
         }
     }
@@ -142,7 +144,7 @@ package final class View: @unchecked Sendable {
             throw kind == .transaction ? closedError : notInWrite
         }
         self.transaction = nil
-        epoch &+= 1
+        didMove()
         lock.unlock()
         defer { close() }
         return try store.end { () throws(StoreError) in
@@ -201,6 +203,13 @@ package final class View: @unchecked Sendable {
         return try transaction.state(Int(cls.id)).reader()
     }
 
+    /// An object's row, through `reader`, which is the class's, or faster. Serialised by the caller.
+    @inline(__always)
+    func row(_ cls: ClassSchema, _ key: Int64, _ reader: ClusterReader) throws(StoreError) -> RowPosition? {
+        guard let transaction else { return try reader.find(key) }
+        return try transaction.state(Int(cls.id)).cluster.find(key)
+    }
+
     /// The index of a property, which `body` asks. Serialised by the caller.
     func withIndex<T>(_ cls: ClassSchema, _ property: Int, longValues: Bool, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T? {
         guard let position = cls.indexPosition(of: property) else { return nil }
@@ -225,7 +234,11 @@ package final class View: @unchecked Sendable {
         return transaction
     }
 
-    func didWrite() { epoch &+= 1 }
+    /// Nothing that was read before holds any more.
+    func didMove() {
+        epoch &+= 1
+        layout &+= 1
+    }
 
     /// The position of an object's class, if it is one of this store.
     @inline(__always)

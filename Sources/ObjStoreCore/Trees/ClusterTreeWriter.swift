@@ -67,6 +67,20 @@ package final class ClusterWriter {
         return ClusterReader(source: space.source, root: treeRoot, columns: columns)
     }
 
+    /// The row of an object, own changes included; valid until the next change. In the leaf that was written last it
+    /// takes no look at the tree.
+    @inline(__always)
+    package func find(_ key: Int64) throws(StoreError) -> RowPosition? {
+        if _fastPath(pathKeyBase == LeafHead.keyBase(of: key) && !building && broken == nil) {
+            let leaf = pathLeaf
+            if _fastPath(leaf.isDirty) {
+                let head = UnsafeRawPointer(space.arena.table.pointer(leaf)), slot = Int(key & LeafHead.slotMask)
+                return LeafHead.isLive(head, slot) ? RowPosition(head: head, slot: slot) : nil
+            }
+        }
+        return try reader().find(key)
+    }
+
     @inline(__always) private var tree: ClusterReader { ClusterReader(source: space.source, root: treeRoot, columns: columns) }
 
     @inline(__always)
@@ -236,8 +250,7 @@ package final class ClusterWriter {
     package func update(_ key: Int64, _ column: Int, _ value: Value) throws(StoreError) -> Bool {
         try check()
         try validate(columns[column], value)
-        if building { try change { () throws(StoreError) in try self.encodeBuilder() } }
-        guard try tree.find(key) != nil else { return false }
+        guard try find(key) != nil else { return false }
         try change { () throws(StoreError) in
             guard let leaf = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
             try self.editor.set(leaf, Int(key & LeafHead.slotMask), column, value)
@@ -248,8 +261,7 @@ package final class ClusterWriter {
     /// Deletes an object. False: there is no such object.
     package func delete(_ key: Int64) throws(StoreError) -> Bool {
         try check()
-        if building { try change { () throws(StoreError) in try self.encodeBuilder() } }
-        guard try tree.find(key) != nil else { return false }
+        guard try find(key) != nil else { return false }
         if !lastKnown { try findLastKey() }
         try change { () throws(StoreError) in
             guard let leaf = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
@@ -298,6 +310,8 @@ package final class ClusterWriter {
     /// The inner nodes from the root down to the leaf that was last made writable, and the child taken in each.
     private var path: [(ref: Ref, child: Int)] = []
     private var pathKeyBase: Int64 = -1
+    /// The leaf at its end.
+    private var pathLeaf = Ref.null
 
     private func forgetPath() {
         path.removeAll(keepingCapacity: true)
@@ -311,6 +325,7 @@ package final class ClusterWriter {
         guard case .inner = try tree.rootNode() else {
             guard let head = try tree.leaf(keyBase) else { return nil }
             pathKeyBase = LeafHead.keyBase(head)
+            pathLeaf = treeRoot
             return treeRoot
         }
         var (ref, node) = try space.writableNode(treeRoot, .clusterInner)
@@ -326,16 +341,13 @@ package final class ClusterWriter {
         guard let child = ClusterInner.leaf(node, keyBase) else { forgetPath(); return nil }
         path.append((ref, child))
         pathKeyBase = keyBase
-        return ClusterInner.ref(node, child)
-    }
-
-    private var pathLeaf: Ref {
-        guard let last = path.last else { return treeRoot }
-        return ClusterInner.ref(space.arena.table.pointer(last.ref), last.child)
+        pathLeaf = ClusterInner.ref(node, child)
+        return pathLeaf
     }
 
     /// Stores the leaf at the end of the path.
     private func setLeaf(_ leaf: Ref) {
+        pathLeaf = leaf
         if let last = path.last { ClusterInner.setRef(space.arena.table.pointer(last.ref), last.child, leaf) } else { treeRoot = leaf }
     }
 

@@ -94,7 +94,8 @@ struct IndexEntryBuffer {
 ///   others      [ e  e  e  … ]  <- table    everything else: found by hash
 /// ```
 /// The hash is of the value in a unique index (at most a removal and an insertion share it), of value and
-/// key otherwise. Not an owner that cleans up by itself: `release` does.
+/// key otherwise; whatever came since the last look-up gets its place in the table with the next one. Changes of new
+/// objects, whose keys are greater than all before, need none. Not an owner that cleans up by itself: `release` does.
 struct IndexDeltas {
     let isText: Bool
     let unique: Bool
@@ -108,6 +109,10 @@ struct IndexDeltas {
     /// Index in `others` plus one; 0 = free. A power of two long.
     private var table: UnsafeMutablePointer<UInt32>?
     private var mask = 0
+    /// How many of `others` have their place in the table.
+    private var placed = 0
+    /// The greatest object key of any change since `reset`.
+    private var greatestKey = Int64.min
     /// Changes that were not undone by their opposite.
     private(set) var live = 0
     private var deadAscending = 0
@@ -127,7 +132,7 @@ struct IndexDeltas {
     }
 
     mutating func reset() {
-        if let table, others.count > 0 {
+        if let table, placed > 0 {
             if mask >= 1 << 16 {
                 free(table)
                 self.table = nil
@@ -137,6 +142,8 @@ struct IndexDeltas {
         }
         ascending.count = 0
         others.count = 0
+        placed = 0
+        greatestKey = .min
         live = 0
         deadAscending = 0
         bytes.reset()
@@ -158,7 +165,9 @@ struct IndexDeltas {
     mutating func add(_ change: IndexEntry) throws(StoreError) -> Bool {
         var change = change
         if isText, !change.isNull { change.bits = IndexBits.hash(change.address, Int(change.low), seed: seed) }
-        if let found = find(change) {
+        if change.key > greatestKey {
+            greatestKey = change.key
+        } else if let found = try find(change) {
             let isRemoval = found.pointee.isRemoval
             if isRemoval == change.isRemoval { return false }
             drop(found)
@@ -168,9 +177,7 @@ struct IndexDeltas {
         if !change.isRemoval, ascending.count == 0 || compare(ascending[ascending.count - 1], change) < 0 {
             try ascending.append(try copied(change))
         } else {
-            if table == nil || others.count &* 2 >= mask { try growTable() }
             try others.append(try copied(change))
-            place(others.count - 1)
         }
         live += 1
         return true
@@ -188,7 +195,7 @@ struct IndexDeltas {
         var target = target
         if isText, !target.isNull { target.bits = IndexBits.hash(target.address, Int(target.low), seed: seed) }
         var removed = false
-        if others.count > 0, let table {
+        if let table = try wholeTable() {
             var slot = Int(truncatingIfNeeded: hash(target)) & mask
             while table[slot] != 0 {
                 let entry = others.base.unsafelyUnwrapped + Int(table[slot] &- 1)
@@ -234,9 +241,9 @@ struct IndexDeltas {
         }
     }
 
-    private mutating func find(_ wanted: IndexEntry) -> UnsafeMutablePointer<IndexEntry>? {
+    private mutating func find(_ wanted: IndexEntry) throws(StoreError) -> UnsafeMutablePointer<IndexEntry>? {
         if live == 0 { return nil }
-        if others.count > 0, let table {
+        if let table = try wholeTable() {
             var slot = Int(truncatingIfNeeded: hash(wanted)) & mask
             while table[slot] != 0 {
                 let entry = others.base.unsafelyUnwrapped + Int(table[slot] &- 1)
@@ -283,6 +290,22 @@ struct IndexDeltas {
         return PageHash.mix(value, unique ? 0x2545_f491_4f6c_dd1d : UInt64(bitPattern: entry.key))
     }
 
+    /// The table with all of `others`; nil when there are none.
+    @inline(__always)
+    private mutating func wholeTable() throws(StoreError) -> UnsafeMutablePointer<UInt32>? {
+        if placed < others.count { try placeRest() }
+        return others.count > 0 ? table : nil
+    }
+
+    @inline(never)
+    private mutating func placeRest() throws(StoreError) {
+        if table == nil || others.count &* 2 >= mask { return try growTable() }
+        while placed < others.count {
+            place(placed)
+            placed += 1
+        }
+    }
+
     private func place(_ index: Int) {
         var slot = Int(truncatingIfNeeded: hash(others[index])) & mask
         while table.unsafelyUnwrapped[slot] != 0 { slot = (slot &+ 1) & mask }
@@ -304,6 +327,7 @@ struct IndexDeltas {
         table = new.bindMemory(to: UInt32.self, capacity: size)
         mask = size - 1
         for index in 0..<kept { place(index) }
+        placed = kept
     }
 
     // MARK: In order
