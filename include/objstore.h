@@ -358,7 +358,8 @@ typedef uint32_t objstore_property_id; /* the same; that of one class is never v
 typedef struct objstore_object {
     objstore_class_id class_id;
     uint32_t store_tag; /* which store (objstore_info): the same in all processes, unequal for unequal stores */
-    int64_t key;        /* >= 0, given in the order of creation, never reused */
+    int64_t key;        /* >= 0, given in the order of creation; not used again, but for a key that only cancelled
+                         * transactions had, once everybody has closed the store */
 } objstore_object;
 
 /** A point in time: `seconds` since 1970-01-01T00:00:00Z, leap seconds not counted (may be negative), plus
@@ -554,7 +555,8 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
  * ================================================================================================ */
 
 #define OBJSTORE_PROPERTY_PRIMARY_KEY 0x1u /* INT or STRING, not nullable; unique, immutable; one in a class */
-#define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY */
+#define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY. A primary key
+                                            * has one anyway, and does not get this flag */
 #define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null */
 #define OBJSTORE_PROPERTY_HAS_DEFAULT 0x100u /* only given out: objstore_schema_set_default makes it */
 
@@ -604,7 +606,8 @@ OBJSTORE_API objstore_status objstore_config_set_path(objstore_config *config, o
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path), name(path));
 
 /** Opens in memory instead of a file. Stores of one name in one process are one store, which lives until its
- * last handle is closed. The empty name is a store of its own each time. Replaces a path. */
+ * last handle is closed. The empty name is a store of its own each time. The mode and what to do when it is there,
+ * or not, count as for files. Replaces a path. */
 OBJSTORE_API objstore_status objstore_config_set_memory(objstore_config *config, objstore_text name)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(name));
 
@@ -656,7 +659,8 @@ OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config,
 OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_WRITE_TIMEOUT_MS = 1,      /* wait for other writers; default -1 = forever, 0 = not at all */
     OBJSTORE_LIMIT_OPEN_TIMEOUT_MS = 2,       /* wait for who recovers the file; default 30,000, -1 = forever */
-    OBJSTORE_LIMIT_VALUE_BYTES = 3,           /* longest string or binary; 1 to 2^31 - 1, default 64 MiB */
+    OBJSTORE_LIMIT_VALUE_BYTES = 3,           /* longest string or binary; 1 to 2^31 - 1, default 64 MiB, which is
+                                               * the most for an indexed one */
     OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES = 4,  /* checkpoint after so much log; 64 KiB to 1 GiB, default 32 MiB */
     OBJSTORE_LIMIT_CHECKPOINT_OPERATIONS = 5, /* checkpoint after so many changes; from 1, default 1,000,000 */
     OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS = 6,    /* checkpoint when idle for so long; from 1, default 2,000; -1 = no */
@@ -722,7 +726,7 @@ OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **s
 OBJSTORE_API objstore_status objstore_close(objstore *store)
     OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
 
-/** What does not change while a store is open. Set struct_size = sizeof (objstore_info). */
+/** What a store is; only `schema_version` may change while it is open. Set struct_size = sizeof (objstore_info). */
 typedef struct objstore_info {
     uint32_t struct_size;
     uint32_t store_tag;      /* the one in its objects */
@@ -862,7 +866,7 @@ OBJSTORE_API objstore_status objstore_view_open(objstore *store, objstore_view *
 
 /** Moves a live view to the newest published version: commits of other threads and processes, and your own,
  * become visible. `changed` (NULL: not wanted) says whether there was something newer. Never waits for a
- * writer. */
+ * writer. TOO_MANY_READERS: it has no slot for the newer version, and stays where it is. */
 OBJSTORE_API objstore_status objstore_view_refresh(objstore_view *view, bool *changed)
     OBJSTORE_CHECKS(null(view), nullable(changed), closed(view), kind(view), live(view));
 
@@ -885,7 +889,7 @@ OBJSTORE_API objstore_status objstore_view_close(objstore_view *view)
     OBJSTORE_CHECKS(nullable(view), closed(view), kind(view));
 
 /** Begins a transaction on the newest version. Blocks while another one is open, in any thread or process, up to
- * the handle's WRITE_TIMEOUT_MS (TIMEOUT); threads of a process are served in order. No live view is moved.
+ * the handle's WRITE_TIMEOUT_MS (TIMEOUT); who has waited for 1 ms comes first. No live view is moved.
  * ALREADY_IN_WRITE: a transaction that this thread began is still open. Errors: READ_ONLY, POISONED. */
 OBJSTORE_API objstore_status objstore_begin(objstore *store, objstore_view **transaction)
     OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
@@ -996,11 +1000,11 @@ OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, obj
 OBJSTORE_ENUM(objstore_policy) {
     OBJSTORE_POLICY_ERROR = 0,    /* OBJSTORE_ERR_DUPLICATE_KEY */
     OBJSTORE_POLICY_MODIFIED = 1, /* write the given properties that differ; if none does, nothing happens */
-    OBJSTORE_POLICY_ALL = 2       /* write all given properties; observers see all of them as changed */
+    OBJSTORE_POLICY_ALL = 2       /* write all given properties but the key; observers see them as changed */
 };
 /** What an upsert did. */
 OBJSTORE_ENUM(objstore_outcome) {
-    OBJSTORE_OUTCOME_UNCHANGED = 0, /* it was there, and nothing differed (policy MODIFIED) */
+    OBJSTORE_OUTCOME_UNCHANGED = 0, /* it was there, and nothing differed (policy MODIFIED) or only the key was given */
     OBJSTORE_OUTCOME_CHANGED = 1,   /* it was there, and was written */
     OBJSTORE_OUTCOME_CREATED = 2
 };
@@ -1130,7 +1134,7 @@ OBJSTORE_API objstore_status objstore_row_init(objstore_view *view, objstore_cla
     OBJSTORE_CHECKS(null(view, row), closed(view), kind(view), class(class_id));
 
 /** Steps to the next object. `more` = false: there was none; the row then stands behind the last, and stays
- * there. */
+ * there. NOT_POSITIONED: a seek failed, so that there is no next one. */
 OBJSTORE_API objstore_status objstore_row_next(objstore_row *row, bool *more)
     OBJSTORE_CHECKS(null(row, more), row(row));
 
@@ -1340,8 +1344,8 @@ OBJSTORE_API objstore_status objstore_insert_rows(
 /** Reads a column of fixed-width values (not STRING, BINARY: WRONG_TYPE) into your memory, in the order of
  * object keys. Begins behind the object whose key is `*position` (OBJSTORE_START: with the first), reads at
  * most `capacity` rows, sets `*count` to how many, and `*position` to the key of the last, ready for the next
- * call. Fewer than `capacity`: that was all. `values`: capacity elements. `validity` ((capacity + 7) / 8 bytes)
- * may be NULL only if there is no null: else NULL_VALUE. `keys` (capacity elements) may be NULL. Cost: about
+ * call. Fewer than `capacity`: that was all. `values`: capacity elements. `validity` ((capacity + 7) / 8 bytes;
+ * behind the last row the rest of its byte is 0) may be NULL only if there is no null: else NULL_VALUE. `keys` (capacity elements) may be NULL. Cost: about
  * memory speed. */
 OBJSTORE_API objstore_status objstore_read_column(
     objstore_view *view, objstore_class_id class_id, objstore_property_id property_id, size_t capacity,

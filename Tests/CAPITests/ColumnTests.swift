@@ -78,7 +78,7 @@ func columnsInAndOut(count: Int) throws {
                         return
                     }
                 }
-                for row in filled..<piece { #expect(validity[row >> 3] >> UInt8(row & 7) & 1 == 0) }
+                for row in filled..<min(piece, (filled + 7) / 8 * 8) { #expect(validity[row >> 3] >> UInt8(row & 7) & 1 == 0) }
                 var again = before, timesFilled = 0
                 try ok(objstore_read_column(view, cls.id, cls["time"], piece, &again, &times, nil, nil, &timesFilled))
                 #expect(timesFilled == filled && again == position)

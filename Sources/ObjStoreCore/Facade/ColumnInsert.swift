@@ -78,7 +78,9 @@ final class ColumnInsert {
         guard let offsets = column.offsets else { throw cls.named(StoreError(.invalidArgument, "\(path(position)): offsets is NULL"), position) }
         guard column.valuesBytes <= UInt64(Int64.max) else { throw cls.named(StoreError(.invalidArgument, "\(path(position)): values_bytes is \(column.valuesBytes)"), position) }
         guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
-        let limit = position == cls.primaryKey ? min(View.longestKey, view.shared.database.options.valueLimit) : view.shared.database.options.valueLimit
+        var limit = view.shared.database.options.valueLimit
+        if cls.indexPosition(of: position) != nil { limit = min(limit, IndexLimits.longestText) }
+        if position == cls.primaryKey { limit = min(limit, View.longestKey) }
         var last = offsets[0]
         guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
         let isString = cls.columns[position].kind == .string
@@ -108,9 +110,10 @@ final class ColumnInsert {
             guard let input = inputs[primary] else {
                 throw cls.named(StoreError(.missingValue, "\(path(primary)): the primary key must be given"), primary)
             }
-            try findRepeated(columns[input], primary, policy)
+            // With the policy `error` whichever row comes first is refused: a repetition, or a key that exists.
+            let repeated = try findRepeated(columns[input], policy)
             var firstNew: Int?
-            for row in 0..<rows where found.isEmpty || found[row] == ColumnInsert.isNew {
+            for row in 0..<(repeated ?? rows) where found.isEmpty || found[row] == ColumnInsert.isNew {
                 guard let key = try state.find(primaryKey: columns[input].value(row)) else {
                     firstNew = firstNew ?? row
                     continue
@@ -120,6 +123,7 @@ final class ColumnInsert {
                 found[row] = key
                 hasExisting = true
             }
+            if let repeated { throw duplicate(columns[input].value(repeated), primary, repeated) }
             needsDefaults = firstNew != nil
             if hasRepeated && hasExisting { linkRepeated() }
         }
@@ -139,9 +143,9 @@ final class ColumnInsert {
         refuse(.duplicateKey, primary, row: row, "an object with the key \(value.text) exists already, or an earlier row has it")
     }
 
-    /// Marks the rows whose key an earlier row has.
-    private func findRepeated(_ column: InputColumn, _ primary: Int, _ policy: UpsertPolicy) throws(StoreError) {
-        if isAscending(column) { return }
+    /// Marks the rows whose key an earlier row has; with the policy `error` the first of them is returned.
+    private func findRepeated(_ column: InputColumn, _ policy: UpsertPolicy) throws(StoreError) -> Int? {
+        if isAscending(column) { return nil }
         // Open addressing: row + 1, or 0.
         var capacity = 64
         while capacity < rows * 2 { capacity *= 2 }
@@ -155,7 +159,7 @@ final class ColumnInsert {
             while table[place] != 0 {
                 let first = Int(table[place]) - 1
                 if column.value(first).isSame(as: value) {
-                    if policy == .error { throw duplicate(value, primary, row) }
+                    if policy == .error { return row }
                     if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
                     found[row] = -2 - Int64(first)
                     hasRepeated = true
@@ -165,6 +169,7 @@ final class ColumnInsert {
             }
             if table[place] == 0 { table[place] = UInt32(row + 1) }
         }
+        return nil
     }
 
     /// Keys that only rise do not repeat.

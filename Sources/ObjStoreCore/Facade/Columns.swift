@@ -86,6 +86,8 @@ extension View {
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
             guard kind != .string, kind != .binary else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
+            // No more than there are, however much room the caller says there is.
+            let capacity = min(capacity, try reader.count())
             guard capacity > 0, let values, position < Int64.max else { return 0 }
             let scratch = ColumnScratch(rows: capacity, timestamps: kind == .timestamp, validity: validity == nil && cls.columns[column].nullable)
             defer { scratch.deallocate() }
@@ -126,6 +128,7 @@ extension View {
             guard kind == .string || kind == .binary else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
             _ = try OutputBuffer.start(buffer, 0)
             offsets[0] = 0
+            let capacity = min(capacity, try reader.count())
             var count = 0, anyNull = false
             var next = capacity > 0 && position < Int64.max ? try reader.seek(position &+ 1) : nil
             if let validity { ColumnScratch.clearBeyond(validity, 0, capacity) }

@@ -2,9 +2,17 @@
 package struct SchemaDraft: Sendable {
     package struct Class: Sendable {
         package var name: String
-        package var properties: [PropertySchema] = []
+        package fileprivate(set) var properties: [PropertySchema] = []
+        private var places: [String: Int] = [:]
 
-        func propertyIndex(named name: String) -> Int? { properties.firstIndex { $0.name == name } }
+        init(name: String) { self.name = name }
+
+        func propertyIndex(named name: String) -> Int? { places[name] }
+
+        fileprivate mutating func append(_ property: PropertySchema) {
+            places[property.name] = properties.count
+            properties.append(property)
+        }
     }
 
     package struct Flags: OptionSet, Sendable {
@@ -52,7 +60,7 @@ package struct SchemaDraft: Sendable {
         guard classes[index].properties.count < SchemaDraft.maximumProperties else {
             throw invalid("a class can have \(SchemaDraft.maximumProperties) properties")
         }
-        classes[index].properties.append(PropertySchema(
+        classes[index].append(PropertySchema(
             name: name, kind: kind, isNullable: flags.contains(.nullable), isPrimaryKey: flags.contains(.primaryKey),
             isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey)))
     }

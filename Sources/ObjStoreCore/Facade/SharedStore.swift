@@ -130,6 +130,12 @@ package final class SharedStore: @unchecked Sendable {
                 return identity != nil ? store.identity == identity : store.isInMemory && store.place == configuration.place
             }
         }
+        if case .memory(let name) = configuration.place {
+            if found != nil && configuration.creation == .always { throw StoreError(.alreadyExists, "this process has a store \"\(name)\" in memory already") }
+            if found == nil && (configuration.mode != .readWrite || configuration.creation == .never) {
+                throw StoreError(.notFound, "this process has no store \"\(name)\" in memory")
+            }
+        }
         if let found, found.join() {
             do throws(StoreError) { try found.checkSame(configuration) } catch {
                 try? found.leaveAlone()

@@ -184,7 +184,7 @@ package final class Store: @unchecked Sendable {
     package func checkpoint() throws(StoreError) {
         try checkWritable()
         try shared.checkOutside("checkpoint")
-        try shared.database.checkpoint()
+        try shared.database.checkpoint(timeout: nanoseconds(writeTimeout))
     }
 
     package func checkOpen() throws(StoreError) {

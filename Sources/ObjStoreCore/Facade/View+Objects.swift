@@ -223,7 +223,7 @@ extension View {
             if let transaction {
                 found = try transaction.state(Int(cls.id)).find(primaryKey: key)
             } else {
-                found = try withIndex(cls, primary, longValues: key.count > View.longestIndexHead) { (index) throws(StoreError) in try index.find(key) } ?? nil
+                found = try withIndex(cls, primary, asking: key) { (index) throws(StoreError) in try index.find(key) } ?? nil
             }
             return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
         }
@@ -298,8 +298,16 @@ extension View {
     @inline(__always)
     func check(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
         try ValueCheck.check(value, for: position, of: cls, limit: shared.database.options.valueLimit)
-        if position == cls.primaryKey, value.count > View.longestKey {
+        if value.count > View.longestKey { try checkLong(value, position, cls) }
+    }
+
+    @inline(never)
+    private func checkLong(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        if position == cls.primaryKey {
             throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \(View.longestKey) are allowed"), position)
+        }
+        if value.count > IndexLimits.longestText, cls.indexPosition(of: position) != nil {
+            throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): \(value.count) bytes for an indexed property; at most \(IndexLimits.longestText) are allowed"), position)
         }
     }
 

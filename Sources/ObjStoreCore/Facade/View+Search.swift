@@ -3,7 +3,7 @@ extension View {
     package func count(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in
             let (cls, position) = try prepare(classID, propertyID, comparison, value)
-            if let count = try withIndex(cls, position, longValues: value.count > View.longestIndexHead, { (index) throws(StoreError) in try index.count(comparison, value) }) {
+            if let count = try withIndex(cls, position, asking: value, { (index) throws(StoreError) in try index.count(comparison, value) }) {
                 return count
             }
             return try reader(cls).count(position, comparison, value)
@@ -17,7 +17,7 @@ extension View {
             // An index says how few there are; where there are many, the scan ends soon.
             let reader = try reader(cls)
             var key: Int64?
-            let isKnown = try withIndex(cls, position, longValues: value.count > View.longestIndexHead) { (index) throws(StoreError) -> Bool in
+            let isKnown = try withIndex(cls, position, asking: value) { (index) throws(StoreError) -> Bool in
                 guard try index.count(comparison, value) <= View.fewMatches else { return false }
                 try index.forEach(comparison, value) { (found) throws(StoreError) in
                     key = min(key ?? .max, found)
@@ -68,7 +68,7 @@ extension View {
         let reader = try reader(cls)
         let total = try reader.count()
         // Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
-        let usedIndex = try withIndex(cls, position, longValues: value.count > View.longestIndexHead) { (index) throws(StoreError) -> Bool in
+        let usedIndex = try withIndex(cls, position, asking: value) { (index) throws(StoreError) -> Bool in
             guard try index.count(question.comparison, value) <= max(64, total / 10) else { return false }
             try index.forEach(question.comparison, value) { (key) throws(StoreError) in
                 found.append(key)

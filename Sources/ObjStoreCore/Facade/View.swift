@@ -210,16 +210,17 @@ package final class View: @unchecked Sendable {
         return try transaction.state(Int(cls.id)).cluster.find(key)
     }
 
-    /// The index of a property, which `body` asks. Serialised by the caller.
-    func withIndex<T>(_ cls: ClassSchema, _ property: Int, longValues: Bool, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T? {
-        guard let position = cls.indexPosition(of: property) else { return nil }
+    /// The index of a property, which `body` asks about `value`; nil: there is none, or a text so long that no index can
+    /// hold it. Serialised by the caller.
+    func withIndex<T>(_ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T? {
+        guard let position = cls.indexPosition(of: property), value.count <= IndexLimits.longestText else { return nil }
         if let snapshot {
             let node = try snapshot.classNode(Int(cls.id))
             let column = cls.columns[property].id
             var root = Ref.null
             for entry in 0..<NodeHeader.count(node) where ClassNode.indexColumn(node, entry) == column { root = ClassNode.indexRoot(node, entry) }
             let kind = cls.columns[property].kind
-            let values = longValues ? LongValues(try reader(cls), property: property) : nil
+            let values = value.count > View.longestIndexHead ? LongValues(try reader(cls), property: property) : nil
             defer { withExtendedLifetime(values) {} }
             return try body(IndexReader(source: snapshot.source, root: root, kind: kind, longValues: values))
         }

@@ -24,7 +24,9 @@ extension Value {
         case .string:
             let shown = min(count, 60)
             let bytes = UnsafeRawBufferPointer(start: pointer, count: shown)
-            return "\"" + String(decoding: bytes, as: UTF8.self) + (shown < count ? "…" : "") + "\""
+            // A zero would end the message where it is read as a C string.
+            let text = String(decoding: bytes, as: UTF8.self).split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0")
+            return "\"" + text + (shown < count ? "…" : "") + "\""
         case .binary: return "\(count) bytes"
         default: return "\(kind)"
         }

@@ -12,6 +12,8 @@ package final class ChangeSet: @unchecked Sendable {
     package let changes: ClassChanges
     /// Of a result list; nil for a whole class.
     package let indices: Indices?
+    /// Who is told; set for as long as its handler runs.
+    weak var observer: Observer?
 
     /// Positions in the list before and after, in the order of the lists of keys.
     package struct Indices: Sendable {

@@ -55,7 +55,13 @@ package final class Observer: @unchecked Sendable {
             classID: query.classID, before: before, after: reader.to, changes: changes, indices: move(changes), isCompared: reader.isCompared)
     }
 
-    func tell(_ changes: ChangeSet) -> StoreError? { handler!(changes) }
+    func tell(_ changes: ChangeSet) -> StoreError? {
+        changes.observer = self
+        return handler!(changes)
+    }
+
+    /// Closed while its handler runs: what that was going to say is not wanted any more.
+    var isEnded: Bool { hub.isClosed(self) }
 
     /// Positions before, then the list as it is after, then positions there.
     private func move(_ changes: ClassChanges) -> ChangeSet.Indices? {

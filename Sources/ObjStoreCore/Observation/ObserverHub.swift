@@ -51,6 +51,7 @@ package final class ObserverHub: @unchecked Sendable {
     }
 
     package var observerCount: Int { lock.withLock { observers.count } }
+    func isClosed(_ observer: Observer) -> Bool { lock.withLock { observer.isClosed } }
     var isNeeded: Bool { lock.withLock { observers.count + reserved > 0 } }
 
     /// Whether this thread is inside a handler of this hub.

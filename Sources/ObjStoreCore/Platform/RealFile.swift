@@ -26,7 +26,8 @@ final class RealFile: StorageFile, @unchecked Sendable {
             case .create: (O_RDWR | O_CREAT, "open or create")
             case .createNew: (O_RDWR | O_CREAT | O_EXCL, "create")
             }
-        held = cs_held_open(path, flags, 0o666)
+        // O_NONBLOCK: opening a pipe would wait for its other end. It means nothing for regular files.
+        held = cs_held_open(path, flags | O_NONBLOCK, 0o666)
         super.init()
         if held == nil { throw systemError(cs_errno(), "\(action) \(path)") }
         do throws(StoreError) {

@@ -78,7 +78,7 @@ package final class TypedCallback: @unchecked Sendable {
     }
 
     /// Calls the function for each inserted object, then for each one that was modified in one of the
-    /// properties. Returns the first status that is not 0, which ends it.
+    /// properties. Returns the first status that is not 0, which ends it, as closing the observer does.
     package func deliver(_ changes: ChangeSet) throws(StoreError) -> Int32 {
         let cls = changes.schema
         var positions: [Int] = []
@@ -91,11 +91,11 @@ package final class TypedCallback: @unchecked Sendable {
         let objects = try changes.after.objects(cls)
         for key in changes.inserted {
             let status = try call(objects, positions, key, event: 2)
-            if status != 0 { return status }
+            if status != 0 || changes.observer?.isEnded == true { return status }
         }
         for (index, key) in changes.modified.enumerated() where positions.contains(where: { changes.hasChanged($0, ofModification: index) }) {
             let status = try call(objects, positions, key, event: 3)
-            if status != 0 { return status }
+            if status != 0 || changes.observer?.isEnded == true { return status }
         }
         return 0
     }

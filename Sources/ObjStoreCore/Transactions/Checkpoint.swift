@@ -8,15 +8,20 @@
 /// A failed write on the way leaves things as if the checkpointer had died: `intent` stays, and the next one
 /// completes. A failed sync poisons.
 extension Database {
-    /// - Parameter version: nothing to do when the durable meta has passed it.
-    package func checkpoint(atLeast version: UInt64 = .max, clean: Bool = false) throws(StoreError) {
-        try locks.checkpoint.acquire()
+    /// - Parameters:
+    ///   - version: nothing to do when the durable meta has passed it.
+    ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
+    package func checkpoint(atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1) throws(StoreError) {
+        let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
+        guard try locks.checkpoint.acquire(timeout: timeout) else {
+            throw StoreError(.timeout, "another checkpoint took more than \(timeout / 1_000_000) ms")
+        }
         defer { locks.checkpoint.release() }
         if shared.isPoisoned { throw poisonedError }
         if version <= shared.metaVersion.load() { return }
         if shared.prepared.load() == 0 { return }
         do throws(StoreError) {
-            try checkpointLocked(clean: clean)
+            try checkpointLocked(clean: clean, deadline: deadline)
         } catch {
             if error.code == .syncFailed {
                 if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
@@ -27,12 +32,14 @@ extension Database {
         }
     }
 
-    private func checkpointLocked(clean: Bool) throws(StoreError) {
+    private func checkpointLocked(clean: Bool, deadline: Int64) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
 
         let region = try prepareNextRegion()
-        try locks.writer.acquire()
+        guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else {
+            throw StoreError(.timeout, "checkpoint: a transaction held the writer's lock for too long")
+        }
         var holdsWriter = true
         defer { if holdsWriter { locks.writer.release() } }
         if shared.isPoisoned { throw poisonedError }

@@ -34,7 +34,7 @@ extension Database {
             }
             if !logHasRoomForCommit(entry.log) && !InjectedBug.active(.logOverrun) {
                 releaseWriter()
-                do throws(StoreError) { try checkpoint() } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
+                do throws(StoreError) { try checkpoint(timeout: left) } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
                 continue
             }
             return entry

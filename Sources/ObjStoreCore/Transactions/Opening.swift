@@ -45,7 +45,7 @@ extension Database {
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
         let database = isFirst
-            ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+            ? try openFirstOrLeaveNothing(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
             : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
         locks.attach(shared, instance: instance, isAlive: Locks.isAlive(machine, file))
@@ -94,6 +94,20 @@ extension Database {
     }
 
     // MARK: First and joining
+
+    /// A file that cannot be opened gets no lock file for good.
+    private static func openFirstOrLeaveNothing(
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
+        probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
+        do throws(StoreError) {
+            return try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+        } catch {
+            // Under OPEN, and nobody lives: who comes next makes it anew.
+            if shared.isNew { try? machine.remove(path + "-lock") }
+            throw error
+        }
+    }
 
     private static func openFirst(
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
