@@ -1,6 +1,7 @@
 """Opening, closing, copying and checking files."""
 
 import os
+import shutil
 
 import pytest
 
@@ -170,3 +171,40 @@ def test_verify_finds_damage(path):
         with pytest.raises(objstore.Corrupt) as caught:
             store.verify()
         assert caught.value.findings and all(isinstance(line, str) for line in caught.value.findings)
+
+
+def test_a_copied_file_is_another_store(path):
+    """Copied as a file, it has the uuid of the original: what is told apart are open stores."""
+    with objstore.open(path, models=KENNEL) as store, store.write():
+        store.create_all(Person, [[1, "Rex"], [2, "Ella"]])
+    other = path.with_name("copy.objstore")
+    shutil.copy(path, other)
+    with objstore.open(path, models=KENNEL) as live, objstore.open(other, models=KENNEL) as copy:
+        theirs = copy.get(Person, 2)
+        assert theirs != live.get(Person, 2) and theirs not in live.objects(Person)
+        with live.write():
+            live.delete(live.get(Person, 2))
+            for use in (
+                lambda: live.delete(theirs),
+                lambda: live.add(theirs),
+                lambda: live.add_all(copy.objects(Person), update="modified"),
+            ):
+                with pytest.raises(objstore.WrongStore):
+                    use()
+            assert live.add_all([person.detach() for person in copy.objects(Person)], update="modified") == (1, 0, 1)
+        assert [p.name for p in live.objects(Person)] == [p.name for p in copy.objects(Person)] == ["Rex", "Ella"]
+
+
+def test_an_object_of_a_closed_store_is_nobodys(path):
+    """The copy may have got the tag that the closed store had."""
+    with objstore.open(path, models=KENNEL) as store:
+        with store.write():
+            theirs = store.add(Person(id=1))
+    other = path.with_name("copy.objstore")
+    shutil.copy(path, other)
+    with objstore.open(other, models=KENNEL) as copy:
+        with copy.write():
+            for use in (copy.delete, copy.add):
+                with pytest.raises(objstore.Closed):
+                    use(theirs)
+        assert copy.objects(Person).count() == 1

@@ -60,7 +60,6 @@ class Store(Source):
         check(_get_info(handle, ctypes.byref(found)))
         self._path = _ffi.string(found.path)
         self._tag = found.store_tag
-        self._uuid = bytes(found.uuid.bytes)
         self._lock = threading.RLock()  # of what follows; held for a moment only
         self._snapshot: Snapshot | None = None
         self._version = 0  # of the newest snapshot so far
@@ -185,11 +184,15 @@ class Store(Source):
         return self._writing().delete_all(self._binding(model))
 
     def _owns(self, obj: Any) -> bool:
-        """Is it a live object of this store? It may have come from another handle of it."""
+        """Is it a live object of this store? It may have come from another handle of it. The tag says so, and not the
+        uuid: a file that was copied has the same."""
         if not isinstance(obj, Model):
             raise InvalidArgument(f"an object of a model is wanted, not {obj!r}")
         owner = obj._o_block.store
-        return isinstance(owner, Store) and owner._uuid == self._uuid
+        if not isinstance(owner, Store) or owner._tag != self._tag:
+            return False
+        owner._open_handle()  # Closed: the tag may have gone to another file since, such as a copy of that one
+        return True
 
     def _addable(self, obj: Any) -> bool:
         """Is the object unmanaged? One that is in the store already needs nothing."""
@@ -429,7 +432,7 @@ class Store(Source):
                 self._snapshot.epoch.fast = True
         if committed:
             for store in list(_stores):  # other handles of this file, too
-                if store._uuid == self._uuid:
+                if store._tag == self._tag:
                     with store._lock:
                         store._drop()
 
