@@ -1,18 +1,18 @@
 """Results: the objects of a class, or those of them that satisfy a condition."""
 
-import bisect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import aggregates, arrays, kinds, objects, packed, query
 from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
+from .evaluations import Evaluation
 from .html import results_table
 from .models import Model, property_named
 from .observing import ChangeToken, Token
 from .properties import Condition, Property
 from .streams import ChangeStream
-from .views import Block, Evaluation, View
+from .views import Block, View
 
 if TYPE_CHECKING:
     import numpy
@@ -126,8 +126,8 @@ class Results(Generic[M]):
 
     def first(self) -> M | None:
         """The first one in the order of creation, or None."""
-        _, evaluation = self._evaluate()
-        return self._one(evaluation.keys(0, 1)[0]) if evaluation.count else None
+        key = self._source._reader().first(self._binding, self._condition)
+        return None if key is None else self._one(key)
 
     def __contains__(self, obj: object) -> bool:
         if not isinstance(obj, self._binding.model):
@@ -135,10 +135,11 @@ class Results(Generic[M]):
         mine = objects.identity(obj)
         if mine is None or mine[0] != self._binding.head:
             return False
+        head, key = mine
+        if self._condition is None:
+            return self._source._reader().exists(head, key)
         _, evaluation = self._evaluate()
-        keys = evaluation.keys(0, evaluation.count)
-        at = bisect.bisect_left(keys, mine[1])
-        return at < len(keys) and keys[at] == mine[1]
+        return evaluation.has(key)
 
     # Numbers
 

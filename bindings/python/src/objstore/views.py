@@ -12,7 +12,8 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, kinds, packed
-from ._check import check, failure
+from ._check import failure
+from .evaluations import Evaluation, Evaluations
 from .kinds import INT
 from .values import give_back, take
 
@@ -27,11 +28,13 @@ _count = _ffi.bind("objstore_count")
 _count_where = _ffi.bind("objstore_count_where")
 _find_all = _ffi.bind("objstore_find_all")
 _find_where = _ffi.bind("objstore_find_where")
-_results_count = _ffi.bind("objstore_results_count")
-_results_objects = _ffi.bind("objstore_results_objects")
-_results_close = _ffi.bind("objstore_results_close")
+_first_where = _ffi.bind("objstore_first_where")
+_row_init = _ffi.bind("objstore_row_init")
+_row_next = _ffi.bind("objstore_row_next")
+_row_object = _ffi.bind("objstore_row_object")
 _view_version = _ffi.bind("objstore_view_version")
 _view_close = _ffi.bind("objstore_view_close")
+_NAN = float("nan")
 _NOTHING: frozenset[tuple[int, int]] = frozenset()
 
 
@@ -66,34 +69,6 @@ class Block:
         return None
 
 
-class Evaluation:
-    """A list of objects that was found, as a handle of the library."""
-
-    __slots__ = ("handle", "count", "_close")
-
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-        self._close = _results_close
-        count = ctypes.c_uint64()
-        check(_results_count(handle, ctypes.byref(count)))
-        self.count = count.value
-
-    def __del__(self) -> None:
-        # Its view may have closed it already: then this says CLOSED_HANDLE, and nothing is amiss.
-        self._close(self.handle)
-
-    def objects(self, start: int, count: int) -> Any:
-        """An array of the C objects from index `start` on."""
-        found = (_ffi.Object * count)()
-        got = ctypes.c_size_t()
-        check(_results_objects(self.handle, start, found, count, ctypes.byref(got)))
-        return found
-
-    def keys(self, start: int, count: int) -> list[int]:
-        """Their keys. Ascending: results are in the order of creation."""
-        return memoryview(self.objects(start, count)).cast("B").cast("q").tolist()[1::2]
-
-
 class View:
     """A view of the library that can be read through."""
 
@@ -101,7 +76,7 @@ class View:
         self.handle = handle
         self.epoch = Epoch(fast)
         self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
-        self._evaluations: dict[Any, Evaluation] = {}
+        self._evaluations = Evaluations()
 
     def version(self) -> int:
         """The version that is seen."""
@@ -163,16 +138,38 @@ class View:
         return number
 
     def evaluate(self, binding: "Binding", condition: "Condition | None") -> Evaluation:
-        """The objects that satisfy the condition. The same question is asked of the library once, until something
-        is written."""
-        question: Any = binding.class_id
-        if condition is not None:
-            prop, operator, value = condition
-            question = (binding.class_id, prop.index, operator, value)
-        evaluation = self._evaluations.get(question)
+        """The objects that satisfy the condition. A question that is repeated is asked of the library once, until
+        something is written, or too much else was asked."""
+        question = _question(binding, condition)
+        evaluation = self._evaluations.find(question)
         if evaluation is None:
-            evaluation = self._evaluations[question] = self._evaluate(binding, condition)
+            evaluation = self._evaluate(binding, condition)
+            self._evaluations.keep(question, evaluation)
         return evaluation
+
+    def first(self, binding: "Binding", condition: "Condition | None") -> int | None:
+        """The key of the first object that satisfies the condition. Where the list is not there, none is made."""
+        evaluation = self._evaluations.find(_question(binding, condition))
+        if evaluation is not None:
+            return evaluation.keys(0, 1)[0] if evaluation.count else None
+        s = take()
+        if condition is None:
+            row = ctypes.byref(_ffi.Row())
+            status = _row_init(self.handle, binding.class_id, row) or _row_next(row, s.flag_address)
+            if not status and s.flag.value:
+                status = _row_object(row, s.object_address)
+        else:
+            prop, operator, value = condition
+            s.values.put_one(prop, value)
+            property_id = binding.ids[prop.index]
+            status = _first_where(
+                self.handle, binding.class_id, property_id, operator, s.values.first, s.object_address, s.flag_address
+            )
+        if status:
+            raise failure(status)
+        found = s.key.value if s.flag.value else None
+        give_back(s)
+        return found
 
     def _evaluate(self, binding: "Binding", condition: "Condition | None") -> Evaluation:
         s = take()
@@ -189,6 +186,16 @@ class View:
         handle = s.handle.value
         give_back(s)
         return Evaluation(handle)
+
+
+def _question(binding: "Binding", condition: "Condition | None") -> Any:
+    """What is asked, as a key of a dictionary."""
+    if condition is None:
+        return binding.class_id
+    prop, operator, value = condition
+    if value != value:
+        value = _NAN  # which is found by identity only
+    return binding.class_id, prop.index, operator, value
 
 
 class Snapshot(View):

@@ -1,0 +1,79 @@
+"""Lists of objects that were found, and which of them are kept for who asks the same again."""
+
+import ctypes
+from bisect import bisect_left
+from typing import Any
+
+from . import _ffi
+from ._check import check
+
+_results_count = _ffi.bind("objstore_results_count")
+_results_objects = _ffi.bind("objstore_results_objects")
+_results_close = _ffi.bind("objstore_results_close")
+
+QUESTIONS = 32  # so many are remembered at most, and
+OBJECTS = 2_000_000  # so many objects in all their lists, of eight bytes each; the newest one may have more
+
+
+class Evaluation:
+    """A list of objects that was found, as a handle of the library."""
+
+    __slots__ = ("handle", "count", "_close")
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        self._close = _results_close
+        count = ctypes.c_uint64()
+        check(_results_count(handle, ctypes.byref(count)))
+        self.count = count.value
+
+    def __del__(self) -> None:
+        # Its view may have closed it already: then this says CLOSED_HANDLE, and nothing is amiss.
+        self._close(self.handle)
+
+    def objects(self, start: int, count: int) -> Any:
+        """An array of the C objects from index `start` on."""
+        found = (_ffi.Object * count)()
+        got = ctypes.c_size_t()
+        check(_results_objects(self.handle, start, found, count, ctypes.byref(got)))
+        return found
+
+    def keys(self, start: int, count: int) -> list[int]:
+        """Their keys. Ascending: results are in the order of creation."""
+        return memoryview(self.objects(start, count)).cast("B").cast("q").tolist()[1::2]
+
+    def has(self, key: int) -> bool:
+        """Is the object among them? Looks at some of them only."""
+        at = bisect_left(range(self.count), key, key=lambda index: self.keys(index, 1)[0])
+        return at < self.count and self.keys(at, 1)[0] == key
+
+
+class Evaluations:
+    """The answers that a view remembers: those that were used last, and not more than is good for memory.
+
+    Who iterates over a list has it, whether or not it is remembered. Several threads may ask at the same time: each
+    step here is one of the dictionary's own, and the worst that can come of two at once is a question asked twice.
+    """
+
+    __slots__ = ("_kept",)
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, Evaluation] = {}  # the one that was used last is the last
+
+    def find(self, question: Any) -> Evaluation | None:
+        evaluation = self._kept.pop(question, None)
+        if evaluation is not None:
+            self._kept[question] = evaluation
+        return evaluation
+
+    def keep(self, question: Any, evaluation: Evaluation) -> None:
+        self._kept[question] = evaluation
+        count = sum(kept.count for kept in list(self._kept.values()))
+        for oldest in list(self._kept)[:-1]:
+            if len(self._kept) <= QUESTIONS and count <= OBJECTS:
+                break
+            dropped = self._kept.pop(oldest, None)
+            count -= 0 if dropped is None else dropped.count
+
+    def clear(self) -> None:
+        self._kept.clear()
