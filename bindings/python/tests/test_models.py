@@ -116,6 +116,11 @@ def test_wrong_declarations():
         class Taken(objstore.Model):
             freeze: int = 0
 
+    for name in ("_o_key", "_objstore_properties", "__slots__", "__call__", "observe", "class", "two words", ""):
+        with pytest.raises(objstore.SchemaError) as caught:
+            type(objstore.Model)("Taken", (objstore.Model,), {"__annotations__": {name: int}, "__module__": __name__})
+        assert (caught.value.class_name, caught.value.property_name) == ("Taken", name)
+
     with pytest.raises(objstore.SchemaError, match="no type"):
 
         class Untyped(objstore.Model):
@@ -125,6 +130,30 @@ def test_wrong_declarations():
 
         class BadDefault(objstore.Model):
             a: int = "text"
+
+
+NAMES = ["type", "self", "_self", "cls", "_loose", "_missing", "_p0", "_p0_type", "int", "str", "print", "values", "mro", "name", "key", "__private"]
+
+
+@pytest.mark.parametrize("own_constructor", [False, True])
+def test_properties_may_be_called_like_anything_that_python_or_objstore_uses(own_constructor):
+    def init(_, /, **values):
+        objstore.Model.__init__(_, **values)
+
+    names = [name if name != "__private" else "_Event__private" for name in NAMES]
+    namespace = {"__annotations__": {name: "str | None" for name in names}, "__module__": __name__}
+    Event = type(objstore.Model)("Event", (objstore.Model,), namespace | ({"__init__": init} if own_constructor else {}))
+    assert Event().type is None
+    with objstore.open(memory="", models=[Event]) as store:
+        with store.write():
+            event = store.add(Event(**{name: name for name in names}))
+            assert [getattr(event, name) for name in names] == names
+            assert [getattr(event.detach(), name) for name in names] == names
+            assert store.objects(Event).update(**{name: "new " + name for name in names}) == 1
+            assert store.create(Event, {"type": "made"}).type == "made"
+        assert [getattr(event, name) for name in names] == ["new " + name for name in names]
+        assert store.objects(Event).filter("self == 'new self'").first() == event
+        assert "type='new type'" in repr(event)
 
 
 def test_subclasses_have_the_properties_of_their_bases(path):

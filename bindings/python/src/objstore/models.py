@@ -2,6 +2,7 @@
 
 import enum
 import inspect
+import keyword
 import sys
 import types
 import typing
@@ -66,7 +67,7 @@ class Model(objects.Slots, metaclass=ModelMeta):
 
     if not TYPE_CHECKING:  # checkers take the constructor from the annotations
 
-        def __init__(self, **values: Any) -> None:
+        def __init__(self, /, **values: Any) -> None:
             cls = type(self)
             if unknown := values.keys() - {p.name for p in cls._objstore_properties}:
                 raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {sorted(unknown)[0]!r}")
@@ -157,8 +158,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
         resolved = _resolve(cls, name, annotation, scope)
         if typing.get_origin(resolved) is ClassVar or resolved is ClassVar:
             continue
-        if name.startswith("_o_") or name in vars(Model) or name in vars(object):
-            raise SchemaError(f"{cls.__name__}.{name}: the name is used by objstore.Model", class_name=cls.__name__)
+        _allow_name(cls, name)
         given = cls.__dict__.get(name, MISSING)
         declared = given if isinstance(given, Declared) else Declared(given, False, False)
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
@@ -172,6 +172,17 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     for prop in cls._objstore_properties:
         prop.attach(typing.cast("type[Model]", cls))
         setattr(cls, prop.name, prop)
+
+
+def _allow_name(cls: type, name: str) -> None:
+    """Refuses names that would hide something of every object, or cannot be written in Python."""
+    reason = None
+    if name.startswith(("_o_", "_objstore_", "__")) or name in vars(Model):
+        reason = "the name is used by objstore.Model"
+    elif not name.isidentifier() or keyword.iskeyword(name):
+        reason = "the name is none that an attribute can have"
+    if reason is not None:
+        raise SchemaError(f"{cls.__name__}.{name}: {reason}", class_name=cls.__name__, property_name=name)
 
 
 def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> Any:
@@ -233,24 +244,27 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
 
 
 def _constructor(cls: ModelMeta) -> Callable[..., None]:
-    """An __init__ of keyword arguments, written out like a dataclass's: 100,000 objects take 40 ms."""
-    scope: dict[str, Any] = {"_missing": MISSING, "_loose": objects.LOOSE}
+    """An __init__ of keyword arguments, written out like a dataclass's: 100,000 objects take 40 ms.
+
+    Its parameters are called like the properties, and so hide what else has that name, be it type or self. Everything
+    that it uses therefore begins with _o_, which no property does."""
+    scope: dict[str, Any] = {"_o_type": type, "_o_loose": objects.LOOSE}
     parameters, lines = [], []
     for prop in cls._objstore_properties:
-        p = f"_p{prop.index}"
+        p = f"_o_p{prop.index}"
         scope |= {p: prop, f"{p}_type": prop.python_type, f"{p}_default": MISSING}
         usual = prop.default if prop.default is not MISSING else None if prop.nullable else MISSING
         scope[f"{p}_default"] = usual
         parameters.append(f"{prop.name}={p}_default")
         # A value of exactly the right type is taken as it is. Not a datetime: it may have no time zone.
         none = f" and {prop.name} is not None" if prop.nullable else ""
-        fits = f"type({prop.name}) is not {p}_type{none}" if prop.kind != kinds.TIMESTAMP else f"{prop.name} is not None or not {prop.nullable}"
+        fits = f"_o_type({prop.name}) is not {p}_type{none}" if prop.kind != kinds.TIMESTAMP else f"{prop.name} is not None or not {prop.nullable}"
         lines.append(f"  if {fits}: {prop.name} = {p}.given({prop.name})")
     names = ", ".join(p.name for p in cls._objstore_properties)
-    star = "*, " if parameters else ""
+    star = ", *, " if parameters else ""
     source = (
-        f"def __init__(_self, {star}{', '.join(parameters)}):\n" + "\n".join(lines) + f"\n  _self._o_values = [{names}]\n"
-        "  _self._o_block = _loose\n  _self._o_row = 0\n"
+        f"def __init__(_o_self, /{star}{', '.join(parameters)}):\n" + "\n".join(lines) + f"\n  _o_self._o_values = [{names}]\n"
+        "  _o_self._o_block = _o_loose\n  _o_self._o_row = 0\n"
     )
     exec(source, scope)
     made: Callable[..., None] = scope["__init__"]

@@ -200,7 +200,7 @@ class Results(Generic[M]):
 
     # Changing
 
-    def update(self, **values: Any) -> int:
+    def update(self, /, **values: Any) -> int:
         """Sets properties of all of them; how many there were."""
         transaction = self._source._writing()
         properties = [property_named(self._binding.model, name) for name in values]
