@@ -81,10 +81,15 @@ def test_annotations_of_every_spelling():
         d: None | float = None
         e: Annotated[int, "metres"] = 0
         f: "Local" = Local.A
+        g: Optional["int"] = None
+        h: Optional["Local"] = None
+        i: 'Optional["str"]' = None
+        j: Annotated[Optional["int"], "metres"] = None
 
     described = [(p.name, p.python_type, p.nullable) for p in Spelt._objstore_properties]
     assert described == [
         ("a", int, False), ("b", str, True), ("c", str, True), ("d", float, True), ("e", int, False), ("f", Local, False),
+        ("g", int, True), ("h", Local, True), ("i", str, True), ("j", int, True),
     ]  # fmt: skip
     assert Spelt.constant == 5
 

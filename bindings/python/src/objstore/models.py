@@ -186,13 +186,21 @@ def _allow_name(cls: type, name: str) -> None:
 
 
 def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> Any:
-    """The annotation as an object; a text is looked up in the module, and where the class stands."""
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, vars(sys.modules[cls.__module__]), {**scope, **vars(cls)})
-    except NameError:
-        raise _unsupported(cls, name, annotation) from None  # a class that comes later: a link
+    """The annotation as an object; a text, also one inside of Optional[…], is looked up in the module, and where the
+    class stands."""
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, vars(sys.modules[cls.__module__]), {**scope, **vars(cls)})
+        except NameError:
+            raise _unsupported(cls, name, annotation) from None  # a class that comes later: a link
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _resolve(cls, name, arguments[0], scope)
+    if typing.get_origin(annotation) is typing.Union:
+        return typing.Union[tuple(_resolve(cls, name, argument, scope) for argument in arguments)]
+    return annotation
 
 
 def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
@@ -209,16 +217,12 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
 
 def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
     plain, nullable = annotation, False
-    if typing.get_origin(plain) is typing.Annotated:
-        plain = typing.get_args(plain)[0]
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
         arguments = typing.get_args(plain)
         others = [a for a in arguments if a is not type(None)]
         if len(others) != 1 or len(arguments) != 2:
             raise _unsupported(cls, name, annotation)
         plain, nullable = others[0], True
-        if isinstance(plain, typing.ForwardRef):
-            raise _unsupported(cls, name, plain.__forward_arg__)
     enumeration = plain if isinstance(plain, type) and issubclass(plain, enum.Enum) else None
     kind = kinds.enum_kind(enumeration) if enumeration else kinds.BY_TYPE.get(plain) if isinstance(plain, type) else None
     if kind is None:
