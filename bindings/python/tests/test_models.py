@@ -199,6 +199,69 @@ def test_an_own_constructor():
         assert [(p.x, p.y) for p in store.objects(Point)] == [(1, 7)]
 
 
+def test_an_own_constructor_that_calls_the_one_of_the_base():
+    class Animal(objstore.Model):
+        name: str
+        legs: int = 4
+
+    class Named(objstore.Model):
+        title: str = "none"
+
+    class Cat(Animal):
+        lives: int = 9
+        owner: str | None = None
+
+        def __init__(self, name, lives=None):
+            super().__init__(name=name)
+            if lives is not None:
+                self.lives = lives
+
+    class Manx(Cat):
+        tail: bool = True
+        legs: int = 3
+
+        def __init__(self):
+            super().__init__("Manx", 7)
+            self.tail = False
+
+    class Officer(Animal, Named):
+        def __init__(self, name, title):
+            Animal.__init__(self, name=name)
+            Named.__init__(self, title=title)
+
+    assert repr(Cat("Tom")) == "Cat(name='Tom', legs=4, lives=9, owner=None)"
+    assert (Cat("Tom", 5).lives, Manx().name, Manx().lives, Manx().tail) == (5, "Manx", 7, False)
+    assert (Officer("Tom", "Sir").name, Officer("Tom", "Sir").title) == ("Tom", "Sir")
+    with objstore.open(memory="", models=[Cat, Manx, Officer]) as store, store.write():
+        assert store.add(Cat("Tom", 5)).detach().lives == 5
+        assert store.add_all([Cat("Ben"), Manx(), Officer("Jim", "Sir")]).created == 3
+        assert [cat.lives for cat in store.objects(Cat)] == [5, 9]
+        assert [officer.title for officer in store.objects(Officer)] == ["Sir"]
+
+
+def test_an_own_constructor_that_leaves_out_what_has_no_default():
+    class Animal(objstore.Model):
+        name: str
+
+    class Cat(Animal):
+        lives: int
+
+        def __init__(self, name):
+            super().__init__(name=name)
+
+    with pytest.raises(objstore.MissingValue, match=r"Cat.lives has no default, and .*Animal.__init__\(\) does not take it") as caught:
+        Cat("Tom")
+    assert (caught.value.class_name, caught.value.property_name) == ("Cat", "lives")
+
+    class Dog(Animal):
+        age: int
+
+        def __init__(self, name, age):
+            objstore.Model.__init__(self, name=name, age=age)
+
+    assert (Dog("Rex", 3).name, Dog("Rex", 3).age) == ("Rex", 3)
+
+
 def test_conditions():
     condition = Dog.age < 2
     assert str(condition) == "age < 2"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from . import kinds, objects
-from .errors import InvalidArgument, NoSuchProperty, NotSupported, SchemaError
+from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
 from .html import object_table
 from .properties import MISSING, Declared, Property, field
 
@@ -252,7 +252,9 @@ def _constructor(cls: ModelMeta) -> Callable[..., None]:
 
     Its parameters are called like the properties, and so hide what else has that name, be it type or self. Everything
     that it uses therefore begins with _o_, which no property does."""
-    scope: dict[str, Any] = {"_o_type": type, "_o_loose": objects.LOOSE}
+    scope: dict[str, Any] = {
+        "_o_type": type, "_o_loose": objects.LOOSE, "_o_class": cls, "_o_start_derived": _start_derived,
+    }  # fmt: skip
     parameters, lines = [], []
     for prop in cls._objstore_properties:
         p = f"_o_p{prop.index}"
@@ -267,11 +269,33 @@ def _constructor(cls: ModelMeta) -> Callable[..., None]:
     names = ", ".join(p.name for p in cls._objstore_properties)
     star = ", *, " if parameters else ""
     source = (
-        f"def __init__(_o_self, /{star}{', '.join(parameters)}):\n" + "\n".join(lines) + f"\n  _o_self._o_values = [{names}]\n"
-        "  _o_self._o_block = _o_loose\n  _o_self._o_row = 0\n"
+        f"def __init__(_o_self, /{star}{', '.join(parameters)}):\n" + "\n".join(lines) + "\n"
+        f"  if _o_type(_o_self) is not _o_class: return _o_start_derived(_o_self, _o_class, [{names}])\n"
+        f"  _o_self._o_values = [{names}]\n  _o_self._o_block = _o_loose\n  _o_self._o_row = 0\n"
     )
     exec(source, scope)
     made: Callable[..., None] = scope["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__module__ = cls.__module__
     return made
+
+
+def _start_derived(obj: Any, base: ModelMeta, values: list[Any]) -> None:
+    """The rest of a constructor that a derived class with an __init__ of its own called: the object has properties that
+    the constructor does not know. They keep what the constructor of another base gave them, or get their defaults."""
+    given = {prop.name: value for prop, value in zip(base._objstore_properties, values)}
+    earlier = getattr(obj, "_o_values", None)
+    completed = []
+    for prop in type(obj)._objstore_properties:
+        if prop.name not in given and earlier is not None:
+            completed.append(earlier[prop.index])
+        elif prop.name not in given and prop.default is MISSING and not prop.nullable:
+            raise MissingValue(
+                f"{prop.path} has no default, and {base.__qualname__}.__init__() does not take it: give it a default, or "
+                "call objstore.Model.__init__(self, …) with the values of all properties",
+                class_name=prop.model_name,
+                property_name=prop.name,
+            )
+        else:
+            completed.append(prop.given(given.get(prop.name, MISSING)))
+    objects.start(obj, completed)
