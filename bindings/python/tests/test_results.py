@@ -106,6 +106,43 @@ def test_a_sum_that_does_not_fit():
                 dogs.sum(Dog.age)
 
 
+INFINITY = math.inf
+AVERAGES = [
+    ("real", [INFINITY, -INFINITY], math.nan), ("real", [INFINITY, 1.0], INFINITY), ("real", [math.nan, 1.0], math.nan),
+    ("real", [1.7e308, 1.7e308], INFINITY), ("real", [-1.7e308, -1.7e308], -INFINITY), ("real", [1.0, 2.0], 1.5),
+    ("number", [2**63 - 1, -(2**63), 2], 1 / 3), ("number", [2**63 - 1] * 3, float(2**63 - 1)), ("number", [], None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, values, expected", AVERAGES)
+def test_the_average_of_a_part_is_that_of_the_whole(name, values, expected):
+    when = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    with objstore.open(memory="", models=[Everything]) as store:
+        with store.write():
+            store.create_all(Everything, [{"key": f"{i}", "when": when, name: v} for i, v in enumerate(values)])
+        everything = store.objects(Everything)
+        for averages in (everything.avg(name), everything.where(Everything.key != "").avg(name)):
+            assert averages == expected or math.isnan(averages) and math.isnan(expected)
+        if name == "real":
+            sums = everything.sum(name), everything.where(Everything.key != "").sum(name)
+            assert sums[0] == sums[1] or math.isnan(sums[0]) and math.isnan(sums[1])
+
+
+def test_indexes_as_a_list_takes_them(many):
+    numpy = pytest.importorskip("numpy")
+    turtles = many[0].objects(Turtle)
+    oldest = turtles.to_numpy("age").argmax()
+    assert turtles[oldest].age == turtles.max("age")
+    assert turtles[numpy.int8(-1)]._id == N - 1 and turtles[numpy.uint64(7)]._id == 7 and turtles[True]._id == 1
+    assert [t._id for t in turtles[numpy.int64(1) : numpy.int16(3)]] == [1, 2]
+    for index in (1.5, numpy.float64(1), "1", None, (1, 2)):
+        with pytest.raises(TypeError):
+            turtles[index]
+    for index in (2**64, -(2**64), numpy.int64(N)):
+        with pytest.raises(IndexError):
+            turtles[index]
+
+
 def test_to_numpy(many):
     numpy = pytest.importorskip("numpy")
     store, rows = many

@@ -3,7 +3,6 @@
 Of a whole class the library computes them. Of a part they are computed here, from the one column that is read.
 """
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, packed
@@ -48,7 +47,7 @@ def _of_part(results: "Results[Any]", name: str, prop: "Property") -> Any:
     if name == "sum":
         return _sum(prop, values)
     if name == "avg":
-        return math.fsum(values) / len(values) if values else None
+        return float(sum(values)) / len(values) if values else None  # of ints exact: the sum may be over 64 bits
     comparable = [v for v in values if v == v]  # NaN is skipped
     return (min if name == "min" else max)(comparable) if comparable else None
 

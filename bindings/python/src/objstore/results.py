@@ -1,6 +1,7 @@
 """Results: the objects of a class, or those of them that satisfy a condition."""
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -115,9 +116,10 @@ class Results(Generic[M]):
                 return []
             low, high = min(wanted[0], wanted[-1]), max(wanted[0], wanted[-1])
             return list(itertools.chain.from_iterable(self._chunks(view, evaluation, low, high + 1)))[:: step]
-        at = index + count if index < 0 else index
+        number = operator.index(index)  # TypeError: 1.5; NumPy's integers are none that ctypes takes
+        at = number + count if number < 0 else number
         if not 0 <= at < count:
-            raise IndexOutOfRange(f"index {index} of {count} results", class_name=self._binding.model.__name__)
+            raise IndexOutOfRange(f"index {number} of {count} results", class_name=self._binding.model.__name__)
         return self._one(evaluation.keys(at, 1)[0])
 
     def _one(self, key: int) -> M:
