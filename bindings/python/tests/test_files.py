@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from datetime import timedelta
 
 import pytest
 
@@ -45,6 +46,63 @@ def test_wrong_arguments(path):
     with pytest.raises(objstore.InvalidArgument):
         objstore.open(path, models=[str])
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["schema_version", "value_bytes", "open_timeout_ms", "checkpoint_idle_ms", "log_bytes"])
+def test_numbers_of_a_wrong_type_or_size(path, name):
+    for wrong in ("2", b"2", 1e6, True, None, [1]):
+        with pytest.raises(objstore.InvalidArgument, match=f"{name} is an int, not "):
+            objstore.open(path, models=[Dog], **{name: wrong})
+    for wrong in (-2, 2**64, 2**64 + 1, 2**64 + 100, -(2**64) + 5):
+        with pytest.raises(objstore.OutOfRange):
+            objstore.open(path, models=[Dog], **{name: wrong})
+    assert not path.exists()
+
+
+def test_the_largest_schema_version(path):
+    for version in (2**63, 2**64 - 1):
+        objstore.open(path, models=[Dog], schema_version=version).close()
+    with pytest.raises(objstore.SchemaError):
+        objstore.open(path, models=[Dog], schema_version=1)
+
+
+def test_switches_are_true_or_false(path):
+    for wrong in ({"exclusive": 2}, {"without_log": "no"}, {"exclusive": None}):  # 2 would switch on something else
+        with pytest.raises(objstore.InvalidArgument, match="True or False"):
+            objstore.open(path, models=[Dog], **wrong)
+    for wrong in ({"primary_key": 2}, {"indexed": "yes"}):
+        with pytest.raises(objstore.InvalidArgument, match="True or False"):
+            field(**wrong)
+    assert not path.exists()
+
+
+WRONG_SECONDS = [-1, -0.001, float("-inf"), float("nan"), "1", True, timedelta(seconds=1)]
+
+
+@pytest.mark.parametrize("seconds", WRONG_SECONDS, ids=repr)
+def test_wrong_timeouts(store, path, seconds):
+    for use in (
+        lambda: store.write(timeout=seconds),
+        lambda: store.write(lambda tx: None, timeout=seconds),
+        lambda: store.wait(seconds),
+        lambda: objstore.open(path, models=KENNEL, write_timeout=seconds),
+        lambda: objstore.open(path, models=KENNEL, durability="relaxed", relaxed=seconds),
+    ):
+        with pytest.raises(objstore.InvalidArgument, match=r"time-?out|relaxed"):
+            use()
+
+
+@pytest.mark.parametrize("seconds", [None, float("inf"), 1e300, 10**400, 1, 0.001, 0], ids=str)
+def test_timeouts(store, path, seconds):
+    """Infinity is for ever, as None is."""
+    with store.write(timeout=seconds):
+        store.add(Dog())
+    with objstore.open(path, models=KENNEL, write_timeout=seconds) as other, other.write():
+        other.add(Dog())
+    with store.observe(Dog, lambda change: None):  # so that there is something to deliver
+        assert store.wait(seconds) == 1
+    with pytest.raises(objstore.InvalidArgument, match="for ever"):
+        objstore.open(path, models=KENNEL, durability="relaxed", relaxed=float("inf"))
 
 
 def test_another_file(path):

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from . import _ffi
 from ._check import check
+from .arguments import INT64, UINT64, milliseconds, seconds, switch, whole
 from .errors import InvalidArgument
 
 _config_new = _ffi.bind("objstore_config_new")
@@ -43,13 +44,6 @@ def _choice(what: str, value: str, choices: dict[str, int]) -> int:
     raise InvalidArgument(f"{what} is one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
-def milliseconds(seconds: float) -> int:
-    """At least 1 for anything above 0."""
-    if seconds < 0:
-        raise InvalidArgument(f"{seconds} seconds are less than none; leave a time-out out to wait for ever")
-    return max(1, round(seconds * 1000)) if seconds else 0
-
-
 class Config:
     """The C configuration; closed at the end of a with."""
 
@@ -76,14 +70,18 @@ class Config:
         check(_set_creation(self.handle, _choice("create", create, CREATIONS)))
 
     def durability(self, durability: str, relaxed: float) -> None:
-        check(_set_durability(self.handle, _choice("durability", durability, DURABILITIES), milliseconds(relaxed)))
+        number, wait = _choice("durability", durability, DURABILITIES), seconds("relaxed", relaxed)
+        if wait is None:
+            raise InvalidArgument(f"relaxed is a number of seconds, not {relaxed!r}: nothing is relaxed for ever")
+        check(_set_durability(self.handle, number, milliseconds(wait)))
 
     def schema(self, schema: Any, version: int) -> None:
-        check(_set_schema(self.handle, schema, version))
+        check(_set_schema(self.handle, schema, whole("schema_version", version, UINT64)))
 
     def flags(self, exclusive: bool, without_log: bool) -> None:
-        check(_set_flags(self.handle, exclusive * EXCLUSIVE | without_log * WITHOUT_LOG))
+        flags = switch("exclusive", exclusive) * EXCLUSIVE | switch("without_log", without_log) * WITHOUT_LOG
+        check(_set_flags(self.handle, flags))
 
     def limits(self, limits: dict[str, int]) -> None:
         for name, value in limits.items():
-            check(_set_limit(self.handle, _choice("a limit", name, LIMITS), value))
+            check(_set_limit(self.handle, _choice("a limit", name, LIMITS), whole(name, value, INT64)))

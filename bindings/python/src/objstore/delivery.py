@@ -16,6 +16,7 @@ from typing import Any
 
 from . import _ffi
 from ._check import failure
+from .arguments import milliseconds
 from .errors import Error, Status
 
 _deliver = _ffi.bind("objstore_deliver")
@@ -77,11 +78,11 @@ def deliver(store: int) -> Delivered:
     return _lend(lambda count: int(_deliver(store, count)))
 
 
-def wait(store: Callable[[], int], milliseconds: int | None) -> int:
+def wait(store: Callable[[], int], timeout: float | None) -> int:
     """Waits for something that is due, and delivers it; how many handlers were called. The handle is asked for each
     time, since a signal handler may close the store."""
-    end = None if milliseconds is None else time.monotonic() + milliseconds / 1000
-    left = FOREVER if milliseconds is None else milliseconds
+    end = None if timeout is None else time.monotonic() + timeout
+    left = FOREVER if timeout is None else milliseconds(timeout)
     while True:
         count = _lend(lambda out: int(_wait(store(), left, out))).result()
         if end is not None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import kinds, objects
+from .arguments import switch
 from .errors import MissingValue
 
 if TYPE_CHECKING:
@@ -185,4 +186,4 @@ def field(*, default: Any = MISSING, primary_key: bool = False, indexed: bool = 
     primary_key  int or str: unique, and never changed
     indexed      comparisons find their objects without a scan; not for bytes
     """
-    return Declared(default, primary_key, indexed)
+    return Declared(default, switch("primary_key", primary_key), switch("indexed", indexed))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import _ffi, bound, config, delivery, idle, info, inserting, maintenance
 from ._check import check, failure
+from .arguments import seconds
 from .bound import Bound
 from .changes import Changes
 from .config import Creation, Durability, Mode
@@ -133,6 +134,8 @@ class Store(Source):
         (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open."""
         if timeout is _UNSET:
             timeout = self._write_timeout
+        else:
+            timeout = seconds("timeout", timeout)
         transaction = Transaction(self, timeout)
         if body is None:
             return transaction
@@ -254,8 +257,7 @@ class Store(Source):
     def wait(self, timeout: float | None = None) -> int:
         """Waits until something is due, `timeout` seconds or for ever, and delivers it; 0: nothing came. Uses no CPU
         while it waits, and other threads go on."""
-        milliseconds = None if timeout is None else config.milliseconds(timeout)
-        return delivery.wait(self._open_handle, milliseconds)
+        return delivery.wait(self._open_handle, seconds("timeout", timeout))
 
     def bind_write_body(self, body: Callable[[Transaction], object]) -> Bound:
         """body(tx) as a C function, an objstore_write_body, for C code that calls objstore_write on this store. It is
@@ -487,8 +489,7 @@ def open(
         made.schema(schema.handle, schema_version)
         made.flags(exclusive, without_log)
         made.limits(limits)
-        if write_timeout is not None:
-            config.milliseconds(write_timeout)  # refused now, not at the first write
+        write_timeout = seconds("write_timeout", write_timeout)
         handle = ctypes.c_void_p()
         check(_open(made.handle, ctypes.byref(handle)))
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _ffi, columns, objects
 from ._check import check, failure
+from .arguments import milliseconds
 from .errors import InvalidArgument, NotInWrite, Status
 from .properties import Property
 from .values import Values, give_back, take
@@ -114,7 +115,7 @@ class Transaction(View):
         if self._timeout == 0:
             check(_try_begin(self.store._open_handle(), out))
             return handle.value or 0
-        left = None if self._timeout is None else max(1, round(self._timeout * 1000))
+        left = None if self._timeout is None else milliseconds(self._timeout)
         while True:
             wait = SLICE_MS if left is None else min(left, SLICE_MS)
             status = _begin_within(self.store._open_handle(), wait, out)

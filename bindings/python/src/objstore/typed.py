@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, delivery, kinds
+from .arguments import UINT64, whole
 from .changes import INSERTIONS, MODIFICATIONS
 from .columns import property_ids
 from .errors import InvalidArgument, NotSupported
@@ -75,6 +76,8 @@ class TypedToken(Token):
     def observe(
         self, store: "Store", binding: "Binding", keys: "Iterable[object]", signature: str, userdata: int | None
     ) -> None:
+        if userdata is not None:
+            userdata = whole("userdata", userdata, UINT64)
         meant = properties(binding, keys)
         ids = property_ids([binding.ids[p.index] for p in meant])
         if isinstance(self._function, CFunction):

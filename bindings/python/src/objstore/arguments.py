@@ -1,0 +1,48 @@
+"""Numbers of callers that go to the library as they are: checked here, since ctypes takes a text for an address, and
+of a number that is too large the lowest 64 bits."""
+
+import math
+import numbers
+import operator
+from typing import Any
+
+from .errors import InvalidArgument, OutOfRange
+
+INT64, UINT64 = (-(2**63), 2**63 - 1), (0, 2**64 - 1)
+LONGEST = 10**9  # seconds, 31 years: in nanoseconds they fit 64 bits
+
+
+def whole(what: str, value: Any, limits: tuple[int, int]) -> int:
+    """An int within limits. What else the library knows of it, it says itself."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None:
+        raise InvalidArgument(f"{what} is an int, not {value!r} ({type(value).__name__})")
+    low, high = limits
+    if low <= number <= high:
+        return number
+    raise OutOfRange(f"{what} is an int from {low:,} to {high:,}, not {number:,}")
+
+
+def switch(what: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise InvalidArgument(f"{what} is True or False, not {value!r} ({type(value).__name__})")
+
+
+def seconds(what: str, value: Any) -> float | None:
+    """A number of seconds from 0 on; None: for ever, which infinity says, too."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InvalidArgument(f"{what} is a number of seconds, or None for ever, not {value!r} ({type(value).__name__})")
+    if value >= 0:  # which NaN is not
+        return None if value == math.inf else float(min(value, LONGEST))
+    raise InvalidArgument(f"{what} is a number of seconds from 0 on, or None for ever, not {value!r}")
+
+
+def milliseconds(value: float) -> int:
+    """At least 1 for anything above 0."""
+    return max(1, round(value * 1000)) if value else 0
