@@ -113,6 +113,43 @@ def test_tasks_do_not_share_a_write(store):
     asyncio.run(main())
 
 
+def test_the_write_of_a_thread_that_ended_is_nobody_elses(store):
+    """The next thread gets the ident of the one that ended, and is another one all the same."""
+
+    def write():
+        with store.write():
+            store.add(Dog(name="Rex"))
+            yield threading.get_ident()
+
+    def in_a_thread(body):
+        box = []
+        thread = threading.Thread(target=lambda: box.append(body()))
+        thread.start()
+        thread.join()
+        return box[0]
+
+    suspended = write()
+    ident = in_a_thread(lambda: next(suspended))
+
+    def stranger():
+        assert store.objects(Dog).count() == 0
+        with pytest.raises(objstore.NotInWrite):
+            store.add(Dog())
+        with pytest.raises(objstore.Error):
+            store.write(timeout=0).__enter__()
+        return threading.get_ident()
+
+    for _ in range(100):  # until the ident was used again; the first time, as a rule
+        if in_a_thread(stranger) == ident:
+            break
+    else:
+        pytest.skip("no ident is used again here")
+    suspended.close()  # cancels
+    assert store.objects(Dog).count() == 0
+    with store.write(timeout=0):
+        store.add(Dog())
+
+
 def test_upserts(store):
     person = Person(id=1, name="Jane")
     with store.write():

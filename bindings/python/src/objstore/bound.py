@@ -2,7 +2,6 @@
 
 import ctypes
 import itertools
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from . import _ffi, delivery
 from ._check import check
 from .changes import Changes, class_of
 from .errors import Error, InCallback, InvalidArgument, NoSuchClass, Status
-from .transaction import Transaction, current_task
+from .transaction import Transaction, current_task, here
 
 if TYPE_CHECKING:
     from .store import Store
@@ -79,7 +78,7 @@ class _Lent(Transaction):
             check(_exists(handle, _ffi.Object(binding.class_id, binding.head >> 32, 0), ctypes.byref(found)))
             break
         self.handle = handle
-        self._thread, self._task = threading.get_ident(), current_task()
+        self._thread, self._task = here.thread, current_task()
         self.is_open = True
         store._began(self)
 

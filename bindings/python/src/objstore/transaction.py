@@ -34,6 +34,16 @@ POLICIES = {"error": 0, "modified": 1, "all": 2}
 SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed
 
 
+class _Here(threading.local):
+    """What tells the calling thread from all others, also from those that ended: their idents are used again."""
+
+    def __init__(self) -> None:
+        self.thread = object()
+
+
+here = _Here()
+
+
 class Counts(NamedTuple):
     """What became of many objects."""
 
@@ -60,7 +70,7 @@ class Transaction(View):
         self.store = store
         self._timeout = timeout
         self._number = 0
-        self._thread = 0
+        self._thread: object = None
         self._task: object = None
         self._added: list[list[Any]] = []
         self.written: set[tuple[int, int]] = set()
@@ -69,10 +79,10 @@ class Transaction(View):
     # Beginning and ending
 
     def __enter__(self) -> "Transaction":
-        if self._thread:
+        if self._thread is not None:
             raise InvalidArgument("a transaction is used once: call store.write() for each")
         self.handle = self._begin()
-        self._thread, self._task = threading.get_ident(), current_task()
+        self._thread, self._task = here.thread, current_task()
         self.is_open = True
         self.store._began(self)
         return self
@@ -107,7 +117,7 @@ class Transaction(View):
 
     def mine(self) -> bool:
         """Is the caller who began it?"""
-        return self._thread == threading.get_ident() and self._task is current_task()
+        return self._thread is here.thread and self._task is current_task()
 
     def _begin(self) -> int:
         handle = ctypes.c_void_p()
