@@ -62,6 +62,19 @@ def test_a_forked_child(store, path):
             lambda: store.get(Person, 1),
             lambda: store.write().__enter__(),
             lambda: store.statistics(),
+            lambda: store.handle,
+            lambda: setattr(held[0], "name", "child"),
+            lambda: store.add(Person(id=200)),
+            lambda: store.add_all([Person(id=200)]),
+            lambda: store.create(Person, [200]),
+            lambda: store.create_all(Person, [[200]]),
+            lambda: store.delete(held[0]),
+            lambda: store.delete_all(Person),
+            lambda: results.update(name="child"),
+            lambda: results.delete(),
+            lambda: held[0].freeze(),
+            lambda: store.observe(Person, print),
+            lambda: store.deliver(),
         ):
             with pytest.raises(objstore.Forked):
                 use()
@@ -83,7 +96,7 @@ def test_a_fork_inside_a_write(store):
         dog = store.add(Dog(name="Rex"))
 
         def child():
-            for use in (lambda: dog.name, lambda: store.objects(Dog).count()):
+            for use in (lambda: dog.name, lambda: store.objects(Dog).count(), lambda: store.add(Dog())):
                 with pytest.raises(objstore.Forked):
                     use()
 

@@ -14,7 +14,7 @@ from .arguments import seconds
 from .bound import Bound
 from .changes import Changes
 from .config import Creation, Durability, Mode
-from .errors import AlreadyInWrite, Closed, InvalidArgument, NoSuchObject, Status, WrongStore
+from .errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObject, Status, WrongStore
 from .frozen import Frozen, freeze
 from .models import Model, ModelMeta
 from .observing import ChangeToken, Token
@@ -67,6 +67,7 @@ class Store(Source):
         self._probe: int | None = None  # the live view that notices newer versions
         self._transaction: Transaction | None = None
         self._used = False
+        self._forked = False  # does the store belong to the parent process?
         self._frozen: weakref.WeakSet[Frozen] = weakref.WeakSet()
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
@@ -321,6 +322,8 @@ class Store(Source):
     # For objects and results
 
     def _open_handle(self) -> int:
+        if self._forked:
+            raise Forked(f"the store {self._path!r} was opened by the parent process: open it again in this one")
         if self._handle is None:
             raise Closed(f"the store {self._path!r} is closed")
         return self._handle
@@ -445,6 +448,7 @@ class Store(Source):
     def _forget_parent(self) -> None:
         """In a forked child: nothing is at hand any more, so that every use asks the library, which says no."""
         self._lock = threading.RLock()
+        self._forked = True
         self._drop()
         self._transaction = None
         self._expire_frozen()
