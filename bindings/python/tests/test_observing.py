@@ -419,6 +419,37 @@ def test_closing_waits_for_a_running_handler(store, turtles):
     deliverer.join(30)
 
 
+def test_objects_frozen_in_a_handler_last(store, turtles):
+    frozen, ended = [], []
+
+    def told(change):
+        frozen.extend(turtle.freeze() for turtle in change.deleted + change.inserted + change.modified)
+        ended.extend(change.inserted)
+
+    pins = len(store.pins())
+    with turtles.observe(told, initial=False):
+        with store.write():
+            store.delete(store.get(Turtle, 1))
+            store.get(Turtle, 2).name = "two"
+            store.create_all(Turtle, [[7, "seven"], [8]])
+        store.deliver()
+        with store.write():
+            store.objects(Turtle).update(name="later")
+    assert [turtle._id for turtle in frozen] == [1, 7, 8, 2]
+    assert (frozen[1].name, frozen[3].name) == ("seven", "two")
+    assert all(turtle.is_frozen and turtle.is_valid and turtle.freeze() is turtle for turtle in frozen)
+    assert frozen[1].freeze() == frozen[1] == store.get(Turtle, 7)
+    with pytest.raises(objstore.Closed, match="freeze"):
+        ended[0].freeze()
+    assert len(store.pins()) > pins
+    last = frozen.pop(1)
+    del frozen[:]
+    assert last.name == "seven"
+    store.close()
+    with pytest.raises(objstore.Closed):
+        last.freeze()
+
+
 def test_waiting_lets_other_threads_go_on_and_close_ends_it(path):
     store = objstore.open(path, models=KENNEL)
     token = store.objects(Turtle).observe(print, initial=False)

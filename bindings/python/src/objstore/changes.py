@@ -26,7 +26,7 @@ M = TypeVar("M", bound=Model)
 INITIAL, OTHER_PROCESS, COMPARED = 0x1, 0x2, 0x4
 DELETIONS, INSERTIONS, MODIFICATIONS, MODIFICATIONS_AFTER = 1, 2, 3, 4
 BEFORE, AFTER = 1, 2
-_ENDED = "a change set shows its objects until its handler returns, or the next one is asked for; obj.detach() lasts"
+_ENDED = "a change set shows its objects until its handler returns, or the next one is asked for; obj.freeze() and obj.detach() last"
 _INFO_BYTES = ctypes.sizeof(_ffi.ChangesInfo)
 
 

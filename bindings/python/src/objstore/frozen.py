@@ -1,6 +1,7 @@
 """Frozen versions of a store."""
 
 import ctypes
+import weakref
 from typing import TYPE_CHECKING
 
 from . import _ffi
@@ -27,11 +28,24 @@ class Frozen(Source):
         self._view = view
         self._ended = ended
         self._closed = False
+        self._copy: weakref.ref[Frozen] | None = None
         store._frozen.add(self)
 
     def version(self) -> int:
         """The version that it shows."""
         return self._reader().version()
+
+    def _lasting(self) -> "Frozen":
+        """The same version for as long as somebody wants it: this one, or a copy if it ends with a change set."""
+        view = self._reader()
+        view.version()  # Closed: the store is
+        if isinstance(view, Snapshot):
+            return self
+        copy = None if self._copy is None else self._copy()
+        if copy is None:  # one serves all objects of the change set
+            copy = freeze(self._store, view.handle)
+            self._copy = weakref.ref(copy)
+        return copy
 
     def __enter__(self) -> "Frozen":
         return self

@@ -146,9 +146,9 @@ def freeze(obj: Any) -> Any:
     store = obj._o_block.store
     if store is None:
         raise WrongStore(f"this {type(obj).__name__} belongs to no store: there is nothing to freeze")
-    if store.is_frozen:
+    frozen = store._lasting()
+    if frozen is store:
         return obj
-    frozen = store.freeze()
     binding = frozen._binding(type(obj))
     made = make(type(obj), frozen._unread(binding), obj._o_key)
     if not made.is_valid:

@@ -11,6 +11,7 @@ from .schema import Binding
 from .views import Block, Epoch, View
 
 if TYPE_CHECKING:
+    from .frozen import Frozen
     from .properties import Property
     from .store import Store
 
@@ -64,6 +65,10 @@ class Source:
 
     def _view_for(self, epoch: Epoch) -> View:
         """The same for a block of that epoch: if that is good, without looking for something newer."""
+        raise NotImplementedError
+
+    def _lasting(self) -> "Frozen":
+        """What it shows now, for as long as somebody wants it; Closed if it shows nothing any more."""
         raise NotImplementedError
 
     def _observed(self) -> "Store":

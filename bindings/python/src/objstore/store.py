@@ -339,6 +339,9 @@ class Store(Source):
         token.observe_object(key)
         return token
 
+    def _lasting(self) -> Frozen:
+        return self.freeze()
+
     def _lent(self, view: int, ended: str) -> Frozen:
         """What a view shows that belongs to somebody else."""
         return Frozen(self, View(view, fast=True), ended)
