@@ -278,6 +278,21 @@ def test_exceptions_of_handlers_are_raised(store, turtles, monkeypatch):
     assert store.deliver() == 0
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_ends_the_program_goes_before_a_mistake(store, turtles, kind, monkeypatch):
+    shown, waiting = [], [ValueError("mine"), kind("stop"), TypeError("mine")]
+    monkeypatch.setattr(sys, "excepthook", lambda kind, error, trace: shown.append(type(error)))
+
+    def fail(change):
+        raise waiting.pop(0)
+
+    tokens = [turtles.observe(fail) for _ in range(3)]
+    with pytest.raises(kind, match="stop"):
+        store.deliver()
+    assert shown == [ValueError, TypeError]
+    del tokens
+
+
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, objstore.NoSuchObject])
 def test_any_exception(store, turtles, kind):
     def handler(change):

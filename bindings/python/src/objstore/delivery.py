@@ -62,15 +62,18 @@ class Delivered:
         self.problem = problem  # what the library said to it
 
     def result(self) -> int:
-        """The number of handlers, or the first exception; others are shown."""
+        """The number of handlers, or the first exception; others are shown. One that ends the program, such as
+        KeyboardInterrupt, goes before those that are mistakes."""
         rest: list[BaseException] = list(self.failures)
         if self.problem is not None and not (rest and self.problem.status == Status.CALLBACK):
             rest.append(self.problem)
         if not rest:
             return self.count
-        for error in rest[1:]:
-            sys.excepthook(type(error), error, error.__traceback__)
-        raise rest[0]
+        raised = next((error for error in rest if not isinstance(error, Exception)), rest[0])
+        for error in rest:
+            if error is not raised:
+                sys.excepthook(type(error), error, error.__traceback__)
+        raise raised
 
 
 def deliver(store: int) -> Delivered:
