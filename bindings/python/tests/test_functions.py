@@ -119,6 +119,32 @@ def test_a_typed_function_that_fails(store):
     void.close()
 
 
+@pytest.mark.parametrize("result, code", [(1, 1), (-1, -1), (2**31 - 1, 2**31 - 1), (objstore.Status.CANCELLED, 48), (Mood.WILD, 2)])
+def test_the_status_of_a_typed_function(store, result, code):
+    told = []
+    with store.observe_typed(Turtle, ["_id"], "i64 -> status", lambda n: told.append(n) or result):
+        with store.write():
+            store.create_all(Turtle, [[1], [2], [3]])
+        with pytest.raises(objstore.HandlerFailed) as caught:
+            store.deliver()
+    assert caught.value.callback_code == code and told == [1]
+
+
+@pytest.mark.parametrize("result", [True, False, "stop", "", 1.5, 2**31, 2**32, -(2**31) - 1, [], b"1"], ids=repr)
+def test_a_typed_function_whose_result_is_no_status(store, result):
+    told = []
+    with store.observe_typed(Turtle, ["_id"], "i64 -> status", lambda n: told.append(n) or result):
+        with store.write():
+            store.create_all(Turtle, [[1], [2], [3]])
+        with pytest.raises(objstore.HandlerFailed, match="observer of Turtle .* status is an int") as caught:
+            store.deliver()
+    assert caught.value.class_name == "Turtle" and told == [1]
+    with store.observe_typed(Turtle, ["_id"], "i64 -> void", lambda n: result):
+        with store.write():
+            store.create(Turtle, [4])
+        assert store.deliver() == 1
+
+
 def test_a_function_in_c(store):
     """memcpy(destination, source, n) as a handler of "bin?, i64": no Python runs while it is called."""
 

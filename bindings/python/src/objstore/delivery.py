@@ -35,8 +35,8 @@ class _Lent(threading.local):
 _lent = _Lent()
 
 
-def guarded(function: Callable[..., Any], *arguments: Any) -> int:
-    """Calls a handler from inside a callback; the status to tell the library."""
+def guarded(function: Callable[..., int | None], *arguments: Any) -> int:
+    """Calls a handler from inside a callback; the status to tell the library, which is what the handler gave."""
     try:
         status = function(*arguments)
     except BaseException as error:
@@ -45,7 +45,7 @@ def guarded(function: Callable[..., Any], *arguments: Any) -> int:
         else:
             _lent.failures.append(error)
         return FAILED
-    return status if type(status) is int else 0
+    return status or 0
 
 
 def unheard() -> None:

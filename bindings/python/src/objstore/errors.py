@@ -276,7 +276,7 @@ class Cancelled(Error, RuntimeError):
 
 
 class HandlerFailed(Error, RuntimeError):
-    """A change handler that is no Python function returned a status; `callback_code` has it."""
+    """A change handler returned a status; `callback_code` has it. Or something that is none."""
 
     code = Status.CALLBACK
 

@@ -75,8 +75,8 @@ class Token:
     def __del__(self) -> None:
         self.close()
 
-    def _called(self, given: Any) -> object:
-        """From the library."""
+    def _called(self, given: Any) -> int | None:
+        """From the library; the status to tell it, if that is not 0."""
         raise NotImplementedError
 
 

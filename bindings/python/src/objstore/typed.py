@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, delivery, kinds
-from .arguments import UINT64, whole
+from .arguments import INT32, UINT64, whole
 from .changes import INSERTIONS, MODIFICATIONS
 from .columns import property_ids
-from .errors import InvalidArgument, NotSupported
+from .errors import HandlerFailed, InvalidArgument, NotSupported, OutOfRange
 from .observing import Token, _tokens, properties
 
 if TYPE_CHECKING:
@@ -66,12 +66,13 @@ WITHOUT_PROPERTY = ("key", "event")
 class TypedToken(Token):
     """An observer whose function is called once for each object."""
 
-    __slots__ = ("_function", "_takers")
+    __slots__ = ("_function", "_takers", "_status_of")
 
     def __init__(self, function: Any) -> None:
         super().__init__()
         self._function = function
         self._takers: list[tuple[int, int, Callable[..., Any]]] = []
+        self._status_of = ""  # the class in messages about a status; empty: there is none
 
     def observe(
         self, store: "Store", binding: "Binding", keys: "Iterable[object]", signature: str, userdata: int | None
@@ -85,7 +86,7 @@ class TypedToken(Token):
         elif callable(self._function):
             if userdata is not None:
                 raise InvalidArgument("userdata is for functions in C; a Python function has a closure")
-            address, userdata = self._prepare(signature, meant), self._number
+            address, userdata = self._prepare(signature, meant, binding.model.__name__), self._number
         else:
             raise InvalidArgument(f"a function is wanted, of Python or of ctypes, not {self._function!r}")
         handle = c_void_p()
@@ -98,7 +99,7 @@ class TypedToken(Token):
             self.close()
             raise NotSupported(f"{signature!r} has a word that this package does not know")
 
-    def _prepare(self, signature: str, meant: "list[Property]") -> int:
+    def _prepare(self, signature: str, meant: "list[Property]", class_name: str) -> int:
         """What makes Python values of the C arguments; the address of the C function to call.
 
         The library reads the signature after this, and says what is wrong with it."""
@@ -114,10 +115,21 @@ class TypedToken(Token):
                 convert = _member(prop, convert)
             self._takers.append((at, at + len(arguments), convert))
             at += len(arguments)
-        return _function_for(shape, result.strip() == "status")
+        has_status = result.strip() == "status"
+        self._status_of = class_name if has_status else ""
+        return _function_for(shape, has_status)
 
-    def _called(self, given: Any) -> object:
-        return self._function(*[take(*given[a:b]) for a, b, take in self._takers])
+    def _called(self, given: Any) -> int | None:
+        result = self._function(*[take(*given[a:b]) for a, b, take in self._takers])
+        return _status(self._status_of, result) if self._status_of and result is not None else None
+
+
+def _status(class_name: str, result: Any) -> int:
+    """What a function gave as its status."""
+    try:
+        return whole("its status", result, INT32)
+    except (InvalidArgument, OutOfRange) as error:
+        raise HandlerFailed(f"an observer of {class_name} with '-> status' failed: {error}", class_name=class_name) from None
 
 
 def _member(prop: "Property", convert: Callable[..., Any]) -> Callable[..., Any]:
