@@ -211,6 +211,79 @@ def test_iterating_goes_on_over_what_it_began_with():
         assert store.objects(Turtle).count() == 250
 
 
+def numbers(count):
+    """A store of so many turtles, some of which are read together with the first."""
+    store = objstore.open(memory="", models=[Turtle])
+    with store.write():
+        store.create_all(Turtle, [[i] for i in range(count)])
+    return store
+
+
+@pytest.mark.parametrize("count", [5, 500, 5000])
+def test_a_loop_goes_on_when_its_write_is_cancelled_in_it(count):
+    with numbers(count) as store:
+        with store.write() as tx:
+            store.create_all(Turtle, [[count + i] for i in range(count)])
+            store.delete(store.get(Turtle, 2))
+            store.objects(Turtle).update(age=7)
+            seen = []
+            for turtle in store.objects(Turtle):
+                seen.append((turtle._id, turtle.age))
+                if turtle._id == 1:
+                    tx.cancel()
+        # What the write did is undone, and what it created does not come.
+        assert seen == [(0, 7), (1, 7)] + [(i, 0) for i in range(3, count)]
+
+
+@pytest.mark.parametrize("count", [5, 500, 5000])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_loop_goes_on_after_its_write(count, last):
+    with numbers(count) as store:
+        with store.write():
+            store.create(Turtle, [count])
+            loop = iter(store.objects(Turtle).where(Turtle.age == 0))
+            before = [next(loop)._id for _ in range(count if last else 1)]
+            store.objects(Turtle).update(age=7)
+        assert [(turtle._id, turtle.age) for turtle in loop] == [(i, 7) for i in range(len(before), count + 1)]
+        with store.write():
+            loop = iter(store.objects(Turtle))
+            next(loop)
+        with store.write():
+            assert [turtle._id for turtle in loop] == list(range(1, count + 1))
+
+
+@pytest.mark.parametrize("count", [5, 500, 5000])
+def test_a_loop_that_an_exception_left_open(count):
+    with numbers(count) as store:
+        with pytest.raises(ValueError):
+            with store.write():
+                loop = iter(store.objects(Turtle))
+                first = next(loop)
+                store.delete(store.get(Turtle, count - 1))
+                raise ValueError
+        assert [first._id] + [turtle._id for turtle in loop] == list(range(count))
+        with store.write():
+            loop, second = iter(store.objects(Turtle)), iter(store.objects(Turtle).where(Turtle._id < 3))
+            next(loop)
+        with store.write():
+            if count > 1000:  # what comes later is looked at when it comes
+                store.objects(Turtle).where(Turtle._id >= 2000).delete()
+        assert len(list(loop)) == min(count, 2000) - 1 and [turtle._id for turtle in second] == [0, 1, 2]
+
+
+def test_a_loop_in_a_write_whose_store_is_closed(tmp_path):
+    store = objstore.open(tmp_path / "t.objstore", models=[Turtle])
+    with store.write():
+        store.create_all(Turtle, [[i] for i in range(500)])
+    with pytest.raises(objstore.Closed):
+        with store.write():
+            loop = iter(store.objects(Turtle))
+            next(loop)
+            store.close()
+    with pytest.raises(objstore.Closed):
+        list(loop)
+
+
 def test_results_are_live(store):
     dogs = store.objects(Dog).where(Dog.age < 2)
     assert len(dogs) == 0

@@ -106,6 +106,7 @@ def _run_body(view: int, number: int) -> int:
             bound._body(transaction)
             good = True
         finally:
+            transaction._outlive()
             transaction._end(committed=good)
         return 0
     except BaseException as error:

@@ -40,7 +40,11 @@ class Evaluation:
 
     def keys(self, start: int, count: int) -> list[int]:
         """Their keys. Ascending: results are in the order of creation."""
-        return memoryview(self.objects(start, count)).cast("B").cast("q").tolist()[1::2]
+        return self.words(start, count).tolist()
+
+    def words(self, start: int, count: int) -> memoryview:
+        """The same as 64-bit numbers."""
+        return memoryview(self.objects(start, count)).cast("B").cast("q")[1::2]
 
     def has(self, key: int) -> bool:
         """Is the object among them? Looks at some of them only."""

@@ -9,6 +9,7 @@ from . import aggregates, arrays, kinds, objects, packed, query
 from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
+from .loops import Loop, chunks
 from .models import Model, property_named
 from .observing import ChangeToken, Token
 from .properties import Condition, Property
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Model)
 N = TypeVar("N")
-FIRST_CHUNK, LARGEST_CHUNK = 128, 16384  # objects that are read together while iterating
 
 
 class Results(Generic[M]):
     """A question to a store and its answer, in the order of creation. Live: each use sees the newest version, while a
-    for loop that has begun goes on over the objects that it began with.
+    for loop that has begun goes on over the objects that it began with, also beyond the end of the write that it began
+    in. If that is cancelled, what it had created does not come any more.
 
         for dog in store.objects(Dog).where(Dog.age < 2): …
         len(dogs), dogs[0], dogs[-1], dogs[10:20], dog in dogs, dogs.sum(Dog.age), dogs.to_numpy("age")
@@ -80,16 +81,22 @@ class Results(Generic[M]):
 
     def __iter__(self) -> Iterator[M]:
         view, evaluation = self._evaluate()
-        return itertools.chain.from_iterable(self._chunks(view, evaluation, 0, evaluation.count))
+        if view.loops is None:
+            return itertools.chain.from_iterable(self._chunks(view, evaluation, 0, evaluation.count))
+        loop = Loop(self, view, evaluation)
+        view.loops.add(loop)
+        return itertools.chain.from_iterable(loop.chunks())
 
     def _chunks(self, view: View, evaluation: Evaluation, start: int, end: int) -> Iterator[list[M]]:
-        """Lists of objects that are read together: short ones first, for who looks at some only."""
-        size = FIRST_CHUNK
-        while start < end:
-            count = min(size, end - start)
-            yield self._objects(view, evaluation, start, count)
-            start += count
-            size = min(size * 8, LARGEST_CHUNK)
+        """Lists of objects that are read together."""
+        for at, count in chunks(end - start):
+            yield self._objects(view, evaluation, start + at, count)
+
+    def _existing(self, keys: list[int]) -> list[M]:
+        """Of the objects with these keys those that are there now."""
+        view, head = self._source._reader(), self._binding.head
+        there = [key for key in keys if view.exists(head, key)]
+        return objects.make_many(self._binding.model, self._source._unread(self._binding), there, [0] * len(there))
 
     def _objects(self, view: View, evaluation: Evaluation, start: int, count: int) -> list[M]:
         """The objects from index `start` on, without those that were deleted since, their values prefetched."""

@@ -3,6 +3,7 @@
 import ctypes
 import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _ffi, columns, objects
@@ -14,6 +15,7 @@ from .values import Values, give_back, take
 from .views import Epoch, View
 
 if TYPE_CHECKING:
+    from .loops import Loop
     from .schema import Binding
     from .store import Store
 
@@ -73,6 +75,7 @@ class Transaction(View):
         self._thread: object = None
         self._task: object = None
         self._added: list[list[Any]] = []
+        self.loops: weakref.WeakSet[Loop] = weakref.WeakSet()
         self.written: set[tuple[int, int]] = set()
         self.is_open = False
 
@@ -93,6 +96,7 @@ class Transaction(View):
         if kind is not None:
             self.cancel()
             return
+        self._outlive()
         version = ctypes.c_uint64()
         status = _commit(self.handle, ctypes.byref(version))
         problem = failure(status) if status else None  # before anything else can fail
@@ -105,6 +109,7 @@ class Transaction(View):
         """Undoes everything and ends the transaction; what follows in the with block is outside of it."""
         if not self.is_open:
             raise NotInWrite("the transaction has ended already")
+        self._outlive()
         status = _cancel(self.handle)
         problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
         self._end(committed=False)
@@ -136,6 +141,12 @@ class Transaction(View):
             check(status)
             return handle.value or 0
 
+    def _outlive(self) -> None:
+        """For loops that go on: the lists of the library end now."""
+        self._evaluations.clear()
+        for loop in self.loops:
+            loop.outlive()
+
     def _end(self, committed: bool) -> None:
         self.is_open = False
         for group in self._added:
@@ -144,8 +155,10 @@ class Transaction(View):
             else:
                 objects.loosen(group)
         self._added = []
-        self._evaluations.clear()
         self.store._ended(self, committed)
+        if not committed and not self.store.is_closed:
+            for loop in self.loops:
+                loop.leave_out_undone()
 
     # Changing. Everything here is called by the store, on the right thread.
 

@@ -9,6 +9,7 @@ it has the view's *epoch*, and is good as long as the view is the one to read th
 """
 
 import ctypes
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, kinds, packed
@@ -18,6 +19,7 @@ from .kinds import INT
 from .values import give_back, take
 
 if TYPE_CHECKING:
+    from .loops import Loop
     from .properties import Condition
     from .schema import Binding
 
@@ -77,6 +79,7 @@ class View:
         self.epoch = Epoch(fast)
         self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
         self._evaluations = Evaluations()
+        self.loops: weakref.WeakSet[Loop] | None = None  # that may outlive the view; None: it lives as long as they
 
     def version(self) -> int:
         """The version that is seen."""
