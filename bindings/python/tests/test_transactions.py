@@ -8,7 +8,7 @@ import pytest
 
 import objstore
 from conftest import KENNEL
-from models import Dog, Frog, Person, Turtle
+from models import Dog, Frog, Item, Person, Turtle
 
 
 def test_cancel(store):
@@ -349,3 +349,84 @@ def test_rows_of_many_shapes(store):
     assert [(t._id, t.name) for t in store.objects(Turtle)] == [
         (1, "a"), (2, "b"), (3, None), (4, "d"), (5, "e"), (6, None), (7, None), (8, None),
     ]  # fmt: skip
+
+
+SPOILED = [  # what is wrong with the fourth of the rows that follow
+    ({"_id": 4, "nmae": "d"}, objstore.NoSuchProperty), ({"_id": 4, "age": "four"}, objstore.WrongType),
+    ({"_id": 4, "age": None}, objstore.NotNullable), ({"_id": 4, "age": 2**63}, objstore.OutOfRange),
+    ({"name": "d"}, objstore.MissingValue), ([4, "d", 1, 1.0, "more"], objstore.InvalidArgument), ("4", objstore.InvalidArgument),
+    ([4, "\ud800"], objstore.InvalidText), (4, objstore.InvalidArgument), ({"_id": 4, 5: 5}, objstore.NoSuchProperty),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row, kind", SPOILED, ids=str)
+@pytest.mark.parametrize("update", ["error", "modified"])
+def test_create_all_looks_at_all_rows_before_it_creates_any(store, row, kind, update):
+    rows = [{"_id": 1}, {"_id": 2}, [3, "c"], row, {"_id": 5, "name": "e"}]
+    with store.write():
+        with pytest.raises(kind) as caught:
+            store.create_all(Turtle, rows, update=update)
+        assert caught.value.position == 3 and store.objects(Turtle).count() == 0
+        assert store.create_all(Turtle, [r for r in rows if r is not row], update=update) == (4, 0, 0)
+    assert store.objects(Turtle).count() == 4
+
+
+def test_what_an_update_may_leave_out_a_new_object_may_not(store):
+    """Item.name has no default."""
+    with store.write():
+        with pytest.raises(objstore.MissingValue, match="Item.name") as caught:
+            store.create_all(Item, [{"id": "a", "name": "A"}, {"id": "b"}])
+        assert caught.value.position == 1 and not store.objects(Item)
+        store.create_all(Item, [{"id": "a", "name": "A"}])
+        assert store.create_all(Item, [{"id": "a", "status": "x"}, {"id": "a"}], update="modified") == (0, 1, 1)
+
+
+def test_positions_of_errors_count_in_all_that_was_given(store):
+    mine = Person(id=1)
+    with store.write():
+        store.add(mine)
+        # A key that is taken is what only the library knows: what was created before it stays, until the write is undone.
+        rows = [{"_id": 1}, {"_id": 2}, {"_id": 3, "age": 1}, {"_id": 2, "age": 1}]
+        with pytest.raises(objstore.DuplicateKey) as caught:
+            store.create_all(Turtle, rows)
+        assert caught.value.position == 3 and [t._id for t in store.objects(Turtle)] == [1, 2]
+        objects = [mine, Dog(), Person(id=2), Turtle(_id=9), Dog(), Person(id=2), Dog()]
+        with pytest.raises(objstore.DuplicateKey) as caught:
+            store.add_all(objects)
+        assert caught.value.position == 5 and store.objects(Dog).count() == 3 and store.objects(Person).count() == 1
+        with pytest.raises(objstore.InvalidArgument) as caught:
+            store.add_all([Dog(), mine, "dog"])
+        assert caught.value.position == 2 and store.objects(Dog).count() == 3
+
+
+@pytest.mark.parametrize("kind", [objstore.OutOfRange, objstore.InvalidText, objstore.NoSuchClass])
+def test_add_all_looks_at_all_classes_before_it_adds_any(store, kind):
+    class Stray(objstore.Model):
+        name: str = ""
+
+    bad = {
+        objstore.OutOfRange: Person(id=2**63), objstore.InvalidText: Person(id=1, name="\udc00"), objstore.NoSuchClass: Stray(),
+    }[kind]  # fmt: skip
+    dogs = [Dog(name="Rex"), Dog(name="Max")]
+    with store.write():
+        with pytest.raises(kind) as caught:
+            store.add_all([dogs[0], Person(id=0), dogs[1], bad])
+        assert store.objects(Dog).count() == 0 and not any(dog.is_managed for dog in dogs)
+        assert caught.value.position == 3
+        store.add_all(dogs)
+    assert store.objects(Dog).count() == 2
+
+
+def test_an_update_of_keys_changes_nothing_before_it_is_refused(store):
+    with store.write():
+        store.create_all(Person, [[1, "one"], [2, "two"]])
+        people = store.objects(Person)
+        for wrong in (1, 2, 3):
+            with pytest.raises(objstore.KeyImmutable, match="Person.id"):
+                people.update(name="changed", id=wrong)
+        with pytest.raises(objstore.KeyImmutable):
+            people.where(Person.id == 1).update(name="changed", id=2)
+        assert [person.name for person in people] == ["one", "two"]
+        assert people.where(Person.id == 1).update(name="changed", id=1) == 1  # it has that key
+        assert people.where(Person.id == 9).update(name="changed", id=1) == 0
+    assert [person.name for person in people] == ["changed", "two"]

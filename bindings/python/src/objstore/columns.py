@@ -2,16 +2,19 @@
 
 import ctypes
 from array import array
+from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, kinds
-from .errors import OutOfRange
+from .errors import Error, OutOfRange
 from .kinds import BINARY, BOOL, DOUBLE, INT, STRING
 from .values import encode
 
 if TYPE_CHECKING:
     from .properties import Property
+    from .schema import Binding
 
 _FILLER: dict[int, Any] = {
     kinds.BOOL: False, INT: 0, DOUBLE: 0.0, STRING: "", BINARY: b"", kinds.TIMESTAMP: kinds.EPOCH,
@@ -20,16 +23,20 @@ _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 class Columns:
-    """The C columns, and the memory that they point into."""
+    """Objects of a class to be inserted: the C columns, and the memory that they point into."""
 
-    def __init__(self, count: int) -> None:
-        self.array = (_ffi.Column * count)()
+    def __init__(self, binding: "Binding", properties: "list[Property]", lists: list[list[Any]], rows: int) -> None:
+        """From a list of `rows` converted values for each property. `position` of an error is the row."""
+        self.binding = binding
+        self.rows = rows
+        self.count = len(properties)
+        self.array = (_ffi.Column * self.count)()
         self._memory: list[Any] = []  # kept as long as the columns
+        for column, prop, values in zip(self.array, properties, lists):
+            column.property_id, column.kind = binding.ids[prop.index], prop.kind
+            self._fill(column, prop, values)
 
-    def fill(self, index: int, property_id: int, prop: "Property", values: list[Any]) -> None:
-        """Makes a column of converted values."""
-        column = self.array[index]
-        column.property_id, column.kind = property_id, prop.kind
+    def _fill(self, column: Any, prop: "Property", values: list[Any]) -> None:
         if prop.nullable and None in values:
             column.validity = self._address(array("B", _bitmap([v is not None for v in values])))
             filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
@@ -54,7 +61,7 @@ class Columns:
             if joined.isascii():
                 content = joined.encode()
             else:
-                values = [encode(prop, v) for v in values]
+                values = at_rows(partial(encode, prop), values)
                 content = b"".join(values)
         else:
             content = b"".join(values)
@@ -67,6 +74,18 @@ class Columns:
         if len(memory) == 0:
             memory.append(0)  # an empty array has no address
         return memory.buffer_info()[0]
+
+
+def at_rows(convert: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    """What becomes of each value; `position` of an error is its row."""
+    converted: list[Any] = []
+    try:
+        for value in values:
+            converted.append(convert(value))
+    except Error as error:
+        error.position = len(converted)
+        raise
+    return converted
 
 
 def _integers(prop: "Property", values: list[int]) -> "array[int]":

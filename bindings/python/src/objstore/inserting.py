@@ -1,12 +1,20 @@
-"""New objects, one or many: from Python values to rows and columns."""
+"""New objects, one or many: from Python values to rows and columns.
 
-from collections.abc import Iterable, Mapping, Sequence
+Many are inserted in groups, the objects of a class or the rows that give the same properties, each of which is all or
+none. So what can be checked is checked for all groups before the first one is inserted, and only what the library
+alone knows, such as a key that is taken, can leave some of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from . import kinds, objects
-from .errors import InvalidArgument, NoPrimaryKey
+from .columns import Columns, at_rows
+from .errors import Error, InvalidArgument, NoPrimaryKey
 from .models import property_named
 from .properties import MISSING, Property
 from .transaction import Counts, Transaction
@@ -38,25 +46,62 @@ def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> 
     transaction.adopt(binding, [obj], [key])
 
 
-def add_all(transaction: Transaction, store: "Store", fresh: list[Any], policy: int) -> Counts:
-    total = Counts(0, 0, 0)
-    by_model: dict[type, list[Any]] = {}
-    if len(set(map(type, fresh))) == 1:
-        by_model[type(fresh[0])] = fresh
-    else:
-        for obj in fresh:
-            by_model.setdefault(type(obj), []).append(obj)
-    for model, group in by_model.items():
-        binding = store._binding(model)
-        _allow(binding, policy)
+def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: int) -> Counts:
+    prepared = []
+    for group, positions in _by_model(store, given):
+        model = type(group[0])
+        with _located(positions[:1]):
+            binding = store._binding(model)
+            _allow(binding, policy)
         if (policy or binding.key_property is None) and len(set(map(id, group))) < len(group):
             raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
         rows = list(map(_values_of, group))
         lists = [list(map(itemgetter(p.index), rows)) for p in binding.properties]
-        counts, keys = transaction.insert(binding, list(binding.properties), lists, len(group), policy)
-        transaction.adopt(binding, group, keys)
+        with _located(positions):
+            prepared.append((Columns(binding, list(binding.properties), lists, len(group)), group, positions))
+    total = Counts(0, 0, 0)
+    for built, group, positions in prepared:
+        with _located(positions):
+            counts, keys = transaction.insert(built, policy)
+        transaction.adopt(built.binding, group, keys)
         total = Counts(*map(sum, zip(total, counts)))
     return total
+
+
+def _by_model(store: "Store", given: list[Any]) -> "Iterable[tuple[list[Any], Sequence[int]]]":
+    """The unmanaged objects of each class, and where they stand."""
+    positions: Sequence[int] = range(len(given))
+    if not all_unmanaged(given):
+        at, positions = 0, []
+        try:
+            for at, obj in enumerate(given):
+                if store._addable(obj):
+                    positions.append(at)
+        except Error as error:
+            error.position = at
+            raise
+        given = [given[at] for at in positions]
+    if len(set(map(type, given))) == 1:  # as a rule
+        return [(given, positions)]
+    by_model: dict[type, tuple[list[Any], list[int]]] = {}
+    for obj, at in zip(given, positions):
+        group, its_positions = by_model.setdefault(type(obj), ([], []))
+        group.append(obj)
+        its_positions.append(at)
+    return by_model.values()
+
+
+@contextmanager
+def _located(positions: Sequence[int]) -> Iterator[None]:
+    """Errors in a group of rows say where the row is in all that the caller gave."""
+    try:
+        yield
+    except Error as error:
+        if error.position is not None:
+            error.position = positions[error.position]
+        elif len(positions) == 1:
+            error.position = positions[0]
+        raise
 
 
 def create(transaction: Transaction, binding: "Binding", values: Any, policy: int) -> Any:
@@ -71,18 +116,27 @@ def create(transaction: Transaction, binding: "Binding", values: Any, policy: in
 def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any], policy: int) -> Counts:
     """In groups of rows that give the same properties, one after the other; usually that is one group."""
     _allow(binding, policy)
-    total = Counts(0, 0, 0)
+    prepared, start = [], 0
     for shape, group in _groups(rows):
-        properties = _named(binding, group[0])
+        positions = range(start, start + len(group))
+        start += len(group)
+        with _located(positions[:1]):
+            properties = _named(binding, group[0])
+            defaults: list[Any] = []
+            _complete(binding, properties, defaults)
+            _demand(binding, properties, policy)
         if isinstance(shape, tuple):
             given = [list(map(itemgetter(name), group)) for name in shape]
         else:
-            given = [list(map(itemgetter(i), group)) for i in range(len(properties))]
-        lists = [_converted(p, values) for p, values in zip(properties, given)]
-        defaults: list[Any] = []
-        _complete(binding, properties, defaults)
-        lists += [[value] * len(group) for value in defaults]
-        counts, _ = transaction.insert(binding, properties, lists, len(group), policy)
+            given = [list(map(itemgetter(i), group)) for i in range(shape)]
+        with _located(positions):
+            lists = [_converted(p, values) for p, values in zip(properties, given)]
+            lists += [[value] * len(group) for value in defaults]
+            prepared.append((Columns(binding, properties, lists, len(group)), positions))
+    total = Counts(0, 0, 0)
+    for built, positions in prepared:
+        with _located(positions):
+            counts, _ = transaction.insert(built, policy)
         total = Counts(*map(sum, zip(total, counts)))
     return total
 
@@ -96,10 +150,14 @@ def _groups(rows: Iterable[Any]) -> "Iterable[tuple[Any, list[Any]]]":
     elif types <= {list, tuple}:
         shapes = list(map(len, rows))
     else:
-        shapes = [tuple(r) if isinstance(r, Mapping) else len(r) if isinstance(r, Sequence) else None for r in rows]
+        shapes = [tuple(r) if isinstance(r, Mapping) else len(r) if _is_list(r) else None for r in rows]
     if len(set(shapes)) <= 1:  # as a rule; all rows are looked at without a loop
         return [(shapes[0], rows)] if rows else []
     return [(shape, [row for _, row in group]) for shape, group in groupby(zip(shapes, rows), itemgetter(0))]
+
+
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, str)
 
 
 def _in_order(values: Any) -> Iterable[Any]:
@@ -111,7 +169,7 @@ def _named(binding: "Binding", values: Any) -> list[Property]:
     model = binding.model
     if isinstance(values, Mapping):
         return [property_named(model, name) for name in values]
-    if isinstance(values, str) or not isinstance(values, Sequence):
+    if not _is_list(values):
         raise InvalidArgument(
             f"{model.__name__} is made of a mapping or a list, not of {values!r}", class_name=model.__name__
         )
@@ -131,6 +189,15 @@ def _complete(binding: "Binding", properties: list[Property], values: list[Any])
         values.append(key.default)
 
 
+def _demand(binding: "Binding", properties: list[Property], policy: int) -> None:
+    """MissingValue if new objects cannot be made of these properties. With a policy there may be objects already, which
+    keep what is not given."""
+    for prop in binding.properties:
+        needed = prop.primary_key or not (policy or prop.nullable)
+        if needed and prop.default is MISSING and not any(prop is p for p in properties):
+            raise prop.missing()
+
+
 def _converted(prop: Property, values: list[Any]) -> list[Any]:
     """The values as the property holds them; those that are of the right type are not looked at one by one."""
     types = set(map(type, values))
@@ -138,4 +205,4 @@ def _converted(prop: Property, values: list[Any]) -> list[Any]:
         types.discard(type(None))
     if types <= {prop.python_type} and prop.kind != kinds.TIMESTAMP:
         return values
-    return [kinds.convert(prop, v) for v in values]
+    return at_rows(partial(kinds.convert, prop), values)

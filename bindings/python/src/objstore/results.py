@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import aggregates, arrays, kinds, objects, packed, query
-from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
+from .errors import Closed, IndexOutOfRange, InvalidArgument, KeyImmutable, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
 from .loops import Loop, chunks
@@ -215,6 +215,14 @@ class Results(Generic[M]):
         properties = [property_named(self._binding.model, name) for name in values]
         converted = [kinds.convert(p, values[p.name]) for p in properties]
         keys = self._keys()
+        for prop, value in zip(properties, converted):
+            # Before the first one is written, not when the first one is reached that has another key.
+            if prop.primary_key and keys and keys != [transaction.find(self._binding, value)]:
+                raise KeyImmutable(
+                    f"{prop.path} is the primary key: it cannot be changed to {value!r}",
+                    class_name=prop.model_name,
+                    property_name=prop.name,
+                )
         if properties:
             transaction.set_row(self._binding, keys, properties, converted)
         return len(keys)

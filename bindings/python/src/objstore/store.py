@@ -157,12 +157,12 @@ class Store(Source):
         return obj
 
     def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
-        """Adds many objects, of any models; says how many were created, changed, and left as they were."""
-        transaction = self._writing()
-        fresh = list(objects)
-        if not inserting.all_unmanaged(fresh):
-            fresh = [obj for obj in fresh if self._addable(obj)]
-        return inserting.add_all(transaction, self, fresh, policy_number(update))
+        """Adds many objects, of any models; says how many were created, changed, and left as they were.
+
+        The objects of one class are added all or none. An error that only the library can find (DuplicateKey, TooLarge)
+        in one class leaves those of the classes before it, in the order in which they appear: let it end the write,
+        which undoes all. `position` is where the object is in `objects`."""
+        return inserting.add_all(self._writing(), self, list(objects), policy_number(update))
 
     def create(self, model: type[M], values: "Mapping[str, Any] | list[Any] | tuple[Any, ...]", update: Policy = "error") -> M:
         """Creates an object from values by name, or in the order of the properties (as many as there are; the rest
@@ -173,7 +173,12 @@ class Store(Source):
     def create_all(
         self, model: type[Model], rows: "Iterable[Mapping[str, Any] | list[Any] | tuple[Any, ...]]", update: Policy = "error"
     ) -> Counts:
-        """Creates many objects from values as create() takes them."""
+        """Creates many objects from values as create() takes them.
+
+        Rows that follow each other and give the same properties are created all or none; names, types and missing
+        values are looked at in all rows before anything is created. An error that only the library can find
+        (DuplicateKey, TooLarge; with `update` MissingValue) in a row leaves those before it that give other properties:
+        let it end the write, which undoes all. `position` is where the row is in `rows`."""
         return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
 
     def delete(self, obj: Model) -> None:

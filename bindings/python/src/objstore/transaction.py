@@ -211,22 +211,17 @@ class Transaction(View):
         self._wrote(binding.class_id, key)
         return key
 
-    def insert(
-        self, binding: "Binding", properties: list[Property], lists: list[Any], count: int, policy: int
-    ) -> "tuple[Counts, memoryview]":
-        """Creates or updates many objects from a list of values for each property; their keys."""
-        built = columns.Columns(len(properties))
-        for index, prop in enumerate(properties):
-            built.fill(index, binding.ids[prop.index], prop, lists[index])
-        keys = columns.words(count)
+    def insert(self, built: columns.Columns, policy: int) -> "tuple[Counts, memoryview]":
+        """Creates or updates many objects, all or none of them; their keys."""
+        keys = columns.words(built.rows)
         counts = _ffi.InsertCounts()
         status = _insert_rows(
             self.handle,
-            binding.class_id,
+            built.binding.class_id,
             policy,
             built.array,
-            len(properties),
-            count,
+            built.count,
+            built.rows,
             columns.address_of(keys),
             ctypes.byref(counts),
         )
