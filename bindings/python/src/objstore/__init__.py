@@ -31,9 +31,10 @@ from .frozen import Frozen
 from .info import Pin, Statistics
 from .models import Model
 from .observing import Token
+from .opening import delete_files, exists, open
 from .properties import Condition, Property, field
 from .results import Results
-from .store import Store, delete_files, exists, open
+from .store import Store
 from .streams import ChangeStream
 from .transaction import Counts, Transaction
 

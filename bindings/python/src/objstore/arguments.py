@@ -36,10 +36,11 @@ def seconds(what: str, value: Any) -> float | None:
     """A number of seconds from 0 on; None: for ever, which infinity says, too."""
     if value is None:
         return None
+    number: Any = value  # numbers.Real declares no comparisons
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InvalidArgument(f"{what} is a number of seconds, or None for ever, not {value!r} ({type(value).__name__})")
-    if value >= 0:  # which NaN is not
-        return None if value == math.inf else float(min(value, LONGEST))
+    if number >= 0:  # which NaN is not
+        return None if number == math.inf else float(min(number, LONGEST))
     raise InvalidArgument(f"{what} is a number of seconds from 0 on, or None for ever, not {value!r}")
 
 
