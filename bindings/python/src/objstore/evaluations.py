@@ -59,10 +59,11 @@ class Evaluations:
     step here is one of the dictionary's own, and the worst that can come of two at once is a question asked twice.
     """
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_kept", "_large")
 
     def __init__(self) -> None:
         self._kept: dict[Any, Evaluation] = {}  # the one that was used last is the last
+        self._large = False  # was one so long that they have to be added up?
 
     def find(self, question: Any) -> Evaluation | None:
         evaluation = self._kept.pop(question, None)
@@ -72,7 +73,9 @@ class Evaluations:
 
     def keep(self, question: Any, evaluation: Evaluation) -> None:
         self._kept[question] = evaluation
-        count = sum(kept.count for kept in list(self._kept.values()))
+        if evaluation.count > OBJECTS // QUESTIONS:
+            self._large = True
+        count = sum(kept.count for kept in list(self._kept.values())) if self._large else 0
         for oldest in list(self._kept)[:-1]:
             if len(self._kept) <= QUESTIONS and count <= OBJECTS:
                 break
