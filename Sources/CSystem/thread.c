@@ -67,6 +67,8 @@ struct cs_thread *cs_thread_make(void) {
         thread->next = __atomic_load_n(&records, __ATOMIC_RELAXED);
         while (!__atomic_compare_exchange_n(&records, &thread->next, thread, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
     }
+    static uint64_t numbers;
+    thread->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
     thread->position = -1;
     cs_thread_record = thread;
     pthread_setspecific(key, thread);

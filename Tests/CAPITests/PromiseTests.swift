@@ -188,3 +188,29 @@ func insertRowsNamesTheFirstRowThatCreateWouldRefuse(ids: [Int64], position: Int
     }
     try ok(objstore_close(store))
 }
+
+/// The system gives the ids of ended threads to new ones; their transactions it does not give.
+@Test func aTransactionOfAThreadThatEndedIsNobodyElses() throws {
+    let store = try openStore(nil, [dogs])
+    nonisolated(unsafe) let shared = store
+    nonisolated(unsafe) var tx: OpaquePointer?
+    /// Runs `body` on a thread that has ended when this returns.
+    func onAThread(_ body: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(body as AnyObject)
+        #expect(pthread_create(&thread, nil, { body in
+            (Unmanaged<AnyObject>.fromOpaque(body!).takeRetainedValue() as! @Sendable () -> Void)()
+            return nil
+        }, box.toOpaque()) == 0)
+        pthread_join(thread, nil)
+    }
+    onAThread { #expect(objstore_begin(shared, &tx) == .OBJSTORE_OK) }
+    for _ in 0..<4 {
+        onAThread {
+            var other: OpaquePointer?
+            #expect(objstore_try_begin(shared, &other) == .OBJSTORE_ERR_BUSY)
+        }
+    }
+    try ok(objstore_commit(tx, nil))
+    try ok(objstore_close(store))
+}

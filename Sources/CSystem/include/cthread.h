@@ -34,6 +34,7 @@ struct cs_thread {
     uint32_t used;
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
+    uint64_t number;                     /* of the thread: no other one of the process ever had it */
     /* The last error. `text` holds message, class and property, each followed by a NUL. */
     int32_t status, system_error;
     int64_t position, callback_code;

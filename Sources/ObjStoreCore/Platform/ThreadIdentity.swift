@@ -1,8 +1,8 @@
 internal import CSystem
 
-/// Tells threads of this process apart: a number that no other living thread has.
+/// Tells threads of this process apart: a number that no other thread ever has, also when this one has ended.
 enum ThreadIdentity {
-    static var current: UInt { UInt(bitPattern: cs_thread_current()) }
+    static var current: UInt { UInt(cs_thread_current().pointee.number) }
     /// As the process sees itself.
     static var process: UInt64 { UInt64(cs_process_id()) }
     static func sleep(_ nanoseconds: Int64) { cs_sleep_ns(nanoseconds) }
