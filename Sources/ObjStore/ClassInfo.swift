@@ -38,8 +38,9 @@ final class ClassInfo: @unchecked Sendable {
     let skipsDefaults: Bool
     /// An object with the defaults that are part of the schema, and whose they are.
     private let prototype: Object
-    /// Reading an unmanaged property is a modifying access: stores are opened by several threads at once.
-    private let prototypeLock = Mutex(())
+    /// Reading an unmanaged property is a modifying access: stores are opened by several threads at once. A lock that
+    /// ThreadSanitizer knows.
+    private let prototypeLock = Lock()
     private let defaultProperties: [Int]
 
     // MARK: Finding
@@ -185,7 +186,7 @@ final class ClassInfo: @unchecked Sendable {
         for index in defaultProperties {
             let property = properties[index]
             let encoder = _RowEncoder()
-            prototypeLock.withLock { _ in property.accessor._encode(prototype, property.offset, encoder) }
+            prototypeLock.withLock { property.accessor._encode(prototype, property.offset, encoder) }
             try encoder.withValue { (value) throws(StoreError) in
                 // "nil unless told otherwise" is what an optional is anyway.
                 if !value.isNull { try draft.setDefault(name, property.name, value) }
