@@ -1345,8 +1345,8 @@ OBJSTORE_API objstore_status objstore_insert_rows(
  * object keys. Begins behind the object whose key is `*position` (OBJSTORE_START: with the first), reads at
  * most `capacity` rows, sets `*count` to how many, and `*position` to the key of the last, ready for the next
  * call. Fewer than `capacity`: that was all. `values`: capacity elements. `validity` ((capacity + 7) / 8 bytes;
- * behind the last row the rest of its byte is 0) may be NULL only if there is no null: else NULL_VALUE. `keys` (capacity elements) may be NULL. Cost: about
- * memory speed. */
+ * behind the last row the rest of its byte is 0) may be NULL only if there is no null: else NULL_VALUE. `keys`
+ * (capacity elements) may be NULL. Cost: about memory speed. */
 OBJSTORE_API objstore_status objstore_read_column(
     objstore_view *view, objstore_class_id class_id, objstore_property_id property_id, size_t capacity,
     int64_t *position, void *values, uint8_t *validity, int64_t *keys, size_t *count)

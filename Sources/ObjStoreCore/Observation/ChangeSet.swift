@@ -12,7 +12,7 @@ package final class ChangeSet: @unchecked Sendable {
     package let changes: ClassChanges
     /// Of a result list; nil for a whole class.
     package let indices: Indices?
-    /// Who is told; set for as long as its handler runs.
+    /// Who is told.
     weak var observer: Observer?
 
     /// Positions in the list before and after, in the order of the lists of keys.

@@ -34,7 +34,10 @@ extension Database {
             }
             if !logHasRoomForCommit(entry.log) && !InjectedBug.active(.logOverrun) {
                 releaseWriter()
-                do throws(StoreError) { try checkpoint(timeout: left) } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
+                do throws(StoreError) { try checkpoint(timeout: left) } catch {
+                    if error.code == .timeout && timeout == 0 { throw StoreError(.busy, "the log is full: \(error.message)") }
+                    throw error.code == .outcomeUnknown ? poisonedError : error
+                }
                 continue
             }
             return entry

@@ -44,9 +44,16 @@ extension Database {
         let shared = SharedState(memory, limits: options.shared)
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
-        let database = isFirst
-            ? try openFirstOrLeaveNothing(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
-            : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+        let database: Database
+        do throws(StoreError) {
+            database = isFirst
+                ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+                : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+        } catch {
+            // A file that cannot be opened gets no lock file for good. Under OPEN, and nobody lives: who comes next makes it anew.
+            if isFirst && memory.isNew { try? machine.remove(path + "-lock") }
+            throw error
+        }
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
         locks.attach(shared, instance: instance, isAlive: Locks.isAlive(machine, file))
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
@@ -94,20 +101,6 @@ extension Database {
     }
 
     // MARK: First and joining
-
-    /// A file that cannot be opened gets no lock file for good.
-    private static func openFirstOrLeaveNothing(
-        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
-        probe: (any EngineProbe)?
-    ) throws(StoreError) -> Database {
-        do throws(StoreError) {
-            return try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
-        } catch {
-            // Under OPEN, and nobody lives: who comes next makes it anew.
-            if shared.isNew { try? machine.remove(path + "-lock") }
-            throw error
-        }
-    }
 
     private static func openFirst(
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,

@@ -39,8 +39,6 @@ package final class SharedState: @unchecked Sendable {
 
     package let limits: Limits
     private let memory: SharedMemory
-    /// Made by this process.
-    var isNew: Bool { memory.isNew }
     private var wasInitialized = false
     /// The version whose entry is the first of the ring; the same for all who share the memory.
     private var ringBase: UInt64 { cs_load64_relaxed(base + 56) }
