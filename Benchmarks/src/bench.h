@@ -3,6 +3,7 @@
 //      data.c     the objects every peer stores, and the right answer of every case
 //      floors.c   what the machine can do without an engine
 //      peer_*.c   one file an engine: a table of functions (struct peer)
+//      shapes_*.c the same for stores of another shape (struct shapes)
 //      cases*.c   one function a case: what is timed, in which order, what must come out
 //      report.c   medians and percentiles → results.json, a Markdown table
 //      main.c     options, and the helper processes (recovery, notify_process_1)
@@ -35,8 +36,15 @@ void *must_alloc(size_t bytes);                     // zeroed, 4096-aligned; die
 char *format_path(const char *format, ...) __attribute__((format(printf, 1, 2)));  // caller frees
 void make_directory(const char *path);              // with its parents; existing is fine
 void remove_directory(const char *path);            // with everything in it; absent is fine
-void copy_directory(const char *from, const char *to);  // regular files only; `to` is synced
+void copy_directory(const char *from, const char *to, bool sync);  // regular files only
 uint64_t file_bytes(const char *path);              // 0 when there is no such file
+uint64_t allocated_bytes(const char *directory);    // of all its files: blocks on the disk, not lengths
+void sync_file_system(const char *path);            // what others have left in its journal disturbs who comes next
+// Writes the files of a directory out and drops them from the page cache; dies when some page stays.
+void drop_page_cache(const char *directory);
+uint64_t cached_pages(const char *directory);       // 4 KiB pages of its files in the page cache
+uint64_t process_figure(const char *file, const char *name);  // "VmHWM" of /proc/self/status, in its unit
+void write_all(int descriptor, const void *bytes, size_t count, uint64_t position);
 // Dies when `path` is on a file system that lives in memory: a sync costs nothing there.
 void refuse_memory_file_system(const char *path);
 const char *file_system_name(const char *path);
@@ -45,6 +53,7 @@ const char *file_system_name(const char *path);
 typedef struct { uint64_t state; } random_source;
 uint64_t random_next(random_source *source);
 uint64_t random_below(random_source *source, uint64_t bound);
+uint64_t random_mix(uint64_t x);                    // a bijection: unequal numbers stay unequal
 
 // A growing array of measurements.
 typedef struct { double *values; size_t count, capacity; } series;
@@ -72,6 +81,8 @@ typedef struct {
 } people;
 
 people *people_make(size_t count);  // the same objects for the same count
+// Objects `rows` of `data`, in that order, with their ids.
+people *people_pick(const people *data, const int64_t *rows, size_t count);
 void people_free(people *data);
 static inline const char *name_of(const people *p, size_t i) { return p->name_heap + p->name_offset[i]; }
 static inline size_t name_length(const people *p, size_t i) { return p->name_offset[i + 1] - p->name_offset[i]; }
@@ -140,12 +151,23 @@ typedef struct {
     void (*update_ages)(store *s, const int64_t *ids, const uint8_t *ages, size_t size);   // *
     // One transaction that adds `by` to the score of every object.
     void (*add_to_all_scores)(store *s, double by);
+    // One transaction that inserts objects `rows` of `data`, in that order.
+    void (*insert_some)(store *s, const people *data, const int64_t *rows, size_t size);
+    // One transaction that deletes objects by primary key.
+    void (*delete_some)(store *s, const int64_t *ids, size_t size);
+    // One transaction that deletes all with age >= limit; returns how many that were.
+    uint64_t (*delete_from_age)(store *s, int64_t limit);
+    // One transaction that writes whole objects `rows` of `data`, which exist, but with these ages: those that
+    // differ, or all. Returns how many were written.
+    size_t (*upsert)(store *s, const people *data, const int64_t *rows, const uint8_t *ages, size_t size, bool all);
 
     // Finds each id by primary key and reads its age.
     void (*lookup_ages)(store *s, const int64_t *ids, size_t size, int64_t *ages);   // *
     // How many have age < limit: by scanning all objects, or through the index.
     uint64_t (*count_age_below)(store *s, int64_t limit, bool through_index);   // *
     double (*sum_scores)(store *s);
+    // Sum, average and maximum of all scores.
+    void (*aggregate_scores)(store *s, double out[3]);
     // How many have exactly this name (no index).
     uint64_t (*count_name)(store *s, const char *name, size_t length);
     // Scores of all objects in the order of their ids, into out[count].
@@ -164,7 +186,57 @@ typedef struct {
     // the observer is in place and seen(context, change) for every change set, on this thread as
     // soon as it is there, until seen returns false.
     void (*observe)(store *s, bool (*seen)(void *context, const change *c), void *context);
+
+    bool one_thread;            // a store is a connection: each thread opens one of its own
+    // Waits until the engine's threads have nothing left to do that they were given by what was written.
+    void (*settle)(store *s);
+    const struct shapes *shapes;        // stores that hold something else than Person
 } peer;
+
+// -------------------------------------------------------------------------------- struct shapes
+//
+// Other stores than those of Person, one file an engine (shapes_*.c). Commits are durable.
+
+enum { text_key_length = 16, wide_width = 100, class_limit = 1000 };
+
+typedef enum {
+    TEXT_KEYS,      // Person whose id is a string of text_key_length bytes; age indexed
+    WIDE,           // {id int primary key, c0 … c99 int}
+    BIG_VALUES,     // {id int primary key, data binary}
+    CLASSES,        // `count` classes {id int primary key, value int}, each with one object, id 1, value 0
+} shape;
+
+typedef struct shaped shaped;
+
+typedef struct shapes {
+    shaped *(*create)(const char *dir, shape what, size_t count);   // count: of classes
+    shaped *(*open)(const char *dir, shape what, size_t count);     // ready to read when this returns
+    void (*close)(shaped *s);
+
+    // One transaction: object i of `data` under key i (text_key_length bytes at keys + i × text_key_length).
+    void (*insert_people)(shaped *s, const people *data, const char *keys);
+    void (*lookup_people)(shaped *s, const char *keys, const int64_t *which, size_t size, int64_t *ages);
+
+    // One transaction: row i under id i.
+    void (*insert_wide)(shaped *s, const int64_t *values, size_t rows);
+    void (*read_wide)(shaped *s, const int64_t *ids, size_t size, int64_t *values);    // all columns
+    // One transaction that sets column `column` of rows `ids`.
+    void (*update_wide)(shaped *s, size_t column, const int64_t *ids, const int64_t *values, size_t size);
+
+    void (*write_big)(shaped *s, int64_t id, const uint8_t *bytes, size_t size);       // one transaction; id is new
+    void (*read_big)(shaped *s, int64_t id, uint8_t *bytes, size_t size);              // copies it
+
+    void (*update_class)(shaped *s, size_t index, int64_t value);                      // one transaction
+    int64_t (*read_class)(shaped *s, size_t index);
+} shapes;
+
+extern const shapes shapes_sqlite, shapes_lmdb;
+#ifdef HAVE_ROCKSDB
+extern const shapes shapes_rocksdb;
+#endif
+#ifdef HAVE_OBJSTORE
+extern const shapes shapes_objstore;
+#endif
 
 extern const peer peer_sqlite, peer_lmdb;
 #ifdef HAVE_ROCKSDB
@@ -187,6 +259,10 @@ extern const peer peer_rocksdb;
 //      sum_scores           objstore_aggregate
 //      read_scores          objstore_read_column
 //      read_*_of_row        objstore_row_seek, then objstore_row_int / objstore_row_text `times` times
+//      insert_some, delete_some     objstore_create; objstore_find + objstore_delete an id
+//      delete_from_age      objstore_find_where, objstore_results_objects, objstore_delete
+//      upsert               objstore_upsert of five values an object, policy MODIFIED or ALL
+//      aggregate_scores     three objstore_aggregate in one view
 //      pin                  objstore_view_freeze; lookups through that view
 //      observe              objstore_observe on Person, then objstore_wait in a loop; seen(context, NULL)
 //                           when objstore_observe has returned
@@ -215,11 +291,14 @@ double floor_group_sync(written_file *f, size_t threads, double seconds, int64_t
 uint64_t floor_count_below(const uint8_t *values, size_t count, uint8_t limit);         // the plain loop
 uint64_t floor_count_below_lanes(const uint8_t *values, size_t count, uint8_t limit);   // by hand
 double floor_sum(const double *values, size_t count);
+void floor_aggregate(const double *values, size_t count, double out[3]);   // sum, average, maximum
 uint64_t floor_count_string(const char *heap, const uint32_t *offsets, size_t count, const char *text, size_t length);
 // The same with one byte of hash a string looked at first.
 uint8_t floor_fingerprint(const char *text, size_t length);
 uint64_t floor_count_string_fingerprint(const uint8_t *fingerprints, const char *heap, const uint32_t *offsets,
                                         size_t count, const char *text, size_t length);
+// How many objects of `picked` equal objects `rows` of `data`, every property compared.
+size_t floor_compare(const people *data, const people *picked, const int64_t *rows);
 void floor_lookup(const people *data, const int64_t *ids, size_t size, int64_t *ages);
 // Maps a file, reads its first page and one more: what the cheapest possible open must do.
 uint64_t floor_open(const char *path);
@@ -239,7 +318,7 @@ typedef struct {
     size_t objects;
     bool higher_is_better;
     track tracks[SLOTS];
-    struct { char key[40]; double value; } extras[16];
+    struct { char key[48]; double value; } extras[16];
     size_t extra_count;
 } result;
 
@@ -248,8 +327,9 @@ void result_extra(result *r, double value, const char *key_format, ...) __attrib
 double result_value(const result *r, int slot);
 // Median over the repetitions of value / other's value in the same repetition.
 double result_ratio(const result *r, int slot, int other);
-void report_json(const char *path, const result *results, size_t count);
-void report_markdown(const char *path, const result *results, size_t count, const char *heading);
+// `append`: to the list, or the text, that an earlier run has left there.
+void report_json(const char *path, const result *results, size_t count, bool append);
+void report_markdown(const char *path, const result *results, size_t count, const char *heading, bool append);
 void report_line(const result *r);
 
 // --------------------------------------------------------------------------------------- cases.c
@@ -276,6 +356,8 @@ extern const size_t case_count;
 void child_recovery(const peer *p, const char *dir, size_t objects, const char *shared_path);
 void child_observe(const peer *p, const char *dir, const char *shared_path);
 void child_futex(const char *shared_path);
+void child_memory(const char *what, const peer *p, const char *dir, size_t objects, const char *figures_path);
+void child_many_stores(const peer *p, const char *dir, size_t stores, const char *figures_path);
 
 #include <time.h>
 static inline int64_t now_ns(void) {

@@ -39,9 +39,22 @@ char *master(const bench *b, int slot, bool indexed) {
 
 char *work_copy(const bench *b, int slot) {
     char *from = master(b, slot, true), *to = store_path(b, slot, "work");
-    copy_directory(from, to);
+    copy_directory(from, to, true);
     free(from);
     return to;
+}
+
+char *fresh_directory(const bench *b, int slot, const char *what) {
+    char *path = store_path(b, slot, what);
+    remove_directory(path);
+    make_directory(path);
+    return path;
+}
+
+void settle(const bench *b, int slot, store *s) {
+    if (!b->peers[slot]->settle) return;
+    b->peers[slot]->settle(s);
+    sync_file_system(b->directory);
 }
 
 void drop(char *path) {
@@ -121,10 +134,15 @@ void close_writer(const bench *b, int slot, writer_state *w, size_t size, const 
     drop(w->path);
 }
 
-// In the order of a run: first what makes the stores, last what leaves most dirty pages behind.
+// In the order of a run: first what makes the stores, last what leaves most dirty pages behind. Names that stand
+// together share their function, which is called once.
 const benchmark_case cases[] = {
     {"bulk_insert", run_bulk},
     {"bulk_insert_columnar", run_bulk},
+    {"bulk_insert_random_pk", run_bulk_random},
+    {"bulk_insert_random_pk_columnar", run_bulk_random},
+    {"bulk_insert_string_pk", run_text_keys},
+    {"lookup_pk_string", run_text_keys},
     {"file_bytes_per_object", run_file_bytes},
     {"lookup_pk", run_lookup_pk},
     {"lookup_pk_random", run_lookup_pk_random},
@@ -132,16 +150,29 @@ const benchmark_case cases[] = {
     {"count_int", run_count_int},
     {"count_int_indexed", run_count_int_indexed},
     {"sum_double", run_sum_double},
+    {"aggregate_3", run_aggregate_3},
     {"string_equal", run_string_equal},
     {"column_read", run_column_read},
     {"open_warm", run_open_warm},
+    {"open_cold", run_open_cold},
+    {"create_store", run_create_store},
     {"commit_1", run_commit_1},
     {"commit_100", run_commit_100},
     {"commits_16_threads", run_commits_16_threads},
     {"commits_relaxed", run_commits_relaxed},
     {"notify_process_1", run_notify_process},
+    {"mixed_readers_writer", run_mixed},
     {"recovery", run_recovery},
     {"update_all", run_update_all},
+    {"upsert_modified", run_upsert},
+    {"upsert_all", run_upsert},
+    {"delete_half", run_delete_half},
+    {"wide_rows", run_wide_rows},
+    {"big_values", run_big_values},
+    {"many_classes", run_many_classes},
+    {"many_stores", run_many_stores},
+    {"peak_memory", run_peak_memory},
     {"pinned_growth", run_pinned_growth},
+    {"churn_growth", run_churn_growth},
 };
 const size_t case_count = sizeof cases / sizeof *cases;

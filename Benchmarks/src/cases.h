@@ -43,6 +43,17 @@ writer_state open_writer(const bench *b, int slot, durability d);
 // Closes, opens again, compares with what `serial` transactions of `size` updates must leave, drops.
 void close_writer(const bench *b, int slot, writer_state *w, size_t size, const char *where);
 
+// This program again, in a new process: it must not inherit what an engine keeps in memory.
+int start_helper(const char *what, const char *peer_name, const char *dir, size_t objects, const char *shared);
+// Waits for its end; dies unless it was killed by us, or has returned 0.
+void reap(int helper, bool killed, const char *what);
+
+// After the turn of a peer: what it has left to its threads or to the file system is not for the next one to pay.
+void settle(const bench *b, int slot, store *s);
+
+// A new directory for a store.
+char *fresh_directory(const bench *b, int slot, const char *what);
+
 // The cases; each may add several results, those that `wanted` says.
 typedef bool wanted_function(const char *name);
 void run_bulk(bench *b, wanted_function *wanted);
@@ -53,6 +64,20 @@ void run_commits_16_threads(bench *b, wanted_function *wanted);
 void run_commits_relaxed(bench *b, wanted_function *wanted);
 void run_update_all(bench *b, wanted_function *wanted);
 void run_pinned_growth(bench *b, wanted_function *wanted);
+void run_upsert(bench *b, wanted_function *wanted);
+void run_delete_half(bench *b, wanted_function *wanted);
+void run_bulk_random(bench *b, wanted_function *wanted);
+void run_text_keys(bench *b, wanted_function *wanted);
+void run_wide_rows(bench *b, wanted_function *wanted);
+void run_big_values(bench *b, wanted_function *wanted);
+void run_many_classes(bench *b, wanted_function *wanted);
+void run_many_stores(bench *b, wanted_function *wanted);
+void run_open_cold(bench *b, wanted_function *wanted);
+void run_create_store(bench *b, wanted_function *wanted);
+void run_mixed(bench *b, wanted_function *wanted);
+void run_churn_growth(bench *b, wanted_function *wanted);
+void run_peak_memory(bench *b, wanted_function *wanted);
+void run_aggregate_3(bench *b, wanted_function *wanted);
 void run_lookup_pk(bench *b, wanted_function *wanted);
 void run_lookup_pk_random(bench *b, wanted_function *wanted);
 void run_property_get(bench *b, wanted_function *wanted);

@@ -36,8 +36,7 @@ static shared_page *map_shared(const char *path, bool create) {
     return page;
 }
 
-// This program again, in a new process: it must not inherit what an engine keeps in memory.
-static pid_t start_helper(const char *what, const char *peer_name, const char *dir, size_t objects, const char *shared) {
+int start_helper(const char *what, const char *peer_name, const char *dir, size_t objects, const char *shared) {
     extern char **environ;
     char count[32];
     snprintf(count, sizeof count, "%zu", objects);
@@ -66,7 +65,7 @@ static void wait_for(_Atomic uint32_t *word, uint32_t value, pid_t helper, const
     }
 }
 
-static void reap(pid_t helper, bool killed, const char *what) {
+void reap(int helper, bool killed, const char *what) {
     int status;
     check_sys(waitpid(helper, &status, 0) == helper);
     bool right = killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : WIFEXITED(status) && WEXITSTATUS(status) == 0;

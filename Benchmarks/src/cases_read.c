@@ -1,9 +1,8 @@
-// Lookups, scans, property reads, opening.
+// Lookups, scans, property reads.
 #include "cases.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct read_case read_case;
 struct read_case {
@@ -145,6 +144,31 @@ void run_sum_double(bench *b, wanted_function *wanted) {
     run_read(b, "sum_double", "us/case", &c, offsetof(peer, sum_scores), with_floor);
 }
 
+static void call_aggregate(read_case *c, const peer *p, store *s) {
+    const people *data = c->bench->data;
+    if (p) p->aggregate_scores(s, c->scores);
+    else floor_aggregate(data->score, data->count, c->scores);
+}
+
+static bool right_aggregate(const read_case *c) {
+    const double *expected = c->scores + 3;
+    bool right = c->scores[0] == expected[0] && c->scores[1] == expected[1] && c->scores[2] == expected[2];
+    c->scores[0] = c->scores[1] = c->scores[2] = -1;
+    return right;
+}
+
+void run_aggregate_3(bench *b, wanted_function *wanted) {
+    (void)wanted;
+    double scores[6] = {-1, -1, -1, 0, 0, -1};      // answers, and what they must be; sums are exact
+    for (size_t i = 0; i < b->data->count; i++) {
+        scores[3] += b->data->score[i];
+        if (b->data->score[i] > scores[5]) scores[5] = b->data->score[i];
+    }
+    scores[4] = scores[3] / (double)b->data->count;
+    read_case c = {.call = call_aggregate, .right = right_aggregate, .operations = 1, .scores = scores};
+    run_read(b, "aggregate_3", "us/case", &c, offsetof(peer, aggregate_scores), with_floor);
+}
+
 static void call_string(read_case *c, const peer *p, store *s) {
     const people *d = c->bench->data;
     c->count = p ? p->count_name(s, c->name, c->name_length)
@@ -216,51 +240,4 @@ void run_property_get(bench *b, wanted_function *wanted) {
     c.call = call_row_name;
     c.expected_count = names;
     run_read(b, "property_get_string", "us/op", &c, offsetof(peer, read_name_of_row), 0);
-}
-
-
-// --------------------------------------------------------------------------------------- open
-
-void run_open_warm(bench *b, wanted_function *wanted) {
-    (void)wanted;
-    enum { batch = 20 };
-    result *opened = add_result(b, "open_warm", "us/op", false);
-    result *first = add_result(b, "open_warm_first_read", "us/op", false);
-    char *paths[SLOTS] = {0}, *floor_path = format_path("%s/floor.bulk", b->directory);
-    floor_bulk_columns(floor_path, b->data);
-    each_peer(b, slot) paths[slot] = master(b, slot, true);
-    random_source random = {7};
-    for (size_t i = 0, n = repetitions(b, 10); i < n; i++) {
-        for (int slot = FLOOR; slot < SLOTS; slot++) {
-            if (slot != FLOOR && !b->peers[slot]) continue;
-            series opens = {0}, reads = {0};
-            for (size_t k = 0; k < batch; k++) {
-                int64_t id = (int64_t)random_below(&random, b->data->count), age = -1, middle;
-                int64_t start = now_ns();
-                if (slot == FLOOR) {
-                    floor_open(floor_path);
-                    middle = now_ns();
-                } else {
-                    const peer *p = b->peers[slot];
-                    store *s = p->open(paths[slot], (open_options){.durability = DURABLE});
-                    middle = now_ns();
-                    p->lookup_ages(s, &id, 1, &age);
-                    double time = microseconds(now_ns() - start);
-                    series_add(&reads, time);
-                    series_add(&first->tracks[slot].samples, time);
-                    if (age != b->data->age[id]) die("open_warm: %s: wrong age", p->name);
-                    p->close(s);
-                }
-                series_add(&opens, microseconds(middle - start));
-                series_add(&opened->tracks[slot].samples, microseconds(middle - start));
-            }
-            series_add(&opened->tracks[slot].repetitions, series_median(&opens));
-            if (reads.count) series_add(&first->tracks[slot].repetitions, series_median(&reads));
-            series_free(&opens);
-            series_free(&reads);
-        }
-    }
-    each_peer(b, slot) free(paths[slot]);
-    check_sys(unlink(floor_path) == 0);
-    free(floor_path);
 }

@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const uint64_t seed = 20240601;
 
@@ -10,9 +11,7 @@ static uint32_t add_letters(random_source *r, char *heap, uint32_t at, size_t le
     return at + (uint32_t)length;
 }
 
-people *people_make(size_t count) {
-    if (count < 1000 || count > 100000000) die("N must be between 1000 and 100000000");
-    random_source r = {seed};
+static people *people_alloc(size_t count) {
     people *p = must_alloc(sizeof *p);
     p->count = count;
     p->id = must_alloc(count * 8);
@@ -23,6 +22,13 @@ people *people_make(size_t count) {
     p->email_offset = must_alloc((count + 1) * 4);
     p->email_heap = must_alloc(count * 30);
     p->email_is_null = must_alloc(count);
+    return p;
+}
+
+people *people_make(size_t count) {
+    if (count < 1 || count > 100000000) die("%zu objects: more than the offsets of strings hold", count);
+    random_source r = {seed};
+    people *p = people_alloc(count);
     for (size_t i = 0; i < count; i++) {
         p->id[i] = (int64_t)i;
         p->age[i] = (uint8_t)random_below(&r, 100);
@@ -32,6 +38,22 @@ people *people_make(size_t count) {
         size_t email = p->email_is_null[i] ? 0 : 18 + random_below(&r, 13);
         p->email_offset[i + 1] = add_letters(&r, p->email_heap, p->email_offset[i], email);
         if (email) p->email_heap[p->email_offset[i] + 9] = '@';
+    }
+    return p;
+}
+
+people *people_pick(const people *data, const int64_t *rows, size_t count) {
+    people *p = people_alloc(count);
+    for (size_t i = 0; i < count; i++) {
+        size_t row = (size_t)rows[i];
+        p->id[i] = data->id[row];
+        p->age[i] = data->age[row];
+        p->score[i] = data->score[row];
+        p->email_is_null[i] = data->email_is_null[row];
+        p->name_offset[i + 1] = p->name_offset[i] + (uint32_t)name_length(data, row);
+        p->email_offset[i + 1] = p->email_offset[i] + (uint32_t)email_length(data, row);
+        memcpy(p->name_heap + p->name_offset[i], name_of(data, row), name_length(data, row));
+        memcpy(p->email_heap + p->email_offset[i], email_of(data, row), email_length(data, row));
     }
     return p;
 }

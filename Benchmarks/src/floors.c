@@ -12,16 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void write_all(int descriptor, const void *bytes, size_t count, uint64_t position) {
-    while (count > 0) {
-        ssize_t put = pwrite(descriptor, bytes, count, (off_t)position);
-        check_sys(put > 0);
-        bytes = (const char *)bytes + put;
-        count -= (size_t)put;
-        position += (uint64_t)put;
-    }
-}
-
 // ----------------------------------------------------------------------------------- writing
 
 enum { block_bytes = 1 << 20 };
@@ -250,6 +240,29 @@ __attribute__((noinline)) double floor_sum(const double *values, size_t count) {
     return sum;
 }
 
+__attribute__((noinline)) void floor_aggregate(const double *values, size_t count, double out[3]) {
+    enum { lanes = 8 };
+    double lane[lanes] = {0}, most[lanes];
+    size_t i = 0;
+    for (size_t k = 0; k < lanes; k++) most[k] = values[0];
+    for (; i + lanes <= count; i += lanes)
+        for (size_t k = 0; k < lanes; k++) {
+            lane[k] += values[i + k];
+            most[k] = values[i + k] > most[k] ? values[i + k] : most[k];
+        }
+    out[0] = 0;
+    out[2] = most[0];
+    for (size_t k = 0; k < lanes; k++) {
+        out[0] += lane[k];
+        out[2] = most[k] > out[2] ? most[k] : out[2];
+    }
+    for (; i < count; i++) {
+        out[0] += values[i];
+        out[2] = values[i] > out[2] ? values[i] : out[2];
+    }
+    out[1] = out[0] / (double)count;
+}
+
 // Length and the first eight bytes decide without a branch; memcmp sees only candidates. Texts have
 // at least eight bytes here, and heaps eight to spare.
 __attribute__((noinline)) uint64_t floor_count_string(const char *heap, const uint32_t *offsets, size_t count,
@@ -298,6 +311,18 @@ __attribute__((noinline)) uint64_t floor_count_string_fingerprint(const uint8_t 
     for (; block < count; block++)
         hits += offsets[block + 1] - offsets[block] == length && memcmp(heap + offsets[block], text, length) == 0;
     return hits;
+}
+
+__attribute__((noinline)) size_t floor_compare(const people *data, const people *picked, const int64_t *rows) {
+    size_t equal = 0;
+    for (size_t k = 0; k < picked->count; k++) {
+        size_t i = (size_t)rows[k], length = name_length(data, i), email = email_length(data, i);
+        equal += data->id[i] == picked->id[k] && data->age[i] == picked->age[k] && data->score[i] == picked->score[k]
+                 && length == name_length(picked, k) && !memcmp(name_of(data, i), name_of(picked, k), length)
+                 && data->email_is_null[i] == picked->email_is_null[k] && email == email_length(picked, k)
+                 && !memcmp(email_of(data, i), email_of(picked, k), email);
+    }
+    return equal;
 }
 
 __attribute__((noinline)) void floor_lookup(const people *p, const int64_t *ids, size_t size, int64_t *ages) {

@@ -1,7 +1,7 @@
-// bench [--n N] [--cases a,b] [--dir D] [--out results.json] [--effort X] [--peers objstore,sqlite,lmdb] [--list]
+// bench [--n N] [--cases a,b] [--dir D] [--out results.json] [--effort X] [--peers objstore,sqlite,lmdb] [--append] [--list]
 //
-// Also started by itself as `bench --helper recovery|observe|futex PEER DIR N SHARED`: a second
-// process that works on a store until it is killed or told to end.
+// Also started by itself as `bench --helper recovery|observe|futex|memory-…|many-stores PEER DIR N SHARED`: a
+// second process that works on a store until it is killed, told to end, or done.
 #include "bench.h"
 
 #include <errno.h>
@@ -112,6 +112,8 @@ static int helper(char **arguments) {
         if (!known_peers[slot] || strcmp(slot_names[slot], name)) continue;
         if (!strcmp(what, "recovery")) child_recovery(known_peers[slot], dir, objects, shared);
         else if (!strcmp(what, "observe")) child_observe(known_peers[slot], dir, shared);
+        else if (!strncmp(what, "memory-", 7)) child_memory(what, known_peers[slot], dir, objects, shared);
+        else if (!strcmp(what, "many-stores")) child_many_stores(known_peers[slot], dir, objects, shared);
         else die("no helper '%s'", what);
         return 0;
     }
@@ -122,12 +124,12 @@ int main(int count, char **arguments) {
     if (count == 7 && !strcmp(arguments[1], "--helper")) return helper(arguments + 2);
     bench b = {.directory = "bench-data", .objects = 1000000, .effort = 1};
     const char *out = "results.json";
-    // RocksDB only when asked for: its background threads and its traffic on the file system's
-    // journal show in the figures of whoever is measured beside it (SQLite opens 2–10 times slower).
-    const char *peers = "objstore,sqlite,lmdb", *default_peers = peers;
+    const char *peers = NULL;       // all that were built in
+    bool append = false;
     for (int i = 1; i < count; i++) {
         const char *option = arguments[i];
         if (!strcmp(option, "--list")) return list(), 0;
+        if (!strcmp(option, "--append")) { append = true; continue; }
         if (i + 1 == count) die("%s: unknown, or its value is missing", option);
         const char *value = arguments[++i];
         if (!strcmp(option, "--n")) b.objects = (size_t)number(value, option);
@@ -139,11 +141,12 @@ int main(int count, char **arguments) {
         else die("unknown option %s", option);
     }
     check_list(wanted_cases, is_case, "case");
-    if (peers != default_peers) check_list(peers, is_peer, "peer");
+    check_list(peers, is_peer, "peer");
+    if (b.objects < 1000) die("N must be at least 1000");
     make_directory(b.directory);
     refuse_memory_file_system(b.directory);
-    for (int slot = FLOOR + 1; slot < SLOTS; slot++) {
-        if (known_peers[slot] && in_list(peers, slot_names[slot])) b.peers[slot] = known_peers[slot];
+    for (int slot = FLOOR; slot < SLOTS; slot++) {
+        if (known_peers[slot] && (!peers || in_list(peers, slot_names[slot]))) b.peers[slot] = known_peers[slot];
         char *path = format_path("%s/%s", b.directory, slot_names[slot]);
         remove_directory(path);     // what an earlier run left may have another N
         free(path);
@@ -151,10 +154,15 @@ int main(int count, char **arguments) {
     int64_t start = now_ns();
     b.data = people_make(b.objects);
     b.updates = update_sequence_make(b.data, 0, b.objects);
-    b.results = must_alloc((case_count + 4) * sizeof *b.results);
+    b.results = must_alloc(3 * case_count * sizeof *b.results);
+    size_t runs = 0, run = 0;
+    for (size_t i = 0; i < case_count; i++) runs += wanted(cases[i].name);
     void (*last)(bench *, bool (*)(const char *)) = NULL;
     for (size_t i = 0; i < case_count; i++) {
-        if (!wanted(cases[i].name) || cases[i].run == last) continue;
+        if (!wanted(cases[i].name)) continue;
+        run++;
+        if (cases[i].run == last) continue;
+        fprintf(stderr, "[%zu/%zu] N = %zu: %s …\n", run, runs, b.objects, cases[i].name);
         size_t first = b.result_count;
         int64_t began = now_ns();
         cases[i].run(&b, wanted);
@@ -163,9 +171,9 @@ int main(int count, char **arguments) {
         fprintf(stderr, "%46s(%.1f s)\n", "", (double)(now_ns() - began) / 1e9);
     }
     char *processor = processor_name(), *text = heading(&b, processor), *table = format_path("%s.md", out);
-    report_json(out, b.results, b.result_count);
-    report_markdown(table, b.results, b.result_count, text);
-    for (int slot = FLOOR + 1; slot < SLOTS; slot++) {
+    report_json(out, b.results, b.result_count, append);
+    report_markdown(table, b.results, b.result_count, text, append);
+    for (int slot = FLOOR; slot < SLOTS; slot++) {
         char *path = format_path("%s/%s", b.directory, slot_names[slot]);
         remove_directory(path);
         free(path);

@@ -68,21 +68,109 @@ static uint64_t data_bytes(const char *dir) {
     return bytes;
 }
 
-static void insert(store *s, const people *p) {
+// Makes the record of object i with this age; returns its length.
+static size_t fill(record *r, const people *p, size_t i, uint8_t age) {
+    *r = (record){p->id[i], p->score[i], age, (uint16_t)name_length(p, i),
+                  p->email_is_null[i] ? -1 : (int16_t)email_length(p, i), {0}};
+    memcpy(r->text, name_of(p, i), name_length(p, i));
+    memcpy(r->text + name_length(p, i), email_of(p, i), email_length(p, i));
+    return record_head + name_length(p, i) + email_length(p, i);
+}
+
+static void put_age(store *s, MDB_txn *t, int64_t id, uint64_t age) {
+    MDB_val key = {8, &age}, value = {8, &id};
+    if (s->indexed) check(mdb_put(t, s->ages, &key, &value, 0));
+}
+
+static void delete_age(store *s, MDB_txn *t, int64_t id, uint64_t age) {
+    MDB_val key = {8, &age}, value = {8, &id};
+    if (s->indexed) check(mdb_del(t, s->ages, &key, &value));
+}
+
+// `rows` NULL: all, in order. Keys that come in order go to the end without a search.
+static void insert_some(store *s, const people *p, const int64_t *rows, size_t size) {
     MDB_txn *t;
     check(mdb_txn_begin(s->environment, NULL, 0, &t));
-    for (size_t i = 0; i < p->count; i++) {
-        record r = {p->id[i], p->score[i], p->age[i], (uint16_t)name_length(p, i),
-                    p->email_is_null[i] ? -1 : (int16_t)email_length(p, i), {0}};
-        memcpy(r.text, name_of(p, i), name_length(p, i));
-        memcpy(r.text + name_length(p, i), email_of(p, i), email_length(p, i));
-        MDB_val key = {8, &r.id}, value = {record_head + name_length(p, i) + email_length(p, i), &r};
-        check(mdb_put(t, s->objects, &key, &value, MDB_APPEND));
-        uint64_t age = p->age[i], id = (uint64_t)p->id[i];
-        MDB_val index_key = {8, &age}, index_value = {8, &id};
-        if (s->indexed) check(mdb_put(t, s->ages, &index_key, &index_value, 0));
+    bool rising = rows == NULL;
+    for (size_t i = 1; rising && i < size; i++) rising = p->id[i - 1] < p->id[i];
+    for (size_t k = 0; k < size; k++) {
+        size_t i = rows ? (size_t)rows[k] : k;
+        record r;
+        int64_t id = p->id[i];
+        size_t length = fill(&r, p, i, p->age[i]);
+        MDB_val key = {8, &id}, value = {length, &r};
+        check(mdb_put(t, s->objects, &key, &value, rising ? MDB_APPEND : MDB_NOOVERWRITE));
+        put_age(s, t, id, p->age[i]);
     }
     check(mdb_txn_commit(t));
+}
+
+static void insert(store *s, const people *p) { insert_some(s, p, NULL, p->count); }
+
+static size_t upsert(store *s, const people *p, const int64_t *rows, const uint8_t *ages, size_t size, bool all) {
+    MDB_txn *t;
+    size_t written = 0;
+    check(mdb_txn_begin(s->environment, NULL, 0, &t));
+    for (size_t k = 0; k < size; k++) {
+        record r;
+        int64_t id = p->id[rows[k]];
+        size_t length = fill(&r, p, (size_t)rows[k], ages[k]);
+        MDB_val key = {8, &id}, value, changed = {length, &r};
+        check(mdb_get(t, s->objects, &key, &value));
+        if (!all && value.mv_size == length && memcmp(value.mv_data, &r, length) == 0) continue;
+        uint64_t old_age = (uint64_t)((const record *)value.mv_data)->age;
+        check(mdb_put(t, s->objects, &key, &changed, 0));
+        written++;
+        if (old_age == ages[k]) continue;
+        delete_age(s, t, id, old_age);
+        put_age(s, t, id, ages[k]);
+    }
+    check(mdb_txn_commit(t));
+    return written;
+}
+
+static void delete_some(store *s, const int64_t *ids, size_t size) {
+    MDB_txn *t;
+    check(mdb_txn_begin(s->environment, NULL, 0, &t));
+    for (size_t i = 0; i < size; i++) {
+        int64_t id = ids[i];
+        MDB_val key = {8, &id}, value;
+        check(mdb_get(t, s->objects, &key, &value));
+        uint64_t age = (uint64_t)((const record *)value.mv_data)->age;
+        check(mdb_del(t, s->objects, &key, NULL));
+        delete_age(s, t, id, age);
+    }
+    check(mdb_txn_commit(t));
+}
+
+// Walks the objects and deletes on the way; the index loses whole ages.
+static uint64_t delete_from_age(store *s, int64_t limit) {
+    MDB_txn *t;
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    uint64_t deleted = 0;
+    check(mdb_txn_begin(s->environment, NULL, 0, &t));
+    check(mdb_cursor_open(t, s->objects, &cursor));
+    int status = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    for (; status == MDB_SUCCESS; status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+        if (((const record *)value.mv_data)->age < limit) continue;
+        check(mdb_cursor_del(cursor, 0));       // the next MDB_NEXT gives what came behind it
+        deleted++;
+    }
+    if (status != MDB_NOTFOUND) check(status);
+    mdb_cursor_close(cursor);
+    if (s->indexed) {
+        uint64_t age = (uint64_t)limit;
+        check(mdb_cursor_open(t, s->ages, &cursor));
+        key = (MDB_val){8, &age};
+        status = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+        for (; status == MDB_SUCCESS; status = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))
+            check(mdb_cursor_del(cursor, MDB_NODUPDATA));
+        if (status != MDB_NOTFOUND) check(status);
+        mdb_cursor_close(cursor);
+    }
+    check(mdb_txn_commit(t));
+    return deleted;
 }
 
 static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_t size) {
@@ -98,11 +186,9 @@ static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_
         r.age = ages[i];
         MDB_val changed = {value.mv_size, &r};
         check(mdb_put(t, s->objects, &key, &changed, 0));
-        if (!s->indexed || old_age == new_age) continue;
-        MDB_val index_key = {8, &old_age}, index_value = {8, &id};
-        check(mdb_del(t, s->ages, &index_key, &index_value));
-        index_key.mv_data = &new_age;
-        check(mdb_put(t, s->ages, &index_key, &index_value, 0));
+        if (old_age == new_age) continue;
+        delete_age(s, t, id, old_age);
+        put_age(s, t, id, new_age);
     }
     check(mdb_txn_commit(t));
 }
@@ -195,6 +281,15 @@ static double sum_scores(store *s) {
     return sum;
 }
 
+static void aggregate_scores(store *s, double out[3]) {
+    double sum = 0, maximum = -1;
+    size_t count = 0;
+    each_record(s, r, { sum += r->score; maximum = r->score > maximum ? r->score : maximum; count++; });
+    out[0] = sum;
+    out[1] = sum / (double)count;
+    out[2] = maximum;
+}
+
 static uint64_t count_name(store *s, const char *name, size_t length) {
     uint64_t hits = 0;
     each_record(s, r, hits += r->name_length == length && memcmp(r->text, name, length) == 0);
@@ -257,5 +352,7 @@ const peer peer_lmdb = {
     .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
     .count_name = count_name, .read_scores = read_scores,
     .read_age_of_row = read_age_of_row, .read_name_of_row = read_name_of_row,
-    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin,
+    .insert_some = insert_some, .delete_some = delete_some, .delete_from_age = delete_from_age, .upsert = upsert,
+    .aggregate_scores = aggregate_scores,
+    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin, .shapes = &shapes_lmdb,
 };

@@ -107,21 +107,45 @@ static uint64_t checkpoints(store *s) {
 
 // ---------------------------------------------------------------------------------------- writing
 
-static void insert(store *s, const people *p) {
+static void fill(objstore_value values[property_count], const people *p, size_t i, int64_t age) {
+    values[id_property] = objstore_int(p->id[i]);
+    values[name_property] = objstore_string(objstore_text_of(name_of(p, i), (int64_t)name_length(p, i)));
+    values[age_property] = objstore_int(age);
+    values[score_property] = objstore_double(p->score[i]);
+    values[email_property] = p->email_is_null[i] ? objstore_null()
+                             : objstore_string(objstore_text_of(email_of(p, i), (int64_t)email_length(p, i)));
+}
+
+// `rows` NULL: all, in order.
+static void insert_some(store *s, const people *p, const int64_t *rows, size_t size) {
     objstore_view *t;
+    objstore_value values[property_count];
     check(objstore_begin(s->handle, &t));
-    for (size_t i = 0; i < p->count; i++) {
-        objstore_value values[property_count] = {
-            [id_property] = objstore_int(p->id[i]),
-            [name_property] = objstore_string(objstore_text_of(name_of(p, i), (int64_t)name_length(p, i))),
-            [age_property] = objstore_int(p->age[i]),
-            [score_property] = objstore_double(p->score[i]),
-            [email_property] = p->email_is_null[i] ? objstore_null()
-                               : objstore_string(objstore_text_of(email_of(p, i), (int64_t)email_length(p, i))),
-        };
+    for (size_t k = 0; k < size; k++) {
+        size_t i = rows ? (size_t)rows[k] : k;
+        fill(values, p, i, p->age[i]);
         check(objstore_create(t, s->person, s->properties, values, property_count, NULL));
     }
     check(objstore_commit(t, NULL));
+}
+
+static void insert(store *s, const people *p) { insert_some(s, p, NULL, p->count); }
+
+static size_t upsert(store *s, const people *p, const int64_t *rows, const uint8_t *ages, size_t size, bool all) {
+    objstore_view *t;
+    objstore_value values[property_count];
+    size_t written = 0;
+    check(objstore_begin(s->handle, &t));
+    for (size_t k = 0; k < size; k++) {
+        objstore_outcome outcome;
+        fill(values, p, (size_t)rows[k], ages[k]);
+        check(objstore_upsert(t, s->person, all ? OBJSTORE_POLICY_ALL : OBJSTORE_POLICY_MODIFIED, s->properties, values,
+                              property_count, NULL, &outcome));
+        if (outcome == OBJSTORE_OUTCOME_CREATED) die("objstore: object %ld was not there", rows[k]);
+        written += outcome == OBJSTORE_OUTCOME_CHANGED;
+    }
+    check(objstore_commit(t, NULL));
+    return written;
 }
 
 static int64_t *wide_offsets(const uint32_t *offsets, size_t count) {
@@ -137,7 +161,7 @@ typedef struct { const people *of; int64_t *age, *name_offset, *email_offset; ui
 static const wide_columns *widen(const people *p) {
     static wide_columns wide;
     if (wide.of == p) return &wide;
-    if (wide.of) die("objstore: columns of two data sets in one run");
+    free(wide.age), free(wide.name_offset), free(wide.email_offset), free(wide.email_validity);
     wide = (wide_columns){p, must_alloc(p->count * 8), wide_offsets(p->name_offset, p->count),
                           wide_offsets(p->email_offset, p->count), must_alloc(p->count / 8 + 1)};
     for (size_t i = 0; i < p->count; i++) {
@@ -195,6 +219,34 @@ static void add_to_all_scores(store *s, double by) {
     check(objstore_commit(t, NULL));
 }
 
+static void delete_some(store *s, const int64_t *ids, size_t size) {
+    objstore_view *t;
+    check(objstore_begin(s->handle, &t));
+    for (size_t i = 0; i < size; i++) {
+        objstore_object object;
+        check(objstore_find(t, s->person, objstore_int(ids[i]), &object, NULL));
+        check(objstore_delete(t, object));
+    }
+    check(objstore_commit(t, NULL));
+}
+
+static uint64_t delete_from_age(store *s, int64_t limit) {
+    enum { batch = 1024 };
+    objstore_view *t;
+    objstore_results *results;
+    objstore_object objects[batch];
+    uint64_t deleted = 0;
+    check(objstore_begin(s->handle, &t));
+    check(objstore_find_where(t, s->person, s->properties[age_property], OBJSTORE_GREATER_EQUAL, objstore_int(limit), &results));
+    for (size_t got = batch; got == batch; deleted += got) {
+        check(objstore_results_objects(results, deleted, objects, batch, &got));
+        for (size_t i = 0; i < got; i++) check(objstore_delete(t, objects[i]));
+    }
+    check(objstore_results_close(results));
+    check(objstore_commit(t, NULL));
+    return deleted;
+}
+
 // ---------------------------------------------------------------------------------------- reading
 
 static objstore_object find(objstore_view *view, const store *s, int64_t id) {
@@ -241,6 +293,17 @@ static double sum_scores(store *s) {
     check(objstore_aggregate(view, s->person, s->properties[score_property], OBJSTORE_AGGREGATE_SUM, &sum));
     check(objstore_view_close(view));
     return sum.data.real;
+}
+
+static void aggregate_scores(store *s, double out[3]) {
+    static const objstore_aggregate_kind kinds[3] = {OBJSTORE_AGGREGATE_SUM, OBJSTORE_AGGREGATE_AVERAGE, OBJSTORE_AGGREGATE_MAXIMUM};
+    objstore_view *view = begin_read(s);
+    for (size_t i = 0; i < 3; i++) {
+        objstore_value value;
+        check(objstore_aggregate(view, s->person, s->properties[score_property], kinds[i], &value));
+        out[i] = value.data.real;
+    }
+    check(objstore_view_close(view));
 }
 
 // The order of keys is that of creation, which is that of ids here.
@@ -350,5 +413,8 @@ const peer peer_objstore = {
     .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
     .count_name = count_name, .read_scores = read_scores,
     .read_age_of_row = read_age_of_row, .read_name_of_row = read_name_of_row,
+    .insert_some = insert_some, .delete_some = delete_some, .delete_from_age = delete_from_age, .upsert = upsert,
+    .aggregate_scores = aggregate_scores,
     .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin, .observe = observe,
+    .shapes = &shapes_objstore,
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct __attribute__((packed)) {
     double score;
@@ -111,22 +112,47 @@ static void write_batch(store *s, rocksdb_writebatch_t *batch) {
     rocksdb_writebatch_destroy(batch);
 }
 
-static void insert(store *s, const people *p) {
+// Makes the record of object i with this age; returns its length.
+static size_t fill(record *r, const people *p, size_t i, uint8_t age) {
+    *r = (record){p->score[i], age, (uint8_t)name_length(p, i), p->email_is_null[i] ? 255 : (uint8_t)email_length(p, i), {0}};
+    memcpy(r->text, name_of(p, i), name_length(p, i));
+    memcpy(r->text + name_length(p, i), email_of(p, i), email_length(p, i));
+    return record_head + name_length(p, i) + email_length(p, i);
+}
+
+static void put_object(rocksdb_writebatch_t *batch, int64_t id, const record *r, size_t length) {
+    char key[object_key_bytes];
+    object_key(key, id);
+    rocksdb_writebatch_put(batch, key, sizeof key, (const char *)r, length);
+}
+
+static void put_age(rocksdb_writebatch_t *batch, int64_t id, uint8_t age) {
+    char key[age_key_bytes];
+    age_key(key, age, id);
+    rocksdb_writebatch_put(batch, key, sizeof key, "", 0);
+}
+
+static void delete_age(rocksdb_writebatch_t *batch, int64_t id, uint8_t age) {
+    char key[age_key_bytes];
+    age_key(key, age, id);
+    rocksdb_writebatch_delete(batch, key, sizeof key);
+}
+
+// `rows` NULL: all, in order.
+static void insert_some(store *s, const people *p, const int64_t *rows, size_t size) {
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
-    for (size_t i = 0; i < p->count; i++) {
-        record r = {p->score[i], p->age[i], (uint8_t)name_length(p, i),
-                    p->email_is_null[i] ? 255 : (uint8_t)email_length(p, i), {0}};
-        memcpy(r.text, name_of(p, i), name_length(p, i));
-        memcpy(r.text + name_length(p, i), email_of(p, i), email_length(p, i));
-        char object[object_key_bytes], age[age_key_bytes];
-        object_key(object, p->id[i]);
-        age_key(age, p->age[i], p->id[i]);
-        rocksdb_writebatch_put(batch, object, sizeof object, (char *)&r, record_head + name_length(p, i) + email_length(p, i));
-        rocksdb_writebatch_put(batch, age, sizeof age, "", 0);
+    for (size_t k = 0; k < size; k++) {
+        size_t i = rows ? (size_t)rows[k] : k;
+        record r;
+        size_t length = fill(&r, p, i, p->age[i]);
+        put_object(batch, p->id[i], &r, length);
+        put_age(batch, p->id[i], p->age[i]);
     }
     write_batch(s, batch);
     s->loaded = true;
 }
+
+static void insert(store *s, const people *p) { insert_some(s, p, NULL, p->count); }
 
 // Copies the record of an object; returns its length.
 static size_t find(store *s, const rocksdb_readoptions_t *read, int64_t id, record *r) {
@@ -147,17 +173,51 @@ static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_
     for (size_t i = 0; i < size; i++) {
         record r;
         size_t length = find(s, s->read, ids[i], &r);
-        char object[object_key_bytes], old_age[age_key_bytes], new_age[age_key_bytes];
-        object_key(object, ids[i]);
-        age_key(old_age, r.age, ids[i]);
-        age_key(new_age, ages[i], ids[i]);
+        uint8_t old_age = r.age;
         r.age = ages[i];
-        rocksdb_writebatch_put(batch, object, sizeof object, (char *)&r, length);
-        if (memcmp(old_age, new_age, sizeof old_age) == 0) continue;
-        rocksdb_writebatch_delete(batch, old_age, sizeof old_age);
-        rocksdb_writebatch_put(batch, new_age, sizeof new_age, "", 0);
+        put_object(batch, ids[i], &r, length);
+        if (old_age == ages[i]) continue;
+        delete_age(batch, ids[i], old_age);
+        put_age(batch, ids[i], ages[i]);
     }
     write_batch(s, batch);
+}
+
+static size_t upsert(store *s, const people *p, const int64_t *rows, const uint8_t *ages, size_t size, bool all) {
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    size_t written = 0;
+    for (size_t k = 0; k < size; k++) {
+        int64_t id = p->id[rows[k]];
+        record r, old;
+        size_t length = fill(&r, p, (size_t)rows[k], ages[k]), old_length = find(s, s->read, id, &old);
+        if (!all && old_length == length && memcmp(&old, &r, length) == 0) continue;
+        put_object(batch, id, &r, length);
+        written++;
+        if (old.age == ages[k]) continue;
+        delete_age(batch, id, old.age);
+        put_age(batch, id, ages[k]);
+    }
+    write_batch(s, batch);
+    s->loaded = true;
+    return written;
+}
+
+static void delete_object(rocksdb_writebatch_t *batch, int64_t id, uint8_t age) {
+    char key[object_key_bytes];
+    object_key(key, id);
+    rocksdb_writebatch_delete(batch, key, sizeof key);
+    delete_age(batch, id, age);
+}
+
+static void delete_some(store *s, const int64_t *ids, size_t size) {
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    for (size_t i = 0; i < size; i++) {
+        record r;
+        find(s, s->read, ids[i], &r);
+        delete_object(batch, ids[i], r.age);
+    }
+    write_batch(s, batch);
+    s->loaded = true;
 }
 
 static void check_iterator(rocksdb_iterator_t *at) {
@@ -199,6 +259,21 @@ static void add_to_all_scores(store *s, double by) {
     s->loaded = true;
 }
 
+static uint64_t delete_from_age(store *s, int64_t limit) {
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    uint64_t deleted = 0;
+    each_record(s, r, {
+        if (r->age < limit) continue;
+        uint64_t big;
+        memcpy(&big, key + 1, 8);
+        delete_object(batch, (int64_t)be64toh(big), r->age);
+        deleted++;
+    });
+    write_batch(s, batch);
+    s->loaded = true;
+    return deleted;
+}
+
 static void lookup_ages(store *s, const int64_t *ids, size_t size, int64_t *ages) {
     record r;
     for (size_t i = 0; i < size; i++) {
@@ -220,6 +295,15 @@ static double sum_scores(store *s) {
     return sum;
 }
 
+static void aggregate_scores(store *s, double out[3]) {
+    double sum = 0, maximum = -1;
+    size_t count = 0;
+    each_record(s, r, { sum += r->score; maximum = r->score > maximum ? r->score : maximum; count++; });
+    out[0] = sum;
+    out[1] = sum / (double)count;
+    out[2] = maximum;
+}
+
 static uint64_t count_name(store *s, const char *name, size_t length_wanted) {
     uint64_t hits = 0;
     each_record(s, r, hits += r->name_length == length_wanted && memcmp(r->text, name, length_wanted) == 0);
@@ -230,6 +314,22 @@ static void read_scores(store *s, double *out, size_t count) {
     size_t i = 0;
     each_record(s, r, { if (i < count) out[i] = r->score; i++; });
     if (i != count) die("rocksdb: %zu objects, not %zu", i, count);
+}
+
+// What a turn has left to flushes and compactions would slow down whoever comes next.
+static void settle(store *s) {
+    static const char *const waiting[] = {
+        "rocksdb.mem-table-flush-pending", "rocksdb.compaction-pending",
+        "rocksdb.num-running-flushes", "rocksdb.num-running-compactions",
+    };
+    for (size_t i = 0; i < sizeof waiting / sizeof *waiting;) {
+        uint64_t value;
+        if (rocksdb_property_int(s->database, waiting[i], &value)) die("rocksdb: no property %s", waiting[i]);
+        if (value == 0) { i++; continue; }
+        struct timespec pause = {0, 1000000};
+        nanosleep(&pause, NULL);
+        i = 0;
+    }
 }
 
 // property_get does not apply: a record that has been copied out is the program's own memory.
@@ -264,5 +364,7 @@ const peer peer_rocksdb = {
     .insert = insert, .update_ages = update_ages, .add_to_all_scores = add_to_all_scores,
     .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
     .count_name = count_name, .read_scores = read_scores,
-    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin,
+    .insert_some = insert_some, .delete_some = delete_some, .delete_from_age = delete_from_age, .upsert = upsert,
+    .aggregate_scores = aggregate_scores,
+    .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin, .settle = settle, .shapes = &shapes_rocksdb,
 };

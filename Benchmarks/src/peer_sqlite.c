@@ -8,7 +8,8 @@
 
 typedef enum {
     BEGIN, COMMIT, INSERT, UPDATE_AGE, ADD_TO_SCORES, FIND_AGE, FIND_NAME,
-    COUNT_SCAN, COUNT_INDEX, SUM, COUNT_NAME, SCORES, STATEMENTS
+    COUNT_SCAN, COUNT_INDEX, SUM, COUNT_NAME, SCORES, AGGREGATE, DELETE, DELETE_FROM_AGE, UPSERT_ALL, UPSERT_MODIFIED,
+    STATEMENTS
 } statement_name;
 
 static const char *const sql[STATEMENTS] = {
@@ -24,6 +25,15 @@ static const char *const sql[STATEMENTS] = {
     [SUM] = "SELECT sum(score) FROM person",
     [COUNT_NAME] = "SELECT count(*) FROM person WHERE name = ?1",
     [SCORES] = "SELECT score FROM person ORDER BY id",
+    [AGGREGATE] = "SELECT sum(score), avg(score), max(score) FROM person",
+    [DELETE] = "DELETE FROM person WHERE id = ?1",
+    [DELETE_FROM_AGE] = "DELETE FROM person WHERE age >= ?1",
+    [UPSERT_ALL] = "INSERT INTO person(id, name, age, score, email) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE"
+                   " SET name = excluded.name, age = excluded.age, score = excluded.score, email = excluded.email",
+    [UPSERT_MODIFIED] = "INSERT INTO person(id, name, age, score, email) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT(id) DO UPDATE"
+                        " SET name = excluded.name, age = excluded.age, score = excluded.score, email = excluded.email"
+                        " WHERE name IS NOT excluded.name OR age IS NOT excluded.age OR score IS NOT excluded.score"
+                        " OR email IS NOT excluded.email",
 };
 
 struct store {
@@ -104,19 +114,57 @@ static uint64_t bytes_of(const char *dir, const char *name) {
 static uint64_t data_bytes(const char *dir) { return bytes_of(dir, "store.sqlite"); }
 static uint64_t open_bytes(const char *dir) { return data_bytes(dir) + bytes_of(dir, "store.sqlite-wal"); }
 
-static void insert(store *s, const people *p) {
+static void bind_object(store *s, sqlite3_stmt *q, const people *p, size_t i, int age) {
+    check(s, sqlite3_bind_int64(q, 1, p->id[i]));
+    check(s, sqlite3_bind_text(q, 2, name_of(p, i), (int)name_length(p, i), SQLITE_STATIC));
+    check(s, sqlite3_bind_int(q, 3, age));
+    check(s, sqlite3_bind_double(q, 4, p->score[i]));
+    if (p->email_is_null[i]) check(s, sqlite3_bind_null(q, 5));
+    else check(s, sqlite3_bind_text(q, 5, email_of(p, i), (int)email_length(p, i), SQLITE_STATIC));
+}
+
+// `rows` NULL: all, in order.
+static void insert_some(store *s, const people *p, const int64_t *rows, size_t size) {
     sqlite3_stmt *q = statement(s, INSERT);
     run(s, BEGIN);
-    for (size_t i = 0; i < p->count; i++) {
-        check(s, sqlite3_bind_int64(q, 1, p->id[i]));
-        check(s, sqlite3_bind_text(q, 2, name_of(p, i), (int)name_length(p, i), SQLITE_STATIC));
-        check(s, sqlite3_bind_int(q, 3, p->age[i]));
-        check(s, sqlite3_bind_double(q, 4, p->score[i]));
-        if (p->email_is_null[i]) check(s, sqlite3_bind_null(q, 5));
-        else check(s, sqlite3_bind_text(q, 5, email_of(p, i), (int)email_length(p, i), SQLITE_STATIC));
+    for (size_t k = 0; k < size; k++) {
+        size_t i = rows ? (size_t)rows[k] : k;
+        bind_object(s, q, p, i, p->age[i]);
         step_done(s, q);
     }
     run(s, COMMIT);
+}
+
+static void insert(store *s, const people *p) { insert_some(s, p, NULL, p->count); }
+
+static size_t upsert(store *s, const people *p, const int64_t *rows, const uint8_t *ages, size_t size, bool all) {
+    sqlite3_stmt *q = statement(s, all ? UPSERT_ALL : UPSERT_MODIFIED);
+    sqlite3_int64 before = sqlite3_total_changes64(s->database);
+    run(s, BEGIN);
+    for (size_t k = 0; k < size; k++) {
+        bind_object(s, q, p, (size_t)rows[k], ages[k]);
+        step_done(s, q);
+    }
+    run(s, COMMIT);
+    return (size_t)(sqlite3_total_changes64(s->database) - before);
+}
+
+static void delete_some(store *s, const int64_t *ids, size_t size) {
+    sqlite3_stmt *q = statement(s, DELETE);
+    run(s, BEGIN);
+    for (size_t i = 0; i < size; i++) {
+        check(s, sqlite3_bind_int64(q, 1, ids[i]));
+        step_done(s, q);
+        if (sqlite3_changes(s->database) != 1) die("sqlite: object %ld is not there", ids[i]);
+    }
+    run(s, COMMIT);
+}
+
+static uint64_t delete_from_age(store *s, int64_t limit) {
+    sqlite3_stmt *q = statement(s, DELETE_FROM_AGE);
+    check(s, sqlite3_bind_int64(q, 1, limit));
+    step_done(s, q);
+    return (uint64_t)sqlite3_changes64(s->database);
 }
 
 static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_t size) {
@@ -174,6 +222,13 @@ static double sum_scores(store *s) {
     double sum = sqlite3_column_double(q, 0);
     check(s, sqlite3_reset(q));
     return sum;
+}
+
+static void aggregate_scores(store *s, double out[3]) {
+    sqlite3_stmt *q = statement(s, AGGREGATE);
+    step_row(s, q);
+    for (int i = 0; i < 3; i++) out[i] = sqlite3_column_double(q, i);
+    check(s, sqlite3_reset(q));
 }
 
 static uint64_t count_name(store *s, const char *name, size_t length) {
@@ -254,5 +309,8 @@ const peer peer_sqlite = {
     .lookup_ages = lookup_ages, .count_age_below = count_age_below, .sum_scores = sum_scores,
     .count_name = count_name, .read_scores = read_scores,
     .read_age_of_row = read_age_of_row, .read_name_of_row = read_name_of_row,
+    .insert_some = insert_some, .delete_some = delete_some, .delete_from_age = delete_from_age, .upsert = upsert,
+    .aggregate_scores = aggregate_scores,
     .pin = pin, .pinned_lookup_ages = pinned_lookup_ages, .unpin = unpin,
+    .one_thread = true, .shapes = &shapes_sqlite,
 };

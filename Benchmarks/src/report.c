@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const slot_names[SLOTS] = {"floor", "objstore", "sqlite", "lmdb", "rocksdb"};
@@ -36,11 +37,32 @@ static void json_number(FILE *out, const char *key, const char *suffix, double v
     else fprintf(out, ", \"%s%s\": null", key, suffix);
 }
 
-void report_json(const char *path, const result *results, size_t count) {
+// Copies a list without its end; returns whether there is an element in it.
+static bool copy_list(FILE *out, const char *path) {
+    FILE *in = fopen(path, "r");
+    check_sys(in != NULL);
+    char *line = NULL;
+    size_t room = 0;
+    bool any = false;
+    while (getline(&line, &room, in) > 0) {
+        if (line[0] != '{') continue;           // one element a line, as written here and by Python's cases
+        line[strcspn(line, "\n")] = 0;
+        size_t length = strlen(line);
+        if (line[length - 1] == ',') line[length - 1] = 0;
+        fprintf(out, "%s%s", any ? ",\n" : "", line);
+        any = true;
+    }
+    free(line);
+    check_sys(fclose(in) == 0);
+    return any;
+}
+
+void report_json(const char *path, const result *results, size_t count, bool append) {
     char *temporary = format_path("%s.new", path);
     FILE *out = fopen(temporary, "w");
     check_sys(out != NULL);
     fprintf(out, "[\n");
+    if (append && copy_list(out, path) && count) fprintf(out, ",\n");
     for (size_t i = 0; i < count; i++) {
         const result *r = results + i;
         fprintf(out, "{\"case\": \"%s\", \"n\": %zu, \"unit\": \"%s\", \"better\": \"%s\"", r->name, r->objects,
@@ -80,9 +102,10 @@ static bool slot_used(const result *results, size_t count, int slot) {
     return false;
 }
 
-void report_markdown(const char *path, const result *results, size_t count, const char *heading) {
-    FILE *out = fopen(path, "w");
+void report_markdown(const char *path, const result *results, size_t count, const char *heading, bool append) {
+    FILE *out = fopen(path, append ? "a" : "w");
     check_sys(out != NULL);
+    if (append) fprintf(out, "\n");
     fprintf(out, "%s\n\n| case | unit |", heading);
     for (int slot = 0; slot < SLOTS; slot++)
         if (slot_used(results, count, slot)) fprintf(out, " %s |", slot_names[slot]);
@@ -118,7 +141,7 @@ void report_markdown(const char *path, const result *results, size_t count, cons
 
 void report_line(const result *r) {
     char text[32];
-    fprintf(stderr, "%-22s %-10s", r->name, r->unit);
+    fprintf(stderr, "%-30s %-10s", r->name, r->unit);
     for (int slot = 0; slot < SLOTS; slot++) {
         if (!r->tracks[slot].repetitions.count) continue;
         fprintf(stderr, "  %s %s", slot_names[slot], figure(result_value(r, slot), text));

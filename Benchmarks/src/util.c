@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -76,7 +77,7 @@ void remove_directory(const char *path) {
     check_sys(rmdir(path) == 0);
 }
 
-static void copy_file(const char *from, const char *to) {
+static void copy_file(const char *from, const char *to, bool sync) {
     int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     check_sys(in >= 0);
     check_sys(out >= 0);
@@ -91,12 +92,12 @@ static void copy_file(const char *from, const char *to) {
             done += put;
         }
     }
-    check_sys(fsync(out) == 0);     // or the writeback would disturb what is measured next
+    if (sync) check_sys(fsync(out) == 0);     // or the writeback would disturb what is measured next
     check_sys(close(in) == 0);
     check_sys(close(out) == 0);
 }
 
-void copy_directory(const char *from, const char *to) {
+void copy_directory(const char *from, const char *to, bool sync) {
     remove_directory(to);
     make_directory(to);
     DIR *directory = opendir(from);
@@ -108,7 +109,7 @@ void copy_directory(const char *from, const char *to) {
         check_sys(lstat(source, &status) == 0);
         if (S_ISREG(status.st_mode)) {
             char *target = format_path("%s/%s", to, entry->d_name);
-            copy_file(source, target);
+            copy_file(source, target, sync);
             free(target);
         } else if (!S_ISDIR(status.st_mode)) {
             die("%s is neither a file nor a directory", source);
@@ -127,6 +128,105 @@ uint64_t file_bytes(const char *path) {
         return 0;
     }
     return (uint64_t)status.st_size;
+}
+
+// Calls visit(path, status, context) for each regular file of a directory, at any depth.
+static void each_file(const char *path, void (*visit)(const char *, const struct stat *, void *), void *context) {
+    DIR *directory = opendir(path);
+    check_sys(directory != NULL);
+    struct dirent *entry;
+    while ((entry = readdir(directory))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        char *child = format_path("%s/%s", path, entry->d_name);
+        struct stat status;
+        check_sys(lstat(child, &status) == 0);
+        if (S_ISDIR(status.st_mode)) each_file(child, visit, context);
+        else if (S_ISREG(status.st_mode)) visit(child, &status, context);
+        free(child);
+    }
+    check_sys(closedir(directory) == 0);
+}
+
+static void add_blocks(const char *path, const struct stat *status, void *context) {
+    (void)path;
+    *(uint64_t *)context += (uint64_t)status->st_blocks * 512;
+}
+
+uint64_t allocated_bytes(const char *directory) {
+    uint64_t bytes = 0;
+    each_file(directory, add_blocks, &bytes);
+    return bytes;
+}
+
+void sync_file_system(const char *path) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    check_sys(descriptor >= 0);
+    check_sys(syncfs(descriptor) == 0);
+    check_sys(close(descriptor) == 0);
+}
+
+static void drop_file(const char *path, const struct stat *status, void *context) {
+    (void)status, (void)context;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    check_sys(descriptor >= 0);
+    check_sys(fsync(descriptor) == 0);      // a dirty page cannot be dropped
+    errno = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    check_sys(errno == 0);
+    check_sys(close(descriptor) == 0);
+}
+
+static void add_cached(const char *path, const struct stat *status, void *context) {
+    size_t length = (size_t)status->st_size, pages = (length + 4095) / 4096;
+    if (!pages) return;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    check_sys(descriptor >= 0);
+    void *map = mmap(NULL, length, PROT_READ, MAP_SHARED, descriptor, 0);
+    check_sys(map != MAP_FAILED);
+    unsigned char *resident = must_alloc(pages);
+    check_sys(mincore(map, length, resident) == 0);
+    for (size_t i = 0; i < pages; i++) *(uint64_t *)context += resident[i] & 1;
+    free(resident);
+    check_sys(munmap(map, length) == 0);
+    check_sys(close(descriptor) == 0);
+}
+
+uint64_t cached_pages(const char *directory) {
+    uint64_t pages = 0;
+    each_file(directory, add_cached, &pages);
+    return pages;
+}
+
+void drop_page_cache(const char *directory) {
+    uint64_t left = 0;
+    for (int attempt = 0; attempt < 20; attempt++) {    // a page that is being written stays: try again
+        each_file(directory, drop_file, NULL);
+        if ((left = cached_pages(directory)) == 0) return;
+    }
+    die("%lu pages of %s stay in the page cache", left, directory);
+}
+
+uint64_t process_figure(const char *file, const char *name) {
+    FILE *in = fopen(file, "r");
+    check_sys(in != NULL);
+    char line[256];
+    unsigned long long value = 0;
+    size_t length = strlen(name);
+    bool found = false;
+    while (!found && fgets(line, sizeof line, in))
+        found = !strncmp(line, name, length) && line[length] == ':' && sscanf(line + length + 1, "%llu", &value) == 1;
+    check_sys(fclose(in) == 0);
+    if (!found) die("%s has no %s", file, name);
+    return value;
+}
+
+void write_all(int descriptor, const void *bytes, size_t count, uint64_t position) {
+    while (count > 0) {
+        ssize_t put = pwrite(descriptor, bytes, count, (off_t)position);
+        check_sys(put > 0);
+        bytes = (const char *)bytes + put;
+        count -= (size_t)put;
+        position += (uint64_t)put;
+    }
 }
 
 static long file_system_type(const char *path) {
@@ -158,10 +258,13 @@ const char *file_system_name(const char *path) {
 }
 
 uint64_t random_next(random_source *source) {
-    uint64_t z = (source->state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return random_mix(source->state += 0x9e3779b97f4a7c15u);
+}
+
+uint64_t random_mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
 }
 
 uint64_t random_below(random_source *source, uint64_t bound) {
