@@ -18,7 +18,7 @@ help:
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
 	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
 	@echo 'make fuzz      hostile store files, logs and signatures; SECONDS=$(SECONDS) SEED=$(SEED)'
-	@echo 'make bench     benchmarks beside SQLite and LMDB; CASES=commit_1,count_int N=1000000 FIFO=1'
+	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
 	@echo 'make docs      reference of the C and the Swift interface: build/docs/index.html'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
 	@echo 'make clean     remove .build/ and build/'

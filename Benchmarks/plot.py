@@ -5,6 +5,7 @@
 
 A bar is how many times worse than the reference an engine is: than the floor where the case has
 one, else than the best engine of the case. 1 is as good as the reference; shorter is better.
+Of a case that was measured with several N it shows the largest; plot_scaling.py shows them all.
 Needs nothing but Python.
 """
 
@@ -51,7 +52,17 @@ def text(x, y, content, size=12, anchor="start", colour="#222", weight="normal")
             f'font-weight="{weight}">{escape(content)}</text>')
 
 
+def largest(results):
+    """The results, and of each case only the one with the most objects."""
+    kept = {}
+    for row in results:
+        if row["case"] not in kept or row["n"] > kept[row["case"]]["n"]:
+            kept[row["case"]] = row
+    return list(kept.values())
+
+
 def draw(results):
+    results = largest(results)
     cases = list(groups(results))
     if not cases:
         return None
@@ -67,7 +78,7 @@ def draw(results):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
            f'height="{height}" font-family="sans-serif">',
            f'<rect width="{width}" height="{height}" fill="#fff"/>',
-           text(12, 24, f"Times worse than the reference, {results[0]['n']:,} objects (logarithmic; shorter is better)",
+           text(12, 24, f"Times worse than the reference, {max(row['n'] for row in results):,} objects (logarithmic; shorter is better)",
                 15, weight="bold")]
     shown = [name for name in ENGINES if any(name == bar[0] for _, _, bars in cases for bar in bars)]
     for i, name in enumerate(shown):
