@@ -928,6 +928,29 @@ OBJSTORE_API objstore_status objstore_write(objstore *store, objstore_write_body
     OBJSTORE_CHECKS(null(store, body), nullable(free_userdata), closed(store), kind(store), writable(store),
                     outside(store));
 
+/** A scope inside a transaction, to whose beginning its changes can be undone while the transaction goes on. Never 0.
+ * Savepoints nest: ending one ends those that began after it. Commit and cancel end them all. */
+typedef uint64_t objstore_savepoint;
+
+/** Begins a savepoint: *savepoint names it until it ends.
+ * Cost: what waits to be brought into indexes is brought there now (as before a query by an index); later, the first
+ * change of each page copies it. So use one around a group of changes, not around each. The rest as for a write:
+ * what was borrowed is gone. Errors: OUT_OF_MEMORY. */
+OBJSTORE_API objstore_status objstore_savepoint_begin(objstore_view *transaction, objstore_savepoint *savepoint)
+    OBJSTORE_CHECKS(null(transaction, savepoint), closed(transaction), kind(transaction), write(transaction));
+
+/** Ends a savepoint; what was changed since stays changed, and goes with the transaction. Cost: O(what was changed).
+ * OUT_OF_RANGE: no savepoint of this name is open in the transaction. */
+OBJSTORE_API objstore_status objstore_savepoint_release(objstore_view *transaction, objstore_savepoint savepoint)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), range(savepoint));
+
+/** Undoes everything that was changed since the savepoint began, and ends it. Objects created since do not exist
+ * (their keys are not used again), objects deleted since do; observers hear nothing of it. A failure since that made
+ * the transaction unusable (CORRUPT, OUT_OF_MEMORY) is undone, too. Cost: O(what was changed).
+ * OUT_OF_RANGE: no savepoint of this name is open in the transaction. */
+OBJSTORE_API objstore_status objstore_savepoint_rollback(objstore_view *transaction, objstore_savepoint savepoint)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), range(savepoint));
+
 /* ================================================================================================
  *  7. Classes and properties by name
  *

@@ -198,6 +198,28 @@ public final class Transaction: StoreWriting {
 
     var isOpen: Bool { space.handle.isWriting && space.handle.transactionNumber == number }
 
+    /// Runs `body` as a scope of its own inside the transaction: when it throws, what it changed is undone and its error is
+    /// thrown; the transaction goes on, and whoever catches the error may commit the rest.
+    ///
+    /// Scopes nest. What property accessors reported in the body is thrown as well, and undoes it. Objects that were
+    /// added in a body that threw are invalid. When the body itself cancels the transaction nothing is left to undo.
+    /// Errors: `.notInWrite` once the transaction has ended; and whatever `body` throws.
+    @discardableResult
+    public func savepoint<R>(_ body: () throws -> R) throws -> R {
+        guard isOpen else { throw ObjStoreError(.notInWrite, "savepoint: the transaction has ended") }
+        let view = try space.handle.writing("savepoint")
+        let savepoint = try ObjStore.core { () throws(StoreError) in try view.beginSavepoint() }
+        let result: R
+        do {
+            result = try Store.checked(body)
+        } catch {
+            if isOpen { try ObjStore.core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) } }
+            throw error
+        }
+        if isOpen { try ObjStore.core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }
+        return result
+    }
+
     /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns.
     public func cancel() {
         guard isOpen, let view = space.handle.takeTransaction() else { return }

@@ -122,6 +122,29 @@ public func objstore_cancel(_ transaction: OpaquePointer?) -> objstore_status {
 }
 
 @c @implementation
+public func objstore_savepoint_begin(_ transaction: OpaquePointer?, _ savepoint: UnsafeMutablePointer<objstore_savepoint>?) -> objstore_status {
+    guard let savepoint else { return failNull("savepoint") }
+    savepoint.pointee = 0
+    return Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction"]) { (view: View) throws(StoreError) in
+        savepoint.pointee = try view.beginSavepoint()
+    }
+}
+
+@c @implementation
+public func objstore_savepoint_release(_ transaction: OpaquePointer?, _ savepoint: objstore_savepoint) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction", .outOfRange: "savepoint"]) { (view: View) throws(StoreError) in
+        try view.releaseSavepoint(savepoint)
+    }
+}
+
+@c @implementation
+public func objstore_savepoint_rollback(_ transaction: OpaquePointer?, _ savepoint: objstore_savepoint) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction", .outOfRange: "savepoint"]) { (view: View) throws(StoreError) in
+        try view.rollBack(toSavepoint: savepoint)
+    }
+}
+
+@c @implementation
 public func objstore_write(
     _ store: OpaquePointer?, _ body: objstore_write_body?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {

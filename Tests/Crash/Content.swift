@@ -30,6 +30,8 @@ enum Edit {
     /// Objects that lie alone in their leaves, so that to change them all frees as many extents; the first time
     /// it creates them, later it changes each one's number.
     case scattered(first: Int64, count: Int)
+    /// A savepoint around other edits, released or rolled back.
+    indirect case scope([Edit], undone: Bool)
 }
 
 enum Schemas {
@@ -90,6 +92,16 @@ struct Editor {
             guard let key = try find(name) else { return try apply(.put(name, Item(number: 0, text: nil))) }
             try transaction.state(name.cls).delete(key)
             content[name] = nil
+        case .scope(let edits, let undone):
+            let before = content
+            let savepoint = try transaction.beginSavepoint()
+            for edit in edits where mismatch == nil { try apply(edit) }
+            if undone {
+                try transaction.rollBack(toSavepoint: savepoint)
+                content = before
+            } else {
+                try transaction.releaseSavepoint(savepoint)
+            }
         case .columns(let first, let count):
             try createColumns(first, count)
         case .scattered(let first, let count):

@@ -164,6 +164,12 @@ final class History {
                 let text: String? = counter % 5 == 0 ? nil : String(repeating: "t\(counter) ", count: Int(counter % 7) * (counter % 11 == 0 ? 60 : 1))
                 edits.append(world.pick(.workload, 5) == 1 ? .delete(name) : .put(name, Item(number: counter % 17, text: text)))
             }
+            // Now and then a savepoint before the last of them, with another inside: both kept, or one, or none.
+            if counter % 7 < 3 {
+                let names = (0..<3).map { Name(cls: Int(counter + $0) % 2, id: (counter + $0) % Int64(range)) }
+                let inner = Edit.scope([.delete(names[1]), .put(names[2], Item(number: counter, text: "inner"))], undone: counter % 3 == 0)
+                edits.insert(.scope([.put(names[0], Item(number: counter, text: nil)), inner, .delete(names[0])], undone: counter % 7 == 1), at: edits.count - 1)
+            }
             return edits
         }
     }

@@ -55,6 +55,45 @@ import Testing
         #expect(store.objects(Dog.self).count == 1, "what is managed here already stays")
     }
 
+    @Test func savepointsUndoTheirPart() throws {
+        struct Problem: Error {}
+        let store = try memoryStore([Dog.self])
+        let kept = try Dog(value: [2, "B"]), undone = try Dog(value: [3, "C"])
+        try store.write { tx in
+            try tx.create(Dog.self, value: [1, "A"])
+            let name = try tx.savepoint {
+                try tx.add(kept)
+                return kept.name
+            }
+            #expect(name == "B")
+            #expect(throws: Problem.self) {
+                try tx.savepoint {
+                    try tx.add(undone)
+                    kept.name = "changed"
+                    #expect(dogs(store) == ["1 A 0 -", "2 changed 0 -", "3 C 0 -"])
+                    try tx.savepoint { try tx.create(Dog.self, value: [4, "D"]) }
+                    throw Problem()
+                }
+            }
+            #expect(dogs(store) == ["1 A 0 -", "2 B 0 -"])
+            #expect(undone.isInvalidated && kept.name == "B")
+            // What an accessor reports undoes the scope, too.
+            #expect(code { try tx.savepoint { kept.id = 5 } } == .keyImmutable)
+            try tx.create(Dog.self, value: [3, "C again"])
+        }
+        #expect(dogs(store) == ["1 A 0 -", "2 B 0 -", "3 C again 0 -"])
+        try store.write { tx in
+            let cancelled = try tx.savepoint { () throws -> Int in
+                try tx.create(Dog.self, value: [9, "never"])
+                tx.cancel()
+                return 1
+            }
+            #expect(cancelled == 1)
+            #expect(code { try tx.savepoint {} } == .notInWrite)
+        }
+        #expect(store.objects(Dog.self).count == 3)
+    }
+
     @Test func cancelAndErrors() throws {
         let store = try memoryStore([Dog.self])
         let result = try store.write { tx in

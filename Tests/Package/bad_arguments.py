@@ -26,7 +26,7 @@ DEFAULTS = {
     "timeout_ms": "10", "body": "body_ok", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
     "aggregate": "OBJSTORE_AGGREGATE_SUM", "delta": "1", "key": "objstore_int(1)", "start": "0", "capacity": "4",
     "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
-    "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
+    "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
     "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
@@ -51,6 +51,7 @@ TEXT_PROPERTY = {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objst
 RANGES = {
     "relaxed_ms": ["0", "60001", "-1"], "version": ["0"], "value": ["0", "-1", "((int64_t)1 << 31)"], "index": ["1000000"],
     "timeout_ms": ["-2"], "start": ["1000000"], "position": ["bad_position()"],
+    "savepoint": ["0", "99"],
 }
 # A call without a wrong kind of value, and with one: what to change for WRONG_TYPE.
 WRONG_TYPE = {
@@ -79,6 +80,7 @@ static objstore *S, *READ_ONLY, *B;
 static objstore_schema *SC;
 static objstore_config *CF;
 static objstore_view *LV, *FV, *TX, *BV;
+static objstore_savepoint POINT;
 static objstore_results *RS;
 static objstore_changes *KEPT, *closed_changes;
 static objstore_token *TOKEN, *closed_token;
@@ -278,7 +280,10 @@ static void begin_test(int transaction) {
         objstore_write_body function;
         MUST(objstore_bind_write_body(body_ok, NULL, NULL, &function, &BOUND));
     }
-    if (transaction) MUST(objstore_begin(S, &TX));
+    if (transaction) {
+        MUST(objstore_begin(S, &TX));
+        MUST(objstore_savepoint_begin(TX, &POINT));
+    }
     MUST(objstore_find_all(LV, ITEM, &RS));
     MUST(objstore_row_init(FV, ITEM, &ROW));
     MUST(objstore_row_next(&ROW, &more));

@@ -37,6 +37,8 @@ package final class OpLog {
     private(set) var isSummary = false
     /// Ops of more bytes than this become a summary.
     var limit = Int.max
+    /// How many savepoints are open. While there are any, ops that became a summary are kept: a roll-back may want them.
+    private var savepoints = 0
 
     var isEmpty: Bool { runs.isEmpty && bytes.count == 0 && !isSummary }
 
@@ -46,6 +48,7 @@ package final class OpLog {
         bytes.removeAll()
         runs.removeAll(keepingCapacity: true)
         isSummary = false
+        savepoints = 0
     }
 
     // MARK: Undo of a failing call
@@ -63,10 +66,23 @@ package final class OpLog {
         runs.removeLast(runs.count - mark.runs)
         if let last = mark.lastRun { runs[runs.count - 1] = last }
         if isSummary && !mark.isSummary {
-            // The ops before the mark are gone already; the summary is still right.
-            return
+            // Where the ops before the mark are gone already, the summary is still right.
+            if savepoints == 0 { return }
+            isSummary = false
         }
         if !isSummary { bytes.truncate(mark.bytes) }
+    }
+
+    /// A savepoint begins: what is logged since can be taken back by `endSavepoint`.
+    func beginSavepoint() -> Mark {
+        savepoints += 1
+        return mark
+    }
+
+    func endSavepoint(_ mark: Mark, keepsChanges: Bool) {
+        if !keepsChanges { rollBack(to: mark) }
+        savepoints -= 1
+        if isSummary && savepoints == 0 { bytes.removeAll() }
     }
 
     // MARK: Recording
@@ -122,7 +138,7 @@ package final class OpLog {
 
     func becomeSummary() {
         isSummary = true
-        bytes.removeAll()
+        if savepoints == 0 { bytes.removeAll() }
     }
 
     private func note(_ classID: UInt32, _ kind: ChangeKind, _ key: Int64, count: Int64, columns: UInt64) {

@@ -71,6 +71,32 @@ package final class ClassState {
         return cluster.isSmall && indexes.allSatisfy(\.isSmall)
     }
 
+    // MARK: Savepoints
+
+    /// How the class stood when a savepoint began.
+    struct Mark {
+        fileprivate var cluster: Ref
+        fileprivate var indexes: [Ref]
+        fileprivate var objectCount: Int
+        fileprivate var hasChanges: Bool
+    }
+
+    /// Brings everything that waits into the trees. Cost: that of the changes since the last time.
+    func settle() throws(StoreError) -> Mark {
+        var roots: [Ref] = []
+        for index in indexes { roots.append(try index.settle()) }
+        return Mark(cluster: try cluster.settle(), indexes: roots, objectCount: objectCount, hasChanges: hasChanges)
+    }
+
+    /// Goes back to what `settle` returned. Keys that were given out since are not given out again.
+    func restore(_ mark: Mark) {
+        cluster.restore(root: mark.cluster)
+        for (position, root) in mark.indexes.enumerated() { indexes[position].restore(root: root) }
+        objectCount = mark.objectCount
+        hasChanges = mark.hasChanges
+        isBroken = false
+    }
+
     // MARK: Reading
 
     /// The object with that primary key, as the transaction sees it.

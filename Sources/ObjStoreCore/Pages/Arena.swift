@@ -103,16 +103,16 @@ package final class Arena {
     }
 
     /// Forgets every extent; their memory is kept for the next transaction.
-    func reset() {
-        var index = 0
+    func reset() { truncate(0) }
+
+    /// Forgets the extents that came after the first `kept`.
+    func truncate(_ kept: Int) {
+        var index = kept
         while index < count {
-            let block = table.block(index)
-            if let pointer = block.pointee.pointer { release(pointer, block.pointee.capacity / PageSize.unit) }
+            discard(Ref(arenaIndex: index))
             index += 1
         }
-        count = 0
-        liveBlocks = 0
-        capacityInUse = 0
+        count = kept
     }
 
     // MARK: Memory

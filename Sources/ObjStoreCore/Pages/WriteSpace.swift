@@ -17,6 +17,11 @@ package final class WriteSpace {
     private(set) var freed: [FreedExtent] = []
     /// Memory for one operation on a leaf.
     let scratch = Scratch()
+    /// Refs from this one on are of extents that may be changed in place. Dirty ones before it are what an open
+    /// savepoint would go back to: they are copied like extents of the file.
+    private var firstOwn = Ref.dirtyBit
+    /// Dirty extents that were copied or given up since a savepoint began, which still needs them.
+    private var superseded: [Ref] = []
 
     init(arena: Arena, source: PageSource) {
         self.arena = arena
@@ -27,7 +32,12 @@ package final class WriteSpace {
     func begin(_ source: PageSource) {
         self.source = source
         freed.removeAll(keepingCapacity: true)
+        superseded.removeAll(keepingCapacity: true)
+        firstOwn = Ref.dirtyBit
     }
+
+    /// Whether the extent may be changed in place.
+    @inline(__always) func isOwn(_ ref: Ref) -> Bool { ref.raw >= firstOwn }
 
     /// A new node with an initialized header; the rest has any content.
     func newNode(_ kind: NodeKind, bytes: Int, capacity: Int, word: UInt64 = 0) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
@@ -45,17 +55,17 @@ package final class WriteSpace {
     /// returned ref in the parent.
     @inline(__always)
     func writableNode(_ ref: Ref, _ kind: NodeKind, slack: Int = 0) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
-        if ref.isDirty { return (ref, arena.table.pointer(ref)) }
+        if isOwn(ref) { return (ref, arena.table.pointer(ref)) }
         return try copyNode(ref, kind, slack: slack)
     }
 
     @inline(never)
     private func copyNode(_ ref: Ref, _ kind: NodeKind, slack: Int) throws(StoreError) -> (ref: Ref, pointer: UnsafeMutableRawPointer) {
         let old = try source.node(ref, kind)
-        let bytes = NodeHeader.bytes(old)
+        let bytes = ref.isDirty ? arena.bytes(ref) : NodeHeader.bytes(old)
         let (new, pointer) = try arena.allocate(bytes: bytes, capacity: bytes + slack)
         pointer.copyMemory(from: old, byteCount: bytes)
-        freed.append(FreedExtent(unit: ref.unit, units: PageSize.units(bytes), born: NodeHeader.born(old)))
+        giveUp(ref, bytes: bytes, born: NodeHeader.born(old))
         return (new, pointer)
     }
 
@@ -63,11 +73,11 @@ package final class WriteSpace {
     func writablePart(_ ref: Ref, _ kind: PartKind, bytes: Int, hash32: UInt32, born: UInt64, capacity: Int) throws(StoreError)
         -> (ref: Ref, pointer: UnsafeMutableRawPointer)
     {
-        if ref.isDirty { return (ref, try arena.reserve(ref, capacity: capacity)) }
+        if isOwn(ref) { return (ref, try arena.reserve(ref, capacity: capacity)) }
         let old = try source.part(ref, kind, bytes: bytes, hash32: hash32, born: born)
         let (new, pointer) = try arena.allocate(bytes: bytes, capacity: max(bytes, capacity))
         pointer.copyMemory(from: old, byteCount: bytes)
-        freed.append(FreedExtent(unit: ref.unit, units: PageSize.units(bytes), born: born))
+        giveUp(ref, bytes: bytes, born: born)
         return (new, pointer)
     }
 
@@ -79,15 +89,67 @@ package final class WriteSpace {
     /// Gives up a node (not what it refers to).
     func discardNode(_ ref: Ref, _ kind: NodeKind) throws(StoreError) {
         if ref.isNull { return }
-        if ref.isDirty { return arena.discard(ref) }
+        if isOwn(ref) { return arena.discard(ref) }
         let node = try source.node(ref, kind)
-        freed.append(FreedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+        giveUp(ref, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node))
     }
 
     /// Gives up a part of a leaf.
     func discardPart(_ ref: Ref, bytes: Int, born: UInt64) {
         if ref.isNull { return }
-        if ref.isDirty { return arena.discard(ref) }
-        freed.append(FreedExtent(unit: ref.unit, units: PageSize.units(bytes), born: born))
+        if isOwn(ref) { return arena.discard(ref) }
+        giveUp(ref, bytes: bytes, born: born)
+    }
+
+    /// Notes that an extent that is not the transaction's own is not referred to any more.
+    @inline(__always)
+    private func giveUp(_ ref: Ref, bytes: Int, born: UInt64) {
+        if ref.isDirty {
+            superseded.append(ref)
+        } else {
+            freed.append(FreedExtent(unit: ref.unit, units: PageSize.units(bytes), born: born))
+        }
+    }
+
+    // MARK: Savepoints
+
+    /// How the space stood when a savepoint began.
+    struct Mark {
+        fileprivate var extents: Int
+        fileprivate var freed: Int
+        fileprivate var superseded: Int
+        fileprivate var firstOwn: UInt64
+    }
+
+    /// From now on no extent there is is changed, until `release` or `rollBack`.
+    func mark() -> Mark {
+        let mark = Mark(extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn)
+        firstOwn = Ref(arenaIndex: arena.count).raw
+        return mark
+    }
+
+    /// Nobody will go back to the mark.
+    func release(_ mark: Mark) {
+        firstOwn = mark.firstOwn
+        // What an outer savepoint needs stays.
+        var kept = mark.superseded
+        for index in mark.superseded..<superseded.count {
+            let ref = superseded[index]
+            if isOwn(ref) {
+                arena.discard(ref)
+            } else {
+                superseded[kept] = ref
+                kept += 1
+            }
+        }
+        superseded.removeLast(superseded.count - kept)
+    }
+
+    /// Forgets every extent that was made since the mark, and every one that was given up is there again.
+    func rollBack(to mark: Mark) {
+        arena.truncate(mark.extents)
+        freed.removeLast(freed.count - mark.freed)
+        superseded.removeLast(superseded.count - mark.superseded)
+        firstOwn = mark.firstOwn
     }
 }

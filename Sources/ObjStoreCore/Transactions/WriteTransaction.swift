@@ -16,6 +16,10 @@ package final class WriteTransaction {
     /// A failure left the private state half changed: only cancel is possible.
     package var isBroken: Bool { isActive && memory.isBroken }
     package private(set) var isActive = true
+    /// The open ones, the innermost last.
+    var savepoints: [Savepoint] = []
+    /// How many have begun: each has a name of its own.
+    var savepointCount: UInt64 = 0
     /// False in recovery, which is alone and holds OPEN instead.
     private let holdsWriter: Bool
 
@@ -123,6 +127,7 @@ package final class WriteTransaction {
     @discardableResult
     package func commit(_ durability: StoreOptions.Durability? = nil) throws(StoreError) -> UInt64 {
         try checkUsable()
+        releaseAllSavepoints()
         if !hasChanges && group.members == 0 {
             let version = base.version
             cancel()
@@ -141,6 +146,7 @@ package final class WriteTransaction {
     /// Ends one member of a group and begins the next, without letting go of the lock.
     package func seal() throws(StoreError) -> WriteTransaction {
         try checkUsable()
+        releaseAllSavepoints()
         if !hasChanges { return self }
         _ = try write(isLast: false)
         do throws(StoreError) {
@@ -156,7 +162,7 @@ package final class WriteTransaction {
         }
     }
 
-    private func checkUsable() throws(StoreError) {
+    func checkUsable() throws(StoreError) {
         guard isActive else { throw StoreError(.closedHandle, "the transaction has ended") }
         guard !isBroken else { throw StoreError(.corrupt, "a failed operation left the transaction unusable: it can only be cancelled") }
     }

@@ -68,6 +68,26 @@ final class WriterMemory {
         return state
     }
 
+    // MARK: Savepoints
+
+    /// The open classes as they stand.
+    func markStates() throws(StoreError) -> [(index: Int, mark: ClassState.Mark)] {
+        var marks: [(index: Int, mark: ClassState.Mark)] = []
+        for index in opened {
+            if let state = openState(index) { marks.append((index, try state.settle())) }
+        }
+        return marks
+    }
+
+    /// Goes back to `marks`; classes that were opened since are closed.
+    func restoreStates(_ marks: [(index: Int, mark: ClassState.Mark)]) {
+        for index in opened where !marks.contains(where: { $0.index == index }) {
+            if states[index]?.close() == false { states[index] = nil }
+        }
+        opened = marks.map(\.index)
+        for (index, mark) in marks { states[index]!.restore(mark) }
+    }
+
     var hasOpenStates: Bool { opened.contains { openState($0) != nil } }
     /// A failure left a tree half changed.
     var isBroken: Bool { opened.contains { openState($0)?.isBroken == true } }

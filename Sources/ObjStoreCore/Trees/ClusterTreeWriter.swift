@@ -54,6 +54,22 @@ package final class ClusterWriter {
         forgetPath()
     }
 
+    /// The whole tree's root, for a savepoint that begins: nothing waits, and nothing of it is changed in place from now on.
+    func settle() throws(StoreError) -> Ref {
+        let root = try reader().root
+        forgetPath()
+        return root
+    }
+
+    /// Goes back to what `settle` returned.
+    func restore(root: Ref) {
+        treeRoot = root
+        broken = nil
+        building = false
+        lastKnown = false
+        forgetPath()
+    }
+
     /// Whether it holds no unpacked columns, which are large.
     var isSmall: Bool { builder == nil && !editor.hasBuffers }
 
@@ -360,7 +376,7 @@ package final class ClusterWriter {
     @inline(__always)
     private func writableLeaf(_ keyBase: Int64) throws(StoreError) -> Ref? {
         guard let old = try writablePath(keyBase) else { return nil }
-        if old.isDirty { return old }
+        if space.isOwn(old) { return old }
         let (ref, _) = try space.writableNode(old, .leafHead, slack: 64)
         setLeaf(ref)
         try editor.dropUnknownColumns(ref)

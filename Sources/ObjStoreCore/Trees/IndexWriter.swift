@@ -154,9 +154,17 @@ package final class IndexWriter {
 
     /// Forgets all changes. The dirty nodes go with the arena, which the transaction resets.
     package func discardAll() {
-        deltas.reset()
         longValues.reset()
-        root = base
+        restore(root: base)
+    }
+
+    /// The whole tree's root, for a savepoint that begins: nothing waits.
+    func settle() throws(StoreError) -> Ref { try reader().root }
+
+    /// Goes back to what `settle` returned. The long values that came since stay: they are found by their hash.
+    func restore(root: Ref) {
+        deltas.reset()
+        self.root = root
         failure = nil
         builder.built.removeAll(keepingCapacity: true)
         patches.removeAll(keepingCapacity: true)

@@ -49,6 +49,72 @@ def test_rollback_gives_everything_back(store):
     assert all(p.is_managed for p in fresh)
 
 
+def test_savepoints(store):
+    with store.write() as tx:
+        one = store.add(Person(id=1, name="one"))
+        with tx.savepoint() as kept:
+            store.add(Person(id=2, name="two"))
+        assert not kept.is_open
+        undone = Person(id=3, name="three")
+        with pytest.raises(ZeroDivisionError):
+            with tx.savepoint():
+                store.add(undone)
+                one.name = "changed"
+                with tx.savepoint():
+                    store.create(Person, {"id": 4, "name": "four"})
+                assert [p.name for p in store.objects(Person)] == ["changed", "two", "three", "four"]
+                1 / 0
+        assert [p.name for p in store.objects(Person)] == ["one", "two"]
+        assert one.name == "one" and not undone.is_managed and undone.name == "three"
+        with tx.savepoint() as scope:
+            store.delete_all(Person)
+            scope.cancel()
+            assert [p.name for p in store.objects(Person)] == ["one", "two"]
+            store.add(undone)
+            with pytest.raises(objstore.InvalidArgument):
+                scope.cancel()
+        with pytest.raises(objstore.InvalidArgument):
+            with scope:
+                pass
+        with tx.savepoint() as outer:
+            with tx.savepoint() as inner:
+                store.objects(Person).update(name="same")
+                outer.cancel()
+                inner.cancel()  # gone with the outer one
+    assert [p.name for p in store.objects(Person)] == ["one", "two", "three"]
+    with pytest.raises(objstore.NotInWrite):
+        with tx.savepoint():
+            pass
+
+
+def test_a_loop_over_what_a_savepoint_undoes(store):
+    with store.write() as tx:
+        store.add_all([Person(id=i, name=f"p{i}") for i in range(300)])
+        seen = []
+        try:
+            with tx.savepoint():
+                store.add_all([Person(id=i, name=f"p{i}") for i in range(300, 600)])
+                loop = iter(store.objects(Person))
+                seen = [next(loop).id for _ in range(10)]
+                raise KeyError
+        except KeyError:
+            pass
+        seen += [p.id for p in loop if p.is_valid]
+        assert seen == list(range(300))
+
+
+def test_bulk_calls_of_several_groups_are_all_or_none(store):
+    with store.write():
+        store.add(Person(id=1, name="one"))
+        with pytest.raises(objstore.DuplicateKey) as caught:
+            store.add_all([Dog(name="a"), Dog(name="b"), Person(id=2), Person(id=1)])
+        assert caught.value.position == 3
+        assert not store.objects(Dog) and len(store.objects(Person)) == 1
+        with pytest.raises(objstore.DuplicateKey):
+            store.create(Person, [{"id": 5}, {"id": 6, "name": "six"}, {"id": 1, "name": "again"}])
+        assert [p.id for p in store.objects(Person)] == [1]
+
+
 def test_a_failed_call_leaves_the_transaction_usable(store):
     with store.write():
         store.add(Person(id=1, name="one"))

@@ -34,6 +34,7 @@ from .observing import Token
 from .opening import delete_files, exists, open
 from .properties import Condition, Property, field
 from .results import Results
+from .savepoint import Savepoint
 from .store import Store
 from .streams import ChangeStream
 from .transaction import Counts, Transaction
@@ -47,6 +48,6 @@ __all__ = [
     "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
-    "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
+    "Savepoint", "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "delete_files", "exists", "field", "open",
 ]  # fmt: skip

@@ -1,12 +1,12 @@
 """New objects, one or many: from Python values to rows and columns.
 
-Many are inserted in groups, the objects of a class or the rows that give the same properties, each of which is all or
-none. So what can be checked is checked for all groups before the first one is inserted, and only what the library
-alone knows, such as a key that is taken, can leave some of them.
+Many are inserted in groups, the objects of a class or the rows that give the same properties. What can be checked is
+checked for all groups before the first one is inserted; what the library alone knows, such as a key that is taken,
+undoes the groups before: all or none.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -60,12 +60,18 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
         with _located(positions):
             prepared.append((Columns(binding, list(binding.properties), lists, len(group)), group, positions))
     total = Counts(0, 0, 0)
-    for built, group, positions in prepared:
-        with _located(positions):
-            counts, keys = transaction.insert(built, policy)
-        transaction.adopt(built.binding, group, keys)
-        total = Counts(*map(sum, zip(total, counts)))
+    with _together(transaction, len(prepared)):
+        for built, group, positions in prepared:
+            with _located(positions):
+                counts, keys = transaction.insert(built, policy)
+            transaction.adopt(built.binding, group, keys)
+            total = Counts(*map(sum, zip(total, counts)))
     return total
+
+
+def _together(transaction: Transaction, groups: int) -> "AbstractContextManager[object]":
+    """All groups or none; a single one is that by itself."""
+    return transaction.savepoint() if groups > 1 else nullcontext()
 
 
 def _by_model(store: "Store", given: list[Any]) -> "Iterable[tuple[list[Any], Sequence[int]]]":
@@ -134,10 +140,11 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
             lists += [[value] * len(group) for value in defaults]
             prepared.append((Columns(binding, properties, lists, len(group)), positions))
     total = Counts(0, 0, 0)
-    for built, positions in prepared:
-        with _located(positions):
-            counts, _ = transaction.insert(built, policy)
-        total = Counts(*map(sum, zip(total, counts)))
+    with _together(transaction, len(prepared)):
+        for built, positions in prepared:
+            with _located(positions):
+                counts, _ = transaction.insert(built, policy)
+            total = Counts(*map(sum, zip(total, counts)))
     return total
 
 

@@ -157,9 +157,8 @@ class Store(Source):
     def add_all(self, objects: Iterable[Model], update: Policy = "error") -> Counts:
         """Adds many objects, of any models; says how many were created, changed, and left as they were.
 
-        The objects of one class are added all or none. An error that only the library can find (DuplicateKey, TooLarge)
-        in one class leaves those of the classes before it, in the order in which they appear: let it end the write,
-        which undoes all. `position` is where the object is in `objects`."""
+        All are added or none: whoever catches an error can go on with the write. `position` of the error is where the
+        object is in `objects`."""
         return inserting.add_all(self._writing(), self, list(objects), policy_number(update))
 
     def create(self, model: type[M], values: "Mapping[str, Any] | list[Any] | tuple[Any, ...]", update: Policy = "error") -> M:
@@ -173,10 +172,8 @@ class Store(Source):
     ) -> Counts:
         """Creates many objects from values as create() takes them.
 
-        Rows that follow each other and give the same properties are created all or none; names, types and missing
-        values are looked at in all rows before anything is created. An error that only the library can find
-        (DuplicateKey, TooLarge; with `update` MissingValue) in a row leaves those before it that give other properties:
-        let it end the write, which undoes all. `position` is where the row is in `rows`."""
+        All are created or none: whoever catches an error can go on with the write. Fastest where rows that follow each
+        other give the same properties. `position` of the error is where the row is in `rows`."""
         return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
 
     def delete(self, obj: Model) -> None:

@@ -16,6 +16,7 @@ from .views import Epoch, View
 
 if TYPE_CHECKING:
     from .loops import Loop
+    from .savepoint import Savepoint
     from .schema import Binding
     from .store import Store
 
@@ -116,9 +117,25 @@ class Transaction(View):
         if problem is not None:
             raise problem
 
+    def savepoint(self) -> "Savepoint":
+        """A scope inside the transaction: with tx.savepoint(): …
+
+        Leaving the with block keeps what was done in it; an exception, or cancel(), undoes that and nothing else, and
+        whoever catches the exception can go on with the transaction. Scopes nest. Objects that were added in a scope
+        that is undone are unmanaged again.
+        """
+        from .savepoint import Savepoint
+
+        return Savepoint(self)
+
     def version(self) -> int:
         """The version it made; while it is open, the one that it began with."""
         return super().version() if self.is_open else self._number
+
+    @property
+    def added(self) -> int:
+        """How many groups of objects were added so far."""
+        return len(self._added)
 
     def mine(self) -> bool:
         """Is the caller who began it?"""
@@ -149,16 +166,29 @@ class Transaction(View):
 
     def _end(self, committed: bool) -> None:
         self.is_open = False
-        for group in self._added:
-            if committed:
+        if committed:
+            for group in self._added:
                 objects.forget(group)
-            else:
-                objects.loosen(group)
-        self._added = []
+            self._added = []
+        else:
+            self._loosen(0)
         self.store._ended(self, committed)
         if not committed and not self.store.is_closed:
             for loop in self.loops:
                 loop.leave_out_undone()
+
+    def _loosen(self, kept: int) -> None:
+        """What was added after the first `kept` groups is unmanaged again."""
+        for group in self._added[kept:]:
+            objects.loosen(group)
+        del self._added[kept:]
+
+    def _undone(self, kept: int) -> None:
+        """A savepoint was rolled back, before which `kept` groups had been added."""
+        self._loosen(kept)
+        self._wrote_many()
+        for loop in self.loops:
+            loop.leave_out_undone()
 
     # Changing. Everything here is called by the store, on the right thread.
 
