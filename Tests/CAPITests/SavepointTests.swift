@@ -31,7 +31,7 @@ private func names(_ view: OpaquePointer, _ cls: ClassOf) throws -> [String] {
             if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK {
                 userdata!.assumingMemoryBound(to: [Int].self).pointee.append(Int(info.insertion_count + info.modification_count + info.deletion_count))
             }
-            _ = objstore_changes_close(changes)
+            return .OBJSTORE_OK
         }
         try ok(objstore_observe(store, cls.id, 0, handler, heard, nil, &token))
         try writing(store) { tx in
@@ -65,7 +65,7 @@ private func names(_ view: OpaquePointer, _ cls: ClassOf) throws -> [String] {
         #expect(heard.pointee.last == 3 && heard.pointee.filter { $0 > 0 } == [3])
         try ok(objstore_token_close(token))
     }
-    #expect(try reading(store) { try names($0, cls) } == ["one", "two", "third"])
+    #expect(try frozen(store) { try names($0, cls) } == ["one", "two", "third"])
     try reading(store) { view in
         var savepoint: objstore_savepoint = 7
         _ = refused(objstore_savepoint_begin(view, &savepoint), .OBJSTORE_ERR_NOT_IN_WRITE)
