@@ -39,8 +39,35 @@ import Testing
             return ClusterReader(source: file.source, root: root, columns: schema.columns)
         }
 
+        /// What the last commit left.
+        var committed: [Int64: [TestValue]] = [:]
+
+        /// The difference between the last commit and now, found by comparing the trees.
+        func checkComparison() throws {
+            guard schema.columns.count <= 64 else { return }
+            let before = ClusterReader(source: file.source, root: root, columns: schema.columns)
+            let changes = try TreeComparison.changes(from: before, to: try reader(), maskWords: 1)
+            #expect(changes.inserted == rows.keys.filter { committed[$0] == nil }.sorted())
+            #expect(changes.deleted == committed.keys.filter { rows[$0] == nil }.sorted())
+            let modified = rows.filter { key, row in committed[key].map { $0 != row } ?? false }.keys.sorted()
+            #expect(changes.modified == modified)
+            for (index, key) in changes.modified.enumerated() {
+                guard let old = committed[key], let new = rows[key] else { continue }
+                let mask = new.indices.reduce(UInt64(0)) { old[$1] == new[$1] ? $0 : $0 | 1 << UInt64($1) }
+                if changes.masks[index] != mask { Issue.record("object \(key): columns \(changes.masks[index]), expected \(mask)") }
+            }
+        }
+
+        /// Puts loose leaves together, as far as `budget` goes, or to the end.
+        func compact(from key: Int64 = 0, budget: Int = .max) throws {
+            var next: Int64? = key
+            repeat { next = try write().compactRows(from: next!, budget: budget) } while next != nil && budget == .max
+        }
+
         func commit() throws {
             guard let writer, let space else { return }
+            try checkComparison()
+            committed = rows
             root = try file.commit(space) { (w) throws(StoreError) in try writer.flush(into: w) }
             self.writer = nil
             self.space = nil
@@ -101,6 +128,29 @@ import Testing
                 let key = Int64(random.below(Int(nextKey) + 5000))
                 try #require((try reader.find(key) != nil) == (rows[key] != nil))
                 try #require(try reader.seek(key)?.key == keys.first { $0 >= key })
+            }
+            try checkScans(reader, keys, note)
+        }
+
+        /// Scans and reads of whole columns.
+        private func checkScans(_ reader: ClusterReader, _ keys: [Int64], _ note: String) throws {
+            guard let some = keys.randomElement(using: &random) else { return }
+            let from = keys[random.below(keys.count)]
+            for column in schema.kinds.indices where schema.kinds[column] == .int || schema.kinds[column] == .string {
+                let wanted = rows[some]![column]
+                if wanted == .null { continue }
+                let found = KeyBuffer()
+                try TestValue.with([wanted], [schema.kinds[column]]) { try reader.collect(column, .equal, $0[0], from: from, into: found) }
+                let expected = keys.filter { $0 >= from && rows[$0]![column] == wanted }
+                if Array(UnsafeBufferPointer(start: found.keys, count: found.count)) != expected { Issue.record("scan of column \(column) from \(from), \(note)") }
+                guard schema.kinds[column] == .int else { continue }
+                var words = [Int64](repeating: 0, count: keys.count)
+                let read = try words.withUnsafeMutableBufferPointer { try reader.readColumn(column, fromKey: from, count: keys.count, into: ColumnTarget(words: $0.baseAddress!)) }
+                var values: [Int64] = []
+                for key in keys where key >= from {
+                    if case .int(let value) = rows[key]![column] { values.append(value) } else { values.append(0) }
+                }
+                if Array(words.prefix(read)) != values { Issue.record("column \(column) from \(from), \(note)") }
             }
         }
         struct Mismatch: Error {}
@@ -184,6 +234,8 @@ import Testing
                     let from = Int64(model.random.below(Int(model.nextKey) + 1)), length = Int64(model.random.below(9000))
                     for key in model.rows.keys.sorted() where key >= from && key < from + length { try model.delete(key) }
                 }
+            case 8:
+                if model.random.chance(25) { try model.compact(from: model.random.chance(50) ? 0 : model.randomKey(), budget: model.random.chance(50) ? .max : 100 + model.random.below(3000)) }
             default:
                 try model.commit()
             }
@@ -238,6 +290,66 @@ import Testing
         try model.commit()
         #expect(model.root.isNull)
         #expect(model.file.liveUnitsTotal == 0)
+    }
+
+    /// Old objects go at random, new ones come: what is left of old leaves is put together, and the tree stays small.
+    @Test func churnWithCompaction() throws {
+        let model = Model(TestSchema([(.int, false), (.string, true), (.double, false), (.timestamp, true)]), seed: 21)
+        func put() throws {
+            try model.append([.int(model.nextKey), model.nextKey % 10 == 0 ? .null : .text(Array("name \(model.nextKey)".utf8)), .double(Double(model.nextKey).bitPattern), .timestamp(model.nextKey, 7)])
+        }
+        for _ in 0..<12_000 { try put() }
+        try model.commit()
+        let size = model.file.liveUnitsTotal
+        var most = 0
+        for round in 0..<40 {
+            var keys = model.rows.keys.sorted()
+            keys.shuffle(using: &model.random)
+            for key in keys.prefix(2400) { try model.delete(key) }
+            for _ in 0..<2400 { try put() }
+            try model.compact()
+            if round % 8 == 7 { try model.check("round \(round)") }
+            try model.commit()
+            most = max(most, model.file.liveUnitsTotal)
+        }
+        try model.check("after")
+        #expect(most * 10 < size * 15, "\(size) units at first, \(most) at most")
+        // And without it the tree grows: the rows of old leaves lie between holes.
+        for key in model.rows.keys.sorted() { try model.update(key, 0, .int(-key)) }
+        try model.check("all updated")
+        try model.commit()
+        for key in model.rows.keys.sorted().dropLast(10) { try model.delete(key) }
+        try model.compact()
+        try model.commit()
+        try model.check("ten left")
+        #expect(model.file.liveUnitsTotal < 60)
+    }
+
+    /// A leaf for each few objects, far more inner nodes than the rest needs: they are put together, too.
+    @Test func innerNodesAreBuiltAnew() throws {
+        let model = Model(TestSchema([(.int, false)]), seed: 22)
+        for index in 0..<12_000 {
+            model.nextKey = Int64(index) * 4096 + Int64(index % 100)
+            try model.append([.int(Int64(index))])
+        }
+        try model.commit()
+        guard case .inner(let root) = try model.reader().rootNode() else { throw Model.Mismatch() }
+        #expect(ClusterInner.level(root) == 3)
+        try model.compact()
+        try model.check("compacted")
+        try model.commit()
+        guard case .inner(let now) = try model.reader().rootNode() else { throw Model.Mismatch() }
+        #expect(ClusterInner.level(now) == 2)
+        for key in model.rows.keys.sorted().dropFirst(1) where key % 3 != 0 { try model.delete(key) }
+        try model.compact()
+        try model.append([.int(1)], skip: 5000)
+        try model.check("less")
+        try model.commit()
+        try model.compact()
+        try model.commit()
+        guard case .inner(let last) = try model.reader().rootNode() else { throw Model.Mismatch() }
+        #expect(ClusterInner.level(last) == 1)
+        try model.check("end")
     }
 
     @Test func discardAllGivesUpEverything() throws {
@@ -295,6 +407,7 @@ import Testing
         ])
         model.schema = second
         model.rows = model.rows.mapValues { [$0[0], .int(-7), .text(Array("filled".utf8)), .null, .bool(true)] }
+        model.committed = model.rows
         try model.check("added, nothing written")
         let before = model.file.liveUnitsTotal
         try model.update(10, 1, .int(-7))
@@ -314,6 +427,7 @@ import Testing
         let third = TestSchema([second.columns[3], second.columns[0], second.columns[4]])
         model.schema = third
         model.rows = model.rows.mapValues { [$0[3], $0[0], $0[4]] }
+        model.committed = model.rows
         try model.check("reordered")
         for key in stride(from: Int64(0), to: 5000, by: 50) { try model.update(key, 0, .timestamp(key, 9)) }
         try model.append([.null, .int(4), .bool(true)])

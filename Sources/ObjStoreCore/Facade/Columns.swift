@@ -209,12 +209,11 @@ extension ClusterReader {
         var cursor = LeafCursor(self, from: key)
         var done = 0
         while done < count, let head = try cursor.next() {
-            let base = LeafHead.keyBase(head), rows = LeafHead.rows(head)
-            var slot = LeafHead.nextLive(head, from: base == LeafHead.keyBase(of: max(key, 0)) ? Int(max(key, 0) & LeafHead.slotMask) : 0)
-            while slot < rows, done < count {
-                out[done] = base &+ Int64(slot)
+            let keys = LeafKeys(source, head)
+            try keys.forEach(from: try keys.first(atLeast: key)) { (_, key) throws(StoreError) in
+                out[done] = key
                 done &+= 1
-                slot = LeafHead.nextLive(head, from: slot &+ 1)
+                return done < count
             }
         }
         last = out[count - 1]

@@ -40,8 +40,7 @@ extension Results {
             for row in 0..<rows {
                 let key = list.keys[Int(start) + row]
                 if row > 0, let last = places[row - 1], LeafHead.keyBase(last.head) == LeafHead.keyBase(of: key) {
-                    let slot = Int(key & LeafHead.slotMask)
-                    places[row] = LeafHead.isLive(last.head, slot) ? RowPosition(head: last.head, slot: slot) : nil
+                    places[row] = try LeafKeys(reader.source, last.head).slot(of: key).map { RowPosition(head: last.head, slot: $0, key: key) }
                 } else {
                     places[row] = try reader.find(key)
                 }

@@ -50,7 +50,7 @@ package struct RowCursor {
                 let slot = LeafHead.nextLive(head, from: row.slot &+ 1)
                 if _fastPath(slot < LeafHead.rows(head)) {
                     row.slot = slot
-                    row.key = LeafHead.keyBase(head) &+ Int64(slot)
+                    row.key = try LeafKeys(row.cluster.source, head).key(slot)
                     return true
                 }
             }
@@ -178,7 +178,7 @@ package struct RowCursor {
     @inline(__always)
     private func position() throws(StoreError) -> RowPosition {
         guard _fastPath(state == .on), let head else { throw state == .on ? gone : notPositioned }
-        return RowPosition(head: head, slot: slot)
+        return RowPosition(head: head, slot: slot, key: key)
     }
 
     @inline(__always)

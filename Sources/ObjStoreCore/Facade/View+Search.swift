@@ -107,11 +107,9 @@ extension ClusterReader {
     func collectAll(into keys: KeyBuffer) throws(StoreError) {
         var cursor = LeafCursor(self, from: 0)
         while let head = try cursor.next() {
-            let base = LeafHead.keyBase(head), rows = LeafHead.rows(head)
-            var slot = LeafHead.nextLive(head, from: 0)
-            while slot < rows {
-                keys.append(base &+ Int64(slot))
-                slot = LeafHead.nextLive(head, from: slot &+ 1)
+            try LeafKeys(source, head).forEach { (_, key) throws(StoreError) in
+                keys.append(key)
+                return true
             }
         }
     }

@@ -70,6 +70,25 @@ struct ColumnBuffer {
         }
     }
 
+    /// Row `from` of another column of the same kind. A long value's extent then belongs to this one.
+    mutating func append(_ other: ColumnBuffer, _ from: Int, at row: Int) throws(StoreError) {
+        if isText {
+            let start = Int(offsets[row]), first = Int(other.offsets[from]), count = Int(other.offsets[from &+ 1]) &- first
+            if start &+ count > blobCapacity { try growBlob(start + count) }
+            if count > 0 { ColumnBuffer.copy(other.blob + first, to: blob + start, count) }
+            offsets[row &+ 1] = UInt32(truncatingIfNeeded: start &+ count)
+            fingerprints[row] = other.fingerprints[from]
+            if other.anyLong, other.isLong(from) {
+                long[row &>> 6] |= 1 &<< UInt64(row & 63)
+                anyLong = true
+            }
+            return
+        }
+        numbers[row] = other.numbers[from]
+        if kind == .timestamp { nanoseconds[row] = other.nanoseconds[from] }
+        if other.anyNull, other.isNull(from) { setNull(row) }
+    }
+
     /// A row that does not exist.
     func appendGap(at row: Int) {
         if isText {

@@ -33,6 +33,11 @@ struct ColumnEncoder {
 
     // MARK: Numbers
 
+    /// The keys of a sparse leaf, as offsets from its `keyBase`.
+    func encodeKeys(_ offsets: UnsafeMutablePointer<Int64>) throws(StoreError) -> ColumnImage {
+        try encodeIntegers(offsets, nil, id: LeafKeys.column)
+    }
+
     private func encodeIntegers(_ values: UnsafeMutablePointer<Int64>, _ mask: UnsafePointer<UInt64>?, id: UInt32) throws(StoreError) -> ColumnImage {
         var low = Int64.max, high = Int64.min
         if let mask {

@@ -8,6 +8,8 @@ final class LeafBuilder {
     private(set) var live = 0
     /// 64 words; meaningful where `live < rows`.
     let presence: UnsafeMutablePointer<UInt64>
+    /// Of a sparse leaf: the key of each row, as offset from `keyBase`. Those who put rows there see to it.
+    private(set) var keys: UnsafeMutablePointer<Int64>?
 
     init(_ specs: UnsafeBufferPointer<ColumnSpec>) {
         columns = .allocate(capacity: specs.count)
@@ -16,6 +18,7 @@ final class LeafBuilder {
         presence.initialize(repeating: 0, count: 64)
     }
     deinit {
+        keys?.deallocate()
         presence.deallocate()
         for column in columns { column.release() }
         columns.deallocate()
@@ -24,6 +27,8 @@ final class LeafBuilder {
     var presenceOrNil: UnsafePointer<UInt64>? { live == rows ? nil : UnsafePointer(presence) }
 
     func begin(keyBase: Int64) {
+        keys?.deallocate()
+        keys = nil
         self.keyBase = keyBase
         rows = 0
         live = 0
@@ -43,6 +48,25 @@ final class LeafBuilder {
         } else {
             setPresent(0, rows)
         }
+    }
+
+    /// Begins a leaf that lists its keys.
+    func beginSparse(keyBase: Int64) {
+        begin(keyBase: keyBase)
+        keys = .allocate(capacity: LeafHead.rowsPerLeaf)
+    }
+
+    /// Adds the existing rows of another builder, which holds the leaf with the keys `keys`, to a sparse leaf.
+    func gather(_ other: LeafBuilder, _ source: LeafKeys, _ space: WriteSpace) throws(StoreError) {
+        let first = rows
+        try source.forEach { (slot, key) throws(StoreError) in
+            for index in columns.indices { try columns[index].append(other.columns[index], slot, at: rows) }
+            keys.unsafelyUnwrapped[rows] = key &- keyBase
+            rows &+= 1
+            return true
+        }
+        setPresent(first, rows - first)
+        live = rows
     }
 
     private func setPresent(_ first: Int, _ count: Int) {

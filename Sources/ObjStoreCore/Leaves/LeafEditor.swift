@@ -24,7 +24,7 @@ final class LeafEditor {
         order = specs.indices.sorted { specs[$0].id < specs[$1].id }
         hints = .allocate(capacity: max(1, specs.count))
         for (rank, column) in order.enumerated() { hints[column] = rank }
-        images = .allocate(capacity: 2 * specs.count + 1)
+        images = .allocate(capacity: 2 * specs.count + 2)
         buffers = .allocate(capacity: max(1, specs.count))
         buffers.initialize(repeating: nil, count: specs.count)
     }
@@ -47,7 +47,7 @@ final class LeafEditor {
         let rows = builder.rows
         let presence = builder.presenceOrNil
         let encoder = ColumnEncoder(
-            space: space, scratch: scratch, rows: rows, presence: presence, slack: rows < LeafHead.rowsPerLeaf)
+            space: space, scratch: scratch, rows: rows, presence: presence, slack: rows < LeafHead.rowsPerLeaf && builder.keys == nil)
         var mainCount = 0, nanosecondCount = 0
         var nanoseconds: [ColumnImage] = []
         for column in order {
@@ -55,6 +55,10 @@ final class LeafEditor {
             (images + mainCount).initialize(to: main)
             mainCount += 1
             if let second { nanoseconds.append(second) }
+        }
+        if let keys = builder.keys {
+            (images + mainCount).initialize(to: try encoder.encodeKeys(keys))
+            mainCount += 1
         }
         for image in nanoseconds {
             (images + mainCount + nanosecondCount).initialize(to: image)
@@ -65,7 +69,8 @@ final class LeafEditor {
         let (ref, head) = try space.newNode(.leafHead, bytes: bytes, capacity: bytes)
         ColumnImage.layOut(
             all, mainEntries: mainCount,
-            .init(keyBase: builder.keyBase, rows: rows, live: builder.live, bornEpoch: 0, presence: presence), bytes: bytes, into: head)
+            .init(keyBase: builder.keyBase, rows: rows, live: builder.live, bornEpoch: 0, presence: presence, isSparse: builder.keys != nil),
+            bytes: bytes, into: head)
         return ref
     }
 
@@ -83,6 +88,7 @@ final class LeafEditor {
     }
 
     private func isKnown(_ id: UInt32, hint: Int) -> Bool {
+        if id == LeafKeys.column { return true }
         if hint < order.count, specs[order[hint]].id == id { return true }
         for spec in specs where spec.id == id { return true }
         return false
@@ -102,6 +108,10 @@ final class LeafEditor {
             } else {
                 continue
             }
+            count += 1
+        }
+        if LeafHead.isSparse(old) {
+            (images + count).initialize(to: ColumnImage(old, LeafHead.keyEntry(old)))
             count += 1
         }
         let mainCount = count
@@ -130,7 +140,8 @@ final class LeafEditor {
         let new = scratch.allocate(bytes)
         ColumnImage.layOut(
             all, mainEntries: mainCount,
-            .init(keyBase: LeafHead.keyBase(old), rows: rows, live: LeafHead.live(old), bornEpoch: LeafHead.bornEpoch(old), presence: bits),
+            .init(keyBase: LeafHead.keyBase(old), rows: rows, live: LeafHead.live(old), bornEpoch: LeafHead.bornEpoch(old), presence: bits,
+                isSparse: LeafHead.isSparse(old)),
             bytes: bytes, into: new)
         let target = try space.grow(leaf, capacity: bytes)
         target.copyMemory(from: new, byteCount: bytes)

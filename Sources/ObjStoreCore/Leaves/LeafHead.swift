@@ -1,7 +1,7 @@
 /// The head of a leaf: which rows live, and a directory that says where each column's parts lie.
 ///
-/// A leaf holds the rows of 4096 consecutive object keys; `slot = key - keyBase` always. Its columns are
-/// cut into parts of at most about 4 KiB (numbers) or 512 rows (text), so that a change copies one part
+/// A leaf holds the rows of 4096 consecutive object keys, `slot = key - keyBase`; compaction puts those that are left of
+/// several such leaves side by side in one that lists their keys (`LeafKeys`). Its columns are cut into parts of at most about 4 KiB (numbers) or 512 rows (text), so that a change copies one part
 /// and the head, never the whole leaf. Small parts lie in the head itself.
 ///
 /// ```
@@ -12,7 +12,7 @@
 /// | keyBase    | bornEpoch             |           |     |           |        |          |        |
 /// +------------+-----------------------+-----------+-----+-----------+--------+----------+--------+
 ///  32 u16 entries        number of directory lines
-///  34 u8  flags          0; reserved for sparse leaves with a key list
+///  34 u8  flags          1 = sparse: the last column is that of the keys
 ///  35 u8  log2Rows       12
 ///  36 u16 live           rows that exist
 ///  38 u16 presence       offset / 64 of the 512-byte bitmap of existing rows; 0 = all of them
@@ -39,6 +39,9 @@ enum LeafHead {
     @inline(__always) static func entries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 32, as: UInt16.self)) }
     @inline(__always) static func live(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 36, as: UInt16.self)) }
     @inline(__always) static func mainEntries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 40, as: UInt16.self)) }
+    @inline(__always) static func isSparse(_ head: UnsafeRawPointer) -> Bool { head.load(fromByteOffset: 34, as: UInt8.self) != 0 }
+    /// The line of the keys of a sparse leaf.
+    @inline(__always) static func keyEntry(_ head: UnsafeRawPointer) -> LeafEntry { LeafEntry(head + directory + (mainEntries(head) &- 1) &<< 6) }
     @inline(__always) static func bornEpoch(_ head: UnsafeRawPointer) -> UInt64 { head.load(fromByteOffset: 48, as: UInt64.self) }
 
     static func initialize(_ head: UnsafeMutableRawPointer, bytes: Int, keyBase: Int64, rows: Int, entries: Int, mainEntries: Int, live: Int, bornEpoch: UInt64) {
@@ -52,6 +55,7 @@ enum LeafHead {
         head.storeBytes(of: bornEpoch, toByteOffset: 48, as: UInt64.self)
     }
 
+    @inline(__always) static func setSparse(_ head: UnsafeMutableRawPointer) { head.storeBytes(of: 1, toByteOffset: 34, as: UInt8.self) }
     @inline(__always) static func setLive(_ head: UnsafeMutableRawPointer, _ live: Int) {
         head.storeBytes(of: UInt16(live), toByteOffset: 36, as: UInt16.self)
     }
@@ -153,7 +157,7 @@ enum LeafHead {
         let rows = rows(head), entries = entries(head), main = mainEntries(head), live = live(head), base = keyBase(head)
         guard (1...rowsPerLeaf).contains(rows), (1...rows).contains(live), main <= entries else { return false }
         guard base >= 0, base & slotMask == 0, base <= maximumKey else { return false }
-        guard head.load(fromByteOffset: 34, as: UInt8.self) == 0, head.load(fromByteOffset: 35, as: UInt8.self) == UInt8(log2Rows) else { return false }
+        guard head.load(fromByteOffset: 34, as: UInt8.self) <= 1, head.load(fromByteOffset: 35, as: UInt8.self) == UInt8(log2Rows) else { return false }
         let end = directory + entries << 6
         guard end <= bytes else { return false }
         if let bits = presence(head) {
@@ -172,6 +176,13 @@ enum LeafHead {
             let entry = LeafEntry(head + directory + index << 6)
             if index > 0, index != main, entry.columnID <= LeafEntry(head + directory + (index - 1) << 6).columnID { return false }
             guard entry.isWellFormed(head, directoryEnd: end, headBytes: bytes, rows: rows, isNanoseconds: index >= main) else { return false }
+        }
+        if isSparse(head) {
+            guard main > 0 else { return false }
+            let keys = keyEntry(head)
+            guard keys.columnID == LeafKeys.column, keys.encoding <= LeafEncoding.linear.rawValue, !keys.hasAux,
+                keys.width < 64, keys.base >= 0, keys.max >= keys.base, keys.max <= maximumKey - base
+            else { return false }
         }
         return true
     }

@@ -103,6 +103,7 @@ struct ColumnImage {
         var bornEpoch: UInt64
         /// 64 words, or null where every row exists.
         var presence: UnsafePointer<UInt64>?
+        var isSparse: Bool
     }
 
     static func headBytes(_ images: UnsafeBufferPointer<ColumnImage>, presence: Bool) -> Int {
@@ -122,6 +123,7 @@ struct ColumnImage {
         LeafHead.initialize(
             head, bytes: bytes, keyBase: fields.keyBase, rows: fields.rows, entries: images.count, mainEntries: mainEntries, live: fields.live,
             bornEpoch: fields.bornEpoch)
+        if fields.isSparse { LeafHead.setSparse(head) }
         var at = directoryEnd
         for index in 0..<images.count where images[index].isSegmented {
             let image = images[index]

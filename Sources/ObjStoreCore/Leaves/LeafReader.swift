@@ -5,13 +5,13 @@ internal import CSystem
 package struct RowPosition: @unchecked Sendable {
     let head: UnsafeRawPointer
     package let slot: Int
+    package let key: Int64
 
-    @inline(__always) init(head: UnsafeRawPointer, slot: Int) {
+    @inline(__always) init(head: UnsafeRawPointer, slot: Int, key: Int64) {
         self.head = head
         self.slot = slot
+        self.key = key
     }
-
-    package var key: Int64 { LeafHead.keyBase(head) &+ Int64(slot) }
 }
 
 /// Reads single values of leaves: from the map or the arena, without copying.

@@ -81,11 +81,11 @@ extension ClusterReader {
         while let head = try cursor.next() {
             try prefetchAhead(cursor, column: column, aux: text)
             try matcher.matches(head, into: mask)
-            let keyBase = LeafHead.keyBase(head)
+            let leafKeys = LeafKeys(source, head)
             for word in 0..<64 {
                 var bits = mask[word]
                 while bits != 0 {
-                    let key = keyBase &+ Int64(word &<< 6 &+ bits.trailingZeroBitCount)
+                    let key = try leafKeys.key(word &<< 6 &+ bits.trailingZeroBitCount)
                     bits &= bits &- 1
                     if key < from { continue }
                     keys.append(key)

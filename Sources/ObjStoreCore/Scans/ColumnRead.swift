@@ -78,11 +78,10 @@ extension ClusterReader {
         let scratch = UnsafeMutablePointer<Int64>.allocate(capacity: LeafHead.rowsPerLeaf)
         defer { scratch.deallocate() }
         var cursor = LeafCursor(self, from: key)
-        let wanted = LeafHead.keyBase(of: max(key, 0))
         var done = 0
         while done < count, let head = try cursor.next() {
             try prefetchAhead(cursor, column: column, aux: false)
-            let first = LeafHead.keyBase(head) == wanted ? Int(max(key, 0) & LeafHead.slotMask) : 0
+            let first = try LeafKeys(source, head).first(atLeast: key)
             done += try read(head, spec, column, from: first, at: done, count - done, target, scratch)
         }
         return done

@@ -34,14 +34,13 @@ enum ClusterInner {
         return low
     }
 
-    /// The leaf with exactly this first key, in a node of level 1. Leaves are mostly dense: the first guess hits.
+    /// The leaf that has a key if any has, in a node of level 1. Leaves are mostly dense: the first guess hits.
     @inline(__always)
-    static func leaf(_ node: UnsafeRawPointer, _ keyBase: Int64) -> Int? {
-        let keys = keys(node), count = NodeHeader.count(node)
+    static func leaf(_ node: UnsafeRawPointer, _ key: Int64) -> Int {
+        let keys = keys(node), count = NodeHeader.count(node), keyBase = LeafHead.keyBase(of: key)
         let guess = Int(truncatingIfNeeded: (keyBase &- keys[0]) &>> Int64(LeafHead.log2Rows))
         if _fastPath(guess >= 0 && guess < count && keys[guess] == keyBase) { return guess }
-        let index = child(node, keyBase)
-        return keys[index] == keyBase ? index : nil
+        return child(node, keyBase)
     }
 
     static func totalRows(_ node: UnsafeRawPointer) -> Int {

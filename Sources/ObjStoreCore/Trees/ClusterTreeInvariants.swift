@@ -51,7 +51,7 @@ extension ClusterReader {
             if ClusterInner.level(node) == 1 {
                 let head = try leafChild(node, index)
                 let rows = try checkLeaf(head, isDirty: ClusterInner.ref(node, index).isDirty)
-                below = (LeafHead.keyBase(head), LeafHead.keyBase(head) + Int64(LeafHead.rows(head)) - 1, rows)
+                below = (LeafHead.keyBase(head), try LeafKeys(source, head).key(LeafHead.rows(head) - 1), rows)
             } else {
                 below = try checkInner(try innerChild(node, index), isRoot: false)
             }
@@ -71,6 +71,14 @@ extension ClusterReader {
         var live = 0
         for slot in 0..<rows where LeafHead.isLive(head, slot) { live += 1 }
         if live != LeafHead.live(head) || live == 0 { throw ClusterReader.wrong("\(name) has \(live) rows, not \(LeafHead.live(head))") }
+        if LeafHead.isSparse(head) {
+            var last: Int64 = -1
+            for slot in 0..<rows {
+                let offset = try LeafReader(source: source).number(head, LeafHead.keyEntry(head), slot)
+                if offset <= last || offset > LeafHead.keyEntry(head).max { throw ClusterReader.wrong("\(name): keys out of order in slot \(slot)") }
+                last = offset
+            }
+        }
         for column in 0..<columns.count {
             let spec = columns[column]
             guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else { continue }

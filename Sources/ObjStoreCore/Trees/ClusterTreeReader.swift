@@ -60,16 +60,15 @@ package struct ClusterReader: @unchecked Sendable {
     @inline(never)
     static func damaged(_ what: String) -> StoreError { StoreError(.corrupt, "damaged page: \(what)") }
 
-    /// The leaf that begins with `keyBase`.
+    /// The leaf that has `key` if any has.
     @inline(__always)
-    func leaf(_ keyBase: Int64) throws(StoreError) -> UnsafeRawPointer? {
+    func leaf(_ key: Int64) throws(StoreError) -> UnsafeRawPointer? {
         switch try rootNode() {
         case .empty: return nil
-        case .leaf(let head): return LeafHead.keyBase(head) == keyBase ? head : nil
+        case .leaf(let head): return head
         case .inner(var node):
-            while ClusterInner.level(node) > 1 { node = try innerChild(node, ClusterInner.child(node, keyBase)) }
-            guard let index = ClusterInner.leaf(node, keyBase) else { return nil }
-            return try leafChild(node, index)
+            while ClusterInner.level(node) > 1 { node = try innerChild(node, ClusterInner.child(node, key)) }
+            return try leafChild(node, ClusterInner.leaf(node, key))
         }
     }
 
@@ -87,18 +86,17 @@ package struct ClusterReader: @unchecked Sendable {
     /// The row of an object, or nil where there is none with this key.
     @inline(__always)
     package func find(_ key: Int64) throws(StoreError) -> RowPosition? {
-        guard let head = try leaf(LeafHead.keyBase(of: key)) else { return nil }
-        let slot = Int(key & LeafHead.slotMask)
-        return LeafHead.isLive(head, slot) ? RowPosition(head: head, slot: slot) : nil
+        guard let head = try leaf(key), let slot = try LeafKeys(source, head).slot(of: key) else { return nil }
+        return RowPosition(head: head, slot: slot, key: key)
     }
 
     /// The first row with a key of at least `key`.
     package func seek(_ key: Int64) throws(StoreError) -> RowPosition? {
         var cursor = LeafCursor(self, from: key)
-        let wanted = LeafHead.keyBase(of: max(key, 0))
         while let head = try cursor.next() {
-            let slot = LeafHead.nextLive(head, from: LeafHead.keyBase(head) == wanted ? Int(max(key, 0) & LeafHead.slotMask) : 0)
-            if slot < LeafHead.rows(head) { return RowPosition(head: head, slot: slot) }
+            let keys = LeafKeys(source, head)
+            let slot = LeafHead.nextLive(head, from: try keys.first(atLeast: key))
+            if slot < LeafHead.rows(head) { return RowPosition(head: head, slot: slot, key: try keys.key(slot)) }
         }
         return nil
     }
@@ -106,9 +104,9 @@ package struct ClusterReader: @unchecked Sendable {
     /// The row after another in key order. O(1) within a leaf of 4096 keys.
     @inline(__always)
     package func next(_ row: RowPosition) throws(StoreError) -> RowPosition? {
-        let slot = LeafHead.nextLive(row.head, from: row.slot &+ 1)
-        if _fastPath(slot < LeafHead.rows(row.head)) { return RowPosition(head: row.head, slot: slot) }
-        return try seek(LeafHead.keyBase(row.head) &+ Int64(LeafHead.rowsPerLeaf))
+        let slot = LeafHead.nextLive(row.head, from: row.slot &+ 1), keys = LeafKeys(source, row.head)
+        if _fastPath(slot < LeafHead.rows(row.head)) { return RowPosition(head: row.head, slot: slot, key: try keys.key(slot)) }
+        return try seek(try keys.end())
     }
 
     /// The row before which exactly `ordinal` others lie in key order.
@@ -131,12 +129,12 @@ package struct ClusterReader: @unchecked Sendable {
             guard left < LeafHead.live(head) else { throw ClusterReader.damaged("row counts of the object tree") }
         }
         if left >= LeafHead.live(head) { return nil }
-        return RowPosition(head: head, slot: LeafHead.slot(head, ordinal: left))
+        let slot = LeafHead.slot(head, ordinal: left)
+        return RowPosition(head: head, slot: slot, key: try LeafKeys(source, head).key(slot))
     }
 
     /// How many rows have smaller keys.
     package func ordinal(of key: Int64) throws(StoreError) -> Int {
-        let keyBase = LeafHead.keyBase(of: max(key, 0)), slot = Int(max(key, 0) & LeafHead.slotMask)
         var before = 0
         let head: UnsafeRawPointer
         switch try rootNode() {
@@ -144,14 +142,13 @@ package struct ClusterReader: @unchecked Sendable {
         case .leaf(let leaf): head = leaf
         case .inner(var node):
             while true {
-                let index = ClusterInner.child(node, keyBase)
+                let index = ClusterInner.child(node, key)
                 for left in 0..<index { before += Int(ClusterInner.rows(node)[left]) }
                 if ClusterInner.level(node) == 1 { head = try leafChild(node, index); break }
                 node = try innerChild(node, index)
             }
         }
-        if LeafHead.keyBase(head) > keyBase { return before }
-        return before + (LeafHead.keyBase(head) < keyBase ? LeafHead.live(head) : LeafHead.liveBefore(head, slot))
+        return before + LeafHead.liveBefore(head, try LeafKeys(source, head).first(atLeast: key))
     }
 
     // MARK: Values
@@ -203,14 +200,16 @@ struct LeafCursor {
     /// The node of level 1 whose children come next; nil before the first and where the root is a leaf.
     private var node: UnsafeRawPointer?
     private var index = 0
-    private var nextKeyBase: Int64
+    /// The first leaf is the one that has this key if any has; later, the next one begins here or later.
+    private var nextKey: Int64
+    private var isFirst = true
     private var isDone = false
 
-    /// Begins with the leaf that has `key`, or the first one after it.
+    /// Begins with the leaf that has `key` if any has: all its keys may be less.
     @inline(__always)
     init(_ reader: ClusterReader, from key: Int64) {
         self.reader = reader
-        nextKeyBase = LeafHead.keyBase(of: max(key, 0))
+        nextKey = max(key, 0)
     }
 
     @inline(__always)
@@ -244,19 +243,21 @@ struct LeafCursor {
     @inline(never)
     private mutating func nextNode() throws(StoreError) -> UnsafeRawPointer? {
         if isDone { return nil }
-        if let node { nextKeyBase = ClusterInner.keys(node)[NodeHeader.count(node) - 1] + Int64(LeafHead.rowsPerLeaf) }
+        // Leaves begin at multiples of 4096.
+        if let node { nextKey = ClusterInner.keys(node)[NodeHeader.count(node) - 1] + Int64(LeafHead.rowsPerLeaf) }
+        defer { isFirst = false }
         switch try reader.rootNode() {
         case .empty: break
         case .leaf(let head):
             isDone = true
-            if LeafHead.keyBase(head) >= nextKeyBase { return head }
+            return head
         case .inner(var at):
             // The nearest subtree to the right of the path, in case the path itself ends too early.
             var fallback: (node: UnsafeRawPointer, child: Int)?
             while true {
-                let child = ClusterInner.child(at, nextKeyBase)
+                let child = ClusterInner.child(at, nextKey)
                 if ClusterInner.level(at) == 1 {
-                    let found = ClusterInner.keys(at)[child] >= nextKeyBase ? child : child + 1
+                    let found = isFirst || ClusterInner.keys(at)[child] >= nextKey ? child : child + 1
                     if found < NodeHeader.count(at) { return try enter(at, found) }
                     break
                 }

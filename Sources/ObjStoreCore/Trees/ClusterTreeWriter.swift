@@ -87,24 +87,24 @@ package final class ClusterWriter {
     /// takes no look at the tree.
     @inline(__always)
     package func find(_ key: Int64) throws(StoreError) -> RowPosition? {
-        if _fastPath(pathKeyBase == LeafHead.keyBase(of: key) && !building && broken == nil) {
+        if _fastPath(pathKeys.contains(key) && !building && broken == nil) {
             let leaf = pathLeaf
             if _fastPath(leaf.isDirty) {
-                let head = UnsafeRawPointer(space.arena.table.pointer(leaf)), slot = Int(key & LeafHead.slotMask)
-                return LeafHead.isLive(head, slot) ? RowPosition(head: head, slot: slot) : nil
+                let head = UnsafeRawPointer(space.arena.table.pointer(leaf))
+                return try LeafKeys(space.source, head).slot(of: key).map { RowPosition(head: head, slot: $0, key: key) }
             }
         }
         return try reader().find(key)
     }
 
-    @inline(__always) private var tree: ClusterReader { ClusterReader(source: space.source, root: treeRoot, columns: columns) }
+    @inline(__always) var tree: ClusterReader { ClusterReader(source: space.source, root: treeRoot, columns: columns) }
 
     @inline(__always)
     private func check() throws(StoreError) { if let broken { throw broken } }
 
     /// Runs a change that must not fail half-way.
     @inline(__always)
-    private func change<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+    func change<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         do { return try body() } catch {
             broken = error
             throw error
@@ -126,16 +126,16 @@ package final class ClusterWriter {
     @inline(never)
     private static func invalid(_ what: String) -> StoreError { StoreError(.invalidArgument, what) }
 
-    private func findLastKey() throws(StoreError) {
+    func findLastKey() throws(StoreError) {
         if lastKnown { return }
         lastKey = -1
         switch try tree.rootNode() {
         case .empty: break
-        case .leaf(let head): lastKey = LeafHead.keyBase(head) + Int64(LeafHead.rows(head)) - 1
+        case .leaf(let head): lastKey = try LeafKeys(space.source, head).key(LeafHead.rows(head) - 1)
         case .inner(var node):
             while ClusterInner.level(node) > 1 { node = try tree.innerChild(node, NodeHeader.count(node) - 1) }
             let head = try tree.leafChild(node, NodeHeader.count(node) - 1)
-            lastKey = LeafHead.keyBase(head) + Int64(LeafHead.rows(head)) - 1
+            lastKey = try LeafKeys(space.source, head).key(LeafHead.rows(head) - 1)
         }
         lastKnown = true
     }
@@ -175,7 +175,7 @@ package final class ClusterWriter {
     @inline(never)
     private func appendSlowly(_ key: Int64, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) {
         if !building, lastKey >= 0, packedAppends < ClusterWriter.packedAppendLimit,
-            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), let leaf = try writableLeaf(LeafHead.keyBase(of: key)),
+            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), let leaf = try writableLastLeaf(key),
             try editor.append(leaf, slot, values)
         {
             packedAppends += 1
@@ -184,6 +184,13 @@ package final class ClusterWriter {
         }
         try openBuilder(for: key)
         try builder!.append(slot: slot, values, space)
+    }
+
+    /// The last leaf, to add to it. One that compaction made never is the last in a file that is as it should be.
+    private func writableLastLeaf(_ key: Int64) throws(StoreError) -> Ref? {
+        guard let leaf = try writableLeaf(key) else { return nil }
+        if LeafHead.isSparse(space.arena.table.pointer(leaf)) { throw ClusterReader.damaged("the last leaf lists its keys") }
+        return leaf
     }
 
     /// Adds `count` objects with consecutive keys from the vectors, one for each column.
@@ -232,6 +239,7 @@ package final class ClusterWriter {
         if builder == nil { builder = LeafBuilder(columns) }
         let keyBase = LeafHead.keyBase(of: key)
         if lastKey >= 0, LeafHead.keyBase(of: lastKey) == keyBase, let head = try tree.leaf(keyBase) {
+            if LeafHead.isSparse(head) || LeafHead.keyBase(head) != keyBase { throw ClusterReader.damaged("the last leaf lists its keys") }
             try builder!.load(head, columns, hints: editor.hints, space)
             replacesLast = true
         } else {
@@ -266,10 +274,10 @@ package final class ClusterWriter {
     package func update(_ key: Int64, _ column: Int, _ value: Value) throws(StoreError) -> Bool {
         try check()
         try validate(columns[column], value)
-        guard try find(key) != nil else { return false }
+        guard let slot = try find(key)?.slot else { return false }
         try change { () throws(StoreError) in
-            guard let leaf = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
-            try self.editor.set(leaf, Int(key & LeafHead.slotMask), column, value)
+            guard let leaf = try self.writableLeaf(key) else { throw ClusterReader.damaged("a leaf is gone") }
+            try self.editor.set(leaf, slot, column, value)
         }
         return true
     }
@@ -277,11 +285,11 @@ package final class ClusterWriter {
     /// Deletes an object. False: there is no such object.
     package func delete(_ key: Int64) throws(StoreError) -> Bool {
         try check()
-        guard try find(key) != nil else { return false }
+        guard let slot = try find(key)?.slot else { return false }
         if !lastKnown { try findLastKey() }
         try change { () throws(StoreError) in
-            guard let leaf = try self.writableLeaf(LeafHead.keyBase(of: key)) else { throw ClusterReader.damaged("a leaf is gone") }
-            let left = try self.editor.remove(leaf, Int(key & LeafHead.slotMask))
+            guard let leaf = try self.writableLeaf(key) else { throw ClusterReader.damaged("a leaf is gone") }
+            let left = try self.editor.remove(leaf, slot)
             self.addRows(-1)
             if left == 0 {
                 try LeafExtents(self.space.source).discardLeaf(leaf, self.space)
@@ -325,41 +333,46 @@ package final class ClusterWriter {
 
     /// The inner nodes from the root down to the leaf that was last made writable, and the child taken in each.
     private var path: [(ref: Ref, child: Int)] = []
-    private var pathKeyBase: Int64 = -1
+    /// The keys that lead to it, or some of them; empty where there is none.
+    private var pathKeys: Range<Int64> = 0..<0
     /// The leaf at its end.
     private var pathLeaf = Ref.null
 
-    private func forgetPath() {
+    func forgetPath() {
         path.removeAll(keepingCapacity: true)
-        pathKeyBase = -1
+        pathKeys = 0..<0
     }
 
-    /// The ref of a leaf whose whole path is dirty; the leaf itself need not be.
-    private func writablePath(_ keyBase: Int64) throws(StoreError) -> Ref? {
-        if pathKeyBase == keyBase { return pathLeaf }
+    /// The leaf that has `key` if any has, with its whole path dirty; the leaf itself need not be.
+    func writablePath(_ key: Int64) throws(StoreError) -> Ref? {
+        if pathKeys.contains(key) { return pathLeaf }
         forgetPath()
+        let keyBase = LeafHead.keyBase(of: key)
         guard case .inner = try tree.rootNode() else {
-            guard let head = try tree.leaf(keyBase) else { return nil }
-            pathKeyBase = LeafHead.keyBase(head)
+            guard try tree.leaf(key) != nil else { return nil }
+            pathKeys = keyBase..<(keyBase + Int64(LeafHead.rowsPerLeaf))
             pathLeaf = treeRoot
             return treeRoot
         }
         var (ref, node) = try space.writableNode(treeRoot, .clusterInner)
         treeRoot = ref
         while ClusterInner.level(node) > 1 {
-            let child = ClusterInner.child(node, keyBase)
+            let child = ClusterInner.child(node, key)
             _ = try tree.innerChild(node, child)
             path.append((ref, child))
             let (childRef, childNode) = try space.writableNode(ClusterInner.ref(node, child), .clusterInner)
             ClusterInner.setRef(node, child, childRef)
             (ref, node) = (childRef, childNode)
         }
-        guard let child = ClusterInner.leaf(node, keyBase) else { forgetPath(); return nil }
+        let child = ClusterInner.leaf(node, key)
         path.append((ref, child))
-        pathKeyBase = keyBase
+        pathKeys = keyBase..<(keyBase + Int64(LeafHead.rowsPerLeaf))
         pathLeaf = ClusterInner.ref(node, child)
         return pathLeaf
     }
+
+    /// The inner node above that leaf, and the leaf's place in it.
+    var lastStep: (ref: Ref, child: Int)? { path.last }
 
     /// Stores the leaf at the end of the path.
     private func setLeaf(_ leaf: Ref) {
@@ -374,8 +387,8 @@ package final class ClusterWriter {
 
     /// A leaf whose head and path are dirty and which has no columns that the class dropped.
     @inline(__always)
-    private func writableLeaf(_ keyBase: Int64) throws(StoreError) -> Ref? {
-        guard let old = try writablePath(keyBase) else { return nil }
+    func writableLeaf(_ key: Int64) throws(StoreError) -> Ref? {
+        guard let old = try writablePath(key) else { return nil }
         if space.isOwn(old) { return old }
         let (ref, _) = try space.writableNode(old, .leafHead, slack: 64)
         setLeaf(ref)
@@ -443,7 +456,7 @@ package final class ClusterWriter {
         treeRoot = top
     }
 
-    private func newInner(level: Int) throws(StoreError) -> (ref: Ref, node: UnsafeMutableRawPointer) {
+    func newInner(level: Int) throws(StoreError) -> (ref: Ref, node: UnsafeMutableRawPointer) {
         let (ref, node) = try space.newNode(.clusterInner, bytes: ClusterInner.bytes, capacity: ClusterInner.bytes, word: UInt64(level))
         (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: ClusterInner.bytes - NodeHeader.size)
         return (ref, node)
@@ -466,7 +479,7 @@ package final class ClusterWriter {
     }
 
     /// A root with a single child is none.
-    private func lowerRoot() throws(StoreError) {
+    func lowerRoot() throws(StoreError) {
         while case .inner(let node) = try tree.rootNode(), NodeHeader.count(node) == 1 {
             let old = treeRoot
             if ClusterInner.level(node) > 1 { _ = try tree.innerChild(node, 0) }

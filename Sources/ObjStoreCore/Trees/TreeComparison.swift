@@ -14,34 +14,63 @@ enum TreeComparison {
         if before.root == after.root { return changes }
         var a = try Walk(before), b = try Walk(after)
         let rows = LeafComparison(before, after, maskWords: maskWords)
-        while true {
-            switch (a.current, b.current) {
-            case (nil, nil): return changes
-            case (let left?, nil): if try a.enterOrTake(left) { try rows.all(left, .deleted, &changes) }
-            case (nil, let right?): if try b.enterOrTake(right) { try rows.all(right, .inserted, &changes) }
-            case (let left?, let right?):
+        while a.current != nil || b.current != nil {
+            if let left = a.current, let right = b.current {
                 if left.ref == right.ref {
                     a.skip()
                     b.skip()
-                } else if left.key < right.key {
-                    // The other tree has nothing before `right.key`.
-                    if try a.enterOrTake(left) { try rows.all(left, .deleted, &changes) }
-                } else if right.key < left.key {
-                    if try b.enterOrTake(right) { try rows.all(right, .inserted, &changes) }
-                } else if left.level > right.level {
-                    try a.enter(left)
-                } else if right.level > left.level {
-                    try b.enter(right)
-                } else if left.level > 0 {
-                    try a.enter(left)
-                    try b.enter(right)
-                } else {
-                    a.skip()
-                    b.skip()
-                    try rows.compare(left, right, &changes)
+                    continue
                 }
+                if left.level > 0, left.key < right.key || (left.key == right.key && left.level >= right.level) {
+                    try a.enter(left)
+                    continue
+                }
+                if right.level > 0, right.key <= left.key {
+                    try b.enter(right)
+                    continue
+                }
+            } else if let left = a.current, left.level > 0 {
+                try a.enter(left)
+                continue
+            } else if let right = b.current, right.level > 0 {
+                try b.enter(right)
+                continue
+            }
+            try stretch(&a, &b, rows, &changes)
+        }
+        return changes
+    }
+
+    /// Compares the leaves of the next stretch of keys at whose end both trees have a boundary between leaves: as a rule
+    /// one leaf of each, or of one of them; more where compaction has put leaves together.
+    private static func stretch(_ a: inout Walk, _ b: inout Walk, _ rows: LeafComparison, _ changes: inout ClassChanges) throws(StoreError) {
+        var left: [Subtree] = [], right: [Subtree] = []
+        var end = Int64.min
+        if let next = a.current, next.level == 0, b.current.map({ next.key <= $0.key }) ?? true {
+            end = try rows.end(next, before: true)
+            left.append(next)
+            a.skip()
+        } else if let next = b.current {
+            end = try rows.end(next, before: false)
+            right.append(next)
+            b.skip()
+        }
+        while true {
+            if let next = a.current, next.key < end {
+                if try a.enterOrTake(next) {
+                    end = max(end, try rows.end(next, before: true))
+                    left.append(next)
+                }
+            } else if let next = b.current, next.key < end {
+                if try b.enterOrTake(next) {
+                    end = max(end, try rows.end(next, before: false))
+                    right.append(next)
+                }
+            } else {
+                break
             }
         }
+        try rows.compare(left, right, &changes)
     }
 
     /// A subtree that a walk stands before.
@@ -122,24 +151,70 @@ struct LeafComparison {
         return head
     }
 
-    /// Every row of a leaf that only one version has.
-    func all(_ leaf: TreeComparison.Subtree, _ kind: ChangeKind, _ changes: inout ClassChanges) throws(StoreError) {
-        let head = try head(kind == .deleted ? before : after, leaf)
-        var slot = LeafHead.nextLive(head, from: 0)
-        while slot < LeafHead.rows(head) {
-            changes.append(kind, leaf.key + Int64(slot))
-            slot = LeafHead.nextLive(head, from: slot + 1)
+    /// The key behind all that a leaf can hold.
+    func end(_ leaf: TreeComparison.Subtree, before isBefore: Bool) throws(StoreError) -> Int64 {
+        let reader = isBefore ? before : after
+        return try LeafKeys(reader.source, try head(reader, leaf)).end()
+    }
+
+    /// Compares two lists of leaves in key order that hold the same stretch of keys.
+    func compare(_ left: [TreeComparison.Subtree], _ right: [TreeComparison.Subtree], _ changes: inout ClassChanges) throws(StoreError) {
+        if left.count == 1, right.count == 1, left[0].key == right[0].key {
+            let a = try head(before, left[0]), b = try head(after, right[0])
+            if !LeafHead.isSparse(a), !LeafHead.isSparse(b) { return try compare(left[0].key, a, b, &changes) }
+        }
+        let old = try places(before, left), new = try places(after, right)
+        var i = 0, j = 0
+        while i < old.count || j < new.count {
+            if j == new.count || (i < old.count && old[i].key < new[j].key) {
+                changes.append(.deleted, old[i].key)
+                i += 1
+            } else if i == old.count || new[j].key < old[i].key {
+                changes.append(.inserted, new[j].key)
+                j += 1
+            } else {
+                try compare(old[i], new[j], &changes)
+                i += 1
+                j += 1
+            }
         }
     }
 
-    func compare(_ left: TreeComparison.Subtree, _ right: TreeComparison.Subtree, _ changes: inout ClassChanges) throws(StoreError) {
-        let a = try head(before, left), b = try head(after, right)
+    private func places(_ reader: ClusterReader, _ leaves: [TreeComparison.Subtree]) throws(StoreError) -> [RowPosition] {
+        var places: [RowPosition] = []
+        for leaf in leaves {
+            let head = try head(reader, leaf)
+            try LeafKeys(reader.source, head).forEach { (slot, key) throws(StoreError) in
+                places.append(RowPosition(head: head, slot: slot, key: key))
+                return true
+            }
+        }
+        return places
+    }
+
+    /// One object that both versions have.
+    private func compare(_ old: RowPosition, _ new: RowPosition, _ changes: inout ClassChanges) throws(StoreError) {
+        var mask = [UInt64](repeating: 0, count: maskWords)
+        let was = LeafReader(source: before.source), now = LeafReader(source: after.source)
+        for column in after.columns.indices {
+            let spec = after.columns[column]
+            if !(try was.value(old.head, spec, hint: column, old.slot)).equals(try now.value(new.head, spec, hint: column, new.slot)) {
+                mask[column >> 6] |= 1 << UInt64(column & 63)
+            }
+        }
+        guard mask.contains(where: { $0 != 0 }) else { return }
+        changes.modified.append(new.key)
+        changes.masks.append(contentsOf: mask)
+    }
+
+    /// Two dense leaves of the same keys.
+    private func compare(_ keyBase: Int64, _ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ changes: inout ClassChanges) throws(StoreError) {
         let rows = max(LeafHead.rows(a), LeafHead.rows(b))
         var masks = [UInt64](repeating: 0, count: rows * maskWords)
         for column in after.columns.indices { try compareColumn(column, a, b, &masks) }
         for slot in 0..<rows {
             let was = LeafHead.isLive(a, slot), isLive = LeafHead.isLive(b, slot)
-            let key = left.key + Int64(slot)
+            let key = keyBase + Int64(slot)
             if was && !isLive {
                 changes.deleted.append(key)
             } else if isLive && !was {
