@@ -122,7 +122,7 @@ private final class MemoryFile: StorageFile, @unchecked Sendable {
 let testScale: Int = getenv("OBJSTORE_TEST_SCALE").flatMap { Int(String(cString: $0)) } ?? 1
 
 /// xorshift; the seed is printed by the tests that fail.
-struct TestRandom: RandomNumberGenerator {
+struct TestRandom {
     private var state: UInt64
     init(_ seed: UInt64) {
         state = seed &* 0x9e37_79b9_7f4a_7c15 | 1

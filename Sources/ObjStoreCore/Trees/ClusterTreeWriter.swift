@@ -175,7 +175,7 @@ package final class ClusterWriter {
     @inline(never)
     private func appendSlowly(_ key: Int64, _ slot: Int, _ values: UnsafePointer<Value>) throws(StoreError) {
         if !building, lastKey >= 0, packedAppends < ClusterWriter.packedAppendLimit,
-            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), let leaf = try writableLastLeaf(key),
+            LeafHead.keyBase(of: key) == LeafHead.keyBase(of: lastKey), try lastLeaf(key) != nil, let leaf = try writableLeaf(key),
             try editor.append(leaf, slot, values)
         {
             packedAppends += 1
@@ -186,11 +186,12 @@ package final class ClusterWriter {
         try builder!.append(slot: slot, values, space)
     }
 
-    /// The last leaf, to add to it. One that compaction made never is the last in a file that is as it should be.
-    private func writableLastLeaf(_ key: Int64) throws(StoreError) -> Ref? {
-        guard let leaf = try writableLeaf(key) else { return nil }
-        if LeafHead.isSparse(space.arena.table.pointer(leaf)) { throw ClusterReader.damaged("the last leaf lists its keys") }
-        return leaf
+    /// The dense leaf that a new key belongs to, if it is there. Where compaction put leaves together, that was before a
+    /// leaf of greater keys: in a file that is as it should be no new key falls into their stretch.
+    private func lastLeaf(_ key: Int64) throws(StoreError) -> UnsafeRawPointer? {
+        guard let head = try tree.leaf(key), LeafHead.keyBase(head) == LeafHead.keyBase(of: key) else { return nil }
+        if LeafHead.isSparse(head) { throw ClusterReader.damaged("the last leaf lists its keys") }
+        return head
     }
 
     /// Adds `count` objects with consecutive keys from the vectors, one for each column.
@@ -238,8 +239,7 @@ package final class ClusterWriter {
         if building { try encodeBuilder() }
         if builder == nil { builder = LeafBuilder(columns) }
         let keyBase = LeafHead.keyBase(of: key)
-        if lastKey >= 0, LeafHead.keyBase(of: lastKey) == keyBase, let head = try tree.leaf(keyBase) {
-            if LeafHead.isSparse(head) || LeafHead.keyBase(head) != keyBase { throw ClusterReader.damaged("the last leaf lists its keys") }
+        if lastKey >= 0, LeafHead.keyBase(of: lastKey) == keyBase, let head = try lastLeaf(key) {
             try builder!.load(head, columns, hints: editor.hints, space)
             replacesLast = true
         } else {
