@@ -813,6 +813,18 @@ OBJSTORE_API objstore_status objstore_flush(objstore *store)
 OBJSTORE_API objstore_status objstore_checkpoint(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
+/** Makes the file about as small as what lives in it, in small steps: others read and write between them, each of
+ * which waits for a few milliseconds. Puts together what many deletions have left of pages, moves pages from the end of the
+ * file to free ones before, and cuts the file. Nothing that anybody sees changes; observers hear nothing. What a version
+ * needs that somebody holds (objstore_pins) stays where it is, and is done by a later call: refresh live views, here or in
+ * `progress`. An error, or `progress` returning a status, leaves a sound store, and done what is done. `progress` counts
+ * bytes; NULL: none. Blocks: O(size), and a sync every 8 MiB; waits for writers up to WRITE_TIMEOUT_MS at each step.
+ * Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT. */
+OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress progress, void *userdata,
+                                              objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(store), nullable(progress, free_userdata), closed(store), kind(store), writable(store),
+                    outside(store));
+
 /** Writes what `view` sees, live or frozen, into a new store at `path`: compact, clean, synced, with a uuid of
  * its own. Writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is. On any error no
  * file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size). */

@@ -82,6 +82,18 @@ extension Store {
     /// Makes a checkpoint now; the library does that by itself when it is time.
     public func checkpoint() throws(ObjStoreError) { try core { () throws(StoreError) in try space.handle.store.checkpoint() } }
 
+    /// Makes the file about as small as what lives in it, while others read and write: in small steps, for each of which
+    /// writers wait a few milliseconds. Nothing that anybody sees changes. The store moves to the newest version.
+    ///
+    /// What a version needs that somebody holds, such as a ``Snapshot``, stays where it is, and is done by a later call.
+    /// Errors: `.alreadyInWrite`, `.readOnly`, `.timeout`, `.outOfSpace` (moving needs free space first), `.io`, `.poisoned`,
+    /// `.corrupt`. What was done before stays done. O(size).
+    public func compact() throws(ObjStoreError) {
+        try core { () throws(StoreError) in
+            try space.handle.store.compact { (_, _) throws(StoreError) in _ = try space.view.refresh() }
+        }
+    }
+
     /// Does the file at `path` begin like a store?
     public static func exists(atPath path: String) throws(ObjStoreError) -> Bool {
         try ObjStore.core { () throws(StoreError) in try StoreFiles.exists(path) }

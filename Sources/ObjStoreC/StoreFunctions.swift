@@ -154,6 +154,18 @@ private func report(_ progress: objstore_progress?, _ userdata: UnsafeMutableRaw
 }
 
 @c @implementation
+public func objstore_compact(
+    _ store: OpaquePointer?, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
+        try box.store.compact { (done, total) throws(StoreError) in try report(progress, userdata.pointer, done, total) }
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
 public func objstore_copy(
     _ view: OpaquePointer?, _ path: objstore_text, _ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?

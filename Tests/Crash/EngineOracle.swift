@@ -65,12 +65,12 @@ final class EngineOracle: EngineProbe, Oracle {
     func isInsideGroup(_ version: UInt64) -> Bool { official[version].flatMap { known[$0] }?.continues == true }
 
     func willWriteRecord(
-        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, isCheckpoint: Bool
+        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, keepsContent: Bool
     ) {
         world.quietly {
             guard let parent = known[previous] else { return fail("P1: a record of version \(version) continues an unknown chain") }
             var entry = Known(version: version, parent: previous, content: parent.content, continues: continues, isSummary: isSummary)
-            if !isCheckpoint, let process = world.running?.process.id, let next = pending[process] {
+            if !keepsContent, let process = world.running?.process.id, let next = pending[process] {
                 entry.content = next.content
                 entry.status = next.box
             }

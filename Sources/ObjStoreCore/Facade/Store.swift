@@ -187,6 +187,13 @@ package final class Store: @unchecked Sendable {
         try shared.database.checkpoint(timeout: nanoseconds(writeTimeout))
     }
 
+    /// Makes the file as small as what lives in it, while others read and write; see `Database.compact`.
+    package func compact(_ progress: View.Progress) throws(StoreError) {
+        try checkWritable()
+        try shared.checkOutside("compact")
+        try shared.database.compact(timeout: nanoseconds(writeTimeout), progress)
+    }
+
     package func checkOpen() throws(StoreError) {
         try shared.database.checkOpen()
         if isClosed { throw closedError }

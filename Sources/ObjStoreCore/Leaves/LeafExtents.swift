@@ -1,15 +1,15 @@
 /// Everything that a leaf's head refers to: visited, given up, or placed in the file.
 struct LeafExtents {
-    private let source: PageSource
+    let source: PageSource
 
     init(_ source: PageSource) { self.source = source }
 
-    private static func entries(_ head: UnsafeRawPointer) -> Range<Int> { 0..<LeafHead.entries(head) }
-    private static func entry(_ head: UnsafeRawPointer, _ index: Int) -> LeafEntry { LeafEntry(head + LeafHead.directory + index << 6) }
+    static func entries(_ head: UnsafeRawPointer) -> Range<Int> { 0..<LeafHead.entries(head) }
+    static func entry(_ head: UnsafeRawPointer, _ index: Int) -> LeafEntry { LeafEntry(head + LeafHead.directory + index << 6) }
 
     /// Calls `body` with (ref, bytes, born - bornEpoch) of every part of a line that lies in an extent.
     @inline(__always)
-    private func forEachPart<Failure: Error>(
+    func forEachPart<Failure: Error>(
         _ head: UnsafeRawPointer, _ entry: LeafEntry, _ body: (_ raw: UInt64, _ bytes: Int, _ born: UInt32, _ hash: UInt32, _ kind: PartKind) throws(Failure) -> Void
     ) throws(Failure) {
         let kind: PartKind = entry.isText ? .strings : .numbers
@@ -41,6 +41,14 @@ struct LeafExtents {
             }
             first += count
         }
+    }
+
+    /// The long value of an existing row in one line.
+    func longValue(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> LongValue? {
+        let row = slot & (entry.segmentRows - 1)
+        let part = try LeafReader(source: source).textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row + 1)
+        guard StringSegment.isLong(part, row) else { return nil }
+        return LongValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row))
     }
 
     /// The long values of one row.
@@ -130,7 +138,7 @@ struct LeafExtents {
         slot.setRef(ref.raw)
     }
 
-    private static func mainSlots(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry) -> [PartSlot] {
+    static func mainSlots(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry) -> [PartSlot] {
         if entry.isSegmented {
             return (0..<entry.segmentCount(rows: LeafHead.rows(head))).map { PartSlot(segment: head + Int(entry.main) + $0 * LeafSegment.size) }
         }

@@ -71,5 +71,7 @@ struct AllocationDelta {
             try space.free(FreedExtent(unit: unit, units: units, born: version - age), version: version)
             last = unit + units
         }
+        // A checkpoint has cut off free pages; or this process grew the file for a commit that failed.
+        try space.shrink(to: filePages)
     }
 }

@@ -56,6 +56,66 @@ package final class FreeSpace {
         if isReady { for page in first..<newPages { setReady(page) } }
     }
 
+    // MARK: Shrinking
+
+    /// How many pages at the end of the file are ready.
+    var readyAtEnd: Int {
+        var page = pages
+        while page > FreeSpace.firstPage, isReady(page - 1) || (InjectedBug.active(.cutInUse) && live[page - 1] == 0) { page -= 1 }
+        return pages - page
+    }
+
+    /// The file has only `newPages` pages from now on. Those that go are in no version that anybody can see.
+    func shrink(to newPages: Int) throws(StoreError) {
+        guard newPages < pages else { return }
+        guard newPages >= FreeSpace.firstPage, !live[newPages...].contains(where: { $0 != 0 }) else {
+            throw StoreError(.corrupt, "the file is to shrink to \(newPages) pages, and a later one is in use")
+        }
+        for page in newPages..<pages where isReady(page) { clearReady(page) }
+        live.removeLast(pages - newPages)
+        born.removeLast(pages - newPages)
+        died.removeLast(pages - newPages)
+        recent = recent[recentHead...].filter { $0 < newPages }
+        recentHead = 0
+        held = held.mapValues { $0.filter { $0 < newPages } }
+        pages = newPages
+        cursor = min(cursor, newPages)
+        reserve = FreeSpace.firstPage
+    }
+
+    /// The next run is taken from the first page that is ready.
+    func takeFromStart() { cursor = FreeSpace.firstPage }
+
+    /// Pages that a compaction empties: those at the end of the file, and those of which little is live, as far as what
+    /// lives there fits into the ready pages before them. At most `units` units of 512 bytes are to be moved; nil where
+    /// nothing would be won, `slack` pages and an eighth of the file aside.
+    func pagesToEmpty(units: Int, slack: Int) -> [UInt64]? {
+        var last = pages - 1
+        while last >= FreeSpace.firstPage, live[last] == 0 { last -= 1 }
+        // What is live needs so many pages if it lies close together; some room stays.
+        let liveUnits = live[FreeSpace.firstPage...].reduce(0) { $0 + Int($1) }
+        let needed = FreeSpace.firstPage + liveUnits / PageSize.unitsPerPage
+        if last < needed + needed / 8 + slack { return nil }
+        var bits = [UInt64](repeating: 0, count: (pages + 63) / 64)
+        var readyBefore = 0, page = FreeSpace.firstPage
+        while page < last {
+            if isReady(page) { readyBefore += 1 }
+            page += 1
+        }
+        var chosen = 0
+        page = last
+        while page >= FreeSpace.firstPage, chosen < units, chosen < readyBefore * 7 {
+            if isReady(page) { readyBefore -= 1 }
+            // Before the place where all of it would end only pages that are mostly dead are worth it.
+            if live[page] > 0, page > needed + needed / 16 || Int(live[page]) * 4 <= PageSize.unitsPerPage {
+                chosen += Int(live[page])
+                bits[page >> 6] |= 1 << UInt64(page & 63)
+            }
+            page -= 1
+        }
+        return chosen == 0 ? nil : bits
+    }
+
     // MARK: The rule
 
     /// Moves pages to ready that no pin holds any more. `pins` ascending.

@@ -11,7 +11,8 @@ extension Database {
     /// - Parameters:
     ///   - version: nothing to do when the durable meta has passed it.
     ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
-    package func checkpoint(atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1) throws(StoreError) {
+    ///   - cutsAll: the file loses all that is free at its end.
+    package func checkpoint(atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false) throws(StoreError) {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
         guard try locks.checkpoint.acquire(timeout: timeout) else {
             throw StoreError(.timeout, "another checkpoint took more than \(timeout / 1_000_000) ms")
@@ -21,7 +22,7 @@ extension Database {
         if version <= shared.metaVersion.load() { return }
         if shared.prepared.load() == 0 { return }
         do throws(StoreError) {
-            try checkpointLocked(clean: clean, deadline: deadline)
+            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll)
         } catch {
             if error.code == .syncFailed {
                 if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
@@ -32,7 +33,7 @@ extension Database {
         }
     }
 
-    private func checkpointLocked(clean: Bool, deadline: Int64) throws(StoreError) {
+    private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
 
@@ -58,7 +59,7 @@ extension Database {
         }
         if freeMap == nil {
             if InjectedBug.active(.checkpointPublishedOnly) && shared.published.load() < head.version { return }
-            round = try writeCheckpointRecord(after: head, region: region)
+            round = try writeCheckpointRecord(after: head, region: region, cutsAll: cutsAll)
             freeMap = encodeFreeMap(at: round.version, in: round.freeMap)
         }
         // The free map is that of R: taken before others go on.
@@ -72,6 +73,7 @@ extension Database {
         holdsWriter = false
         if InjectedBug.active(.intentLate) { shared.intent.store(round.version) }
 
+        if InjectedBug.active(.cutEarly) && round.filePages < head.filePages { try cutFile(deadline) }
         if isSuspect && !InjectedBug.active(.checkpointDeathTrusted) {
             // Pages that a dead one's failed sync left clean in the cache but not on the medium.
             try rewritePages(of: round, bornAfter: oldMetaVersion)
@@ -92,6 +94,25 @@ extension Database {
         shared.intent.store(0)
         shared.checkpoints.add(1)
         announce()
+        if round.filePages < head.filePages { try cutFile(deadline) }
+    }
+
+    /// How many pages the file has from this checkpoint on: where many at its end are free, and pinned by nobody, most of
+    /// them are cut off. Under WRITER.
+    private func pagesAfterCheckpoint(_ space: FreeSpace, cutsAll: Bool) -> Int {
+        let ready = space.readyAtEnd
+        let least = cutsAll ? options.growthPages / 16 : max(options.cutPages, space.pages / 2)
+        if ready <= least { return space.pages }
+        return space.pages - ready + (cutsAll ? options.growthPages / 32 : ready / 4)
+    }
+
+    /// Gives the file system back what lies behind the newest version's pages. A meta that is durable says so already;
+    /// what a failed commit has grown the file by goes, too.
+    private func cutFile(_ deadline: Int64) throws(StoreError) {
+        guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else { return }
+        defer { locks.writer.release() }
+        let bytes = shared.ringEntry(shared.head.load()).filePages * PageSize.page
+        if try file.size() > bytes { try file.truncate(bytes) }
     }
 
     /// The last checkpointer died, or could not write: make it certain which meta is durable.
@@ -124,7 +145,7 @@ extension Database {
     }
 
     /// Version R: the root of HEAD with a new free map. Under WRITER.
-    private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion) throws(StoreError) -> SharedState.RingEntry {
+    private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion, cutsAll: Bool) throws(StoreError) -> SharedState.RingEntry {
         let version = head.version + 1
         let log = try requireLog()
         guard let current = allocator else { throw StoreError(.internalError, "a checkpoint without an allocator") }
@@ -146,7 +167,7 @@ extension Database {
             var record = LogRecord(version: version)
             record.flags = .checkpoint
             record.root = head.root
-            record.filePages = current.space.pages
+            record.filePages = pagesAfterCheckpoint(current.space, cutsAll: cutsAll)
             record.time = machine.wallClock()
             record.nextRegion = region
             record.freeMap = run
@@ -155,11 +176,12 @@ extension Database {
                 throw StoreError(.internalError, "no log space was left for a checkpoint's record")
             }
             probe?.willWriteRecord(
-                self, version: version, chain: record.chain, previous: head.log.chain, continues: false, isSummary: false, isCheckpoint: true)
+                self, version: version, chain: record.chain, previous: head.log.chain, continues: false, isSummary: false, keepsContent: true)
             try log.write(record, recordBuffer)
             shared.logBytes.add(UInt64(recordBuffer.count))
             for page in placed { try current.space.allocate(page: page.page, units: page.liveUnits, version: version) }
             try current.space.free(oldMap, version: version)
+            try current.space.shrink(to: record.filePages)
             allocator = Allocator(space: current.space, version: version, position: record.end, freeMap: run, freeMapBorn: version)
             let entry = SharedState.RingEntry(
                 version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true, freeMap: run, barrier: 0)

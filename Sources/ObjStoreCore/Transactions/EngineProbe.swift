@@ -4,9 +4,9 @@ package protocol EngineProbe: AnyObject {
     func didLoadAllocator(_ database: Database, version: UInt64, root: Ref, space: FreeSpace, freeMap: PageRun) throws(StoreError)
     /// Just before HEAD moves: what will be version `version`.
     func willMoveHead(_ database: Database, version: UInt64, root: Ref, freeMap: PageRun, isCheckpoint: Bool, chain: UInt64)
-    /// A record is about to be written.
+    /// A record is about to be written; `keepsContent`: of a version with the content of the one before.
     func willWriteRecord(
-        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, isCheckpoint: Bool)
+        _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, keepsContent: Bool)
     /// Recovery has decided what the store contains: the chain hash of the last record (or meta) that counts.
     func didRecover(_ database: Database, chain: UInt64, newChain: UInt64, version: UInt64) throws(StoreError)
     /// The shared state was made anew: nobody else has joined yet.

@@ -41,6 +41,8 @@ package struct StoreOptions: Sendable {
     package var valueLimit = 64 << 20
     /// The file grows by at least so many pages at a time.
     package var growthPages = 256
+    /// A checkpoint cuts off free pages at the end of the file where they are half of it, and at least so many.
+    package var cutPages = 1024
 
     package init() {}
 }

@@ -62,7 +62,9 @@ package final class WriteTransaction {
 
     /// The version this transaction starts from.
     package var baseVersion: UInt64 { base.version }
-    package var hasChanges: Bool { !ops.isEmpty }
+    package var hasChanges: Bool { !ops.isEmpty || isMoving }
+    /// It changes where things lie, and so makes a version, even if nothing that an application sees is another.
+    var isMoving = false
 
     // MARK: Classes
 
@@ -97,6 +99,14 @@ package final class WriteTransaction {
         schema = new
         memory.use(new)
         ops.schema(new)
+    }
+
+    /// Moves the schema's node if it is among `victims`; returns its bytes.
+    func moveSchema(_ victims: MovedPages) throws(StoreError) -> Int {
+        let node = try space.source.node(schemaRef, .schema)
+        guard victims.contains(schemaRef, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node)) else { return 0 }
+        schemaRef = try space.writableNode(schemaRef, .schema).ref
+        return NodeHeader.bytes(node)
     }
 
     /// Logs only a summary, as if the changes had been many: for tests of barriers.
@@ -213,7 +223,7 @@ package final class WriteTransaction {
             database.shared.dbBytes.add(UInt64(extents.bytesPlaced))
             database.probe?.willWriteRecord(
                 database, version: version, chain: record.chain, previous: base.log.chain, continues: !isLast,
-                isSummary: record.flags.contains(.summary), isCheckpoint: false)
+                isSummary: record.flags.contains(.summary), keepsContent: isMoving)
             var entry = SharedState.RingEntry(
                 version: version, root: record.root, filePages: record.filePages, log: record.end, isCheckpoint: false, barrier: 0)
             if group.hasSummary && !InjectedBug.active(.barrierIgnored) {

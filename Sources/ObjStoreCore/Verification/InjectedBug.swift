@@ -63,6 +63,8 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case cleanTrusted  // 4.7: a clean meta is shown that may stand in the page cache only
     case closeAdmitsWriters  // a writer that waited for the lock goes on while the store closes
     case updateUnlogged  // row 14: some updates are not in the log
+    case cutInUse  // the file is cut where a reader, or a meta, still needs pages
+    case cutEarly  // the file is cut before a meta that says so is durable
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -287,6 +287,7 @@ PROTOTYPES = {
     "objstore_pins": "wwww",
     "objstore_flush": "w",
     "objstore_checkpoint": "w",
+    "objstore_compact": "wwww",
     "objstore_copy": "wTwww",
     "objstore_verify": "wwwwww",
     "objstore_file_exists": "Tw",

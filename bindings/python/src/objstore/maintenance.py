@@ -10,6 +10,7 @@ from ._check import check, failure
 from .errors import Corrupt, Status
 
 _verify = _ffi.bind("objstore_verify")
+_compact = _ffi.bind("objstore_compact")
 _copy = _ffi.bind("objstore_copy")
 _file_exists = _ffi.bind("objstore_file_exists")
 _delete_files = _ffi.bind("objstore_delete_files")
@@ -57,6 +58,11 @@ def verify(view: int, function: Callable[[int, int], object] | None) -> None:
         progress.check(status)
     finally:
         _buffer_free(ctypes.byref(report))
+
+
+def compact(store: int, function: Callable[[int, int], object]) -> None:
+    progress = Progress(function)
+    progress.check(_compact(store, progress.pointer, None, None))
 
 
 def copy(view: int, path: "str | os.PathLike[str]", function: Callable[[int, int], object] | None) -> None:

@@ -315,6 +315,18 @@ class Store(Source):
         with self.freeze() as frozen:
             maintenance.verify(frozen._view.handle, progress)
 
+    def compact(self, progress: Callable[[int, int], object] | None = None) -> None:
+        """Makes the file about as small as what lives in it, while others read and write: in small steps, for each of
+        which writers wait a few milliseconds. Nothing that anybody sees changes. What a frozen version needs stays where
+        it is, and is done by a later call. `progress` is called with bytes done and in all; an exception in it ends it."""
+
+        def step(done: int, total: int) -> None:
+            self._let_go()  # what this process has read last must not keep the pages that were emptied
+            if progress is not None:
+                progress(done, total)
+
+        maintenance.compact(self._open_handle(), step)
+
     def copy_to(self, path: "str | os.PathLike[str]", progress: Callable[[int, int], object] | None = None) -> None:
         """Writes the newest version into a new store at `path`, compact and clean. Writers are not disturbed."""
         with self.freeze() as frozen:
@@ -421,11 +433,16 @@ class Store(Source):
             if self._used:
                 self._used = False
                 return False
+        self._let_go()
+        return True
+
+    def _let_go(self) -> None:
+        """Pins nothing until somebody reads again."""
+        with self._lock:
             self._drop()
             probe, self._probe = self._probe, None
         if probe is not None and self._handle is not None:
             _view_close(probe)  # at worst CLOSED_HANDLE: the store is being closed on another thread
-        return True
 
     def _began(self, transaction: Transaction) -> None:
         with self._lock:

@@ -1,0 +1,119 @@
+/// Makes the file smaller while others read and write: in steps, each a small transaction of its own.
+///
+/// ```
+///  1. rows      leaves of which much was deleted are put together            (ClusterTreeCompaction)
+///  2. extents   from the end of the file to free pages before them           (TreeMoving)
+///       [live][free][live][live][free][live] ─► [live][live][live][live][free][free]
+///  3. the end   a checkpoint says how long the file is now, and cuts it      (Checkpoint)
+/// ```
+/// No step changes what an application sees: its version has no operations, observers hear nothing, and a recovery that
+/// misses it misses nothing. A page that was emptied is free when no reader can see it any more and both metas are past it:
+/// so a checkpoint stands between the steps. What a pinned version needs stays where it is.
+extension Database {
+    /// How far a compaction is: bytes moved so far, and what the file has.
+    package typealias CompactionProgress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
+
+    private static let rowsPerStep = 1 << 17
+    private static let bytesPerStep = 8 << 20
+
+    /// - Parameter timeout: nanoseconds to wait for each turn to write; negative: for ever.
+    package func compact(timeout: Int64, _ progress: CompactionProgress) throws(StoreError) {
+        var done: UInt64 = 0
+        func report(_ bytes: Int) throws(StoreError) {
+            done += UInt64(bytes)
+            try progress(done, max(done, UInt64(shared.ringEntry(shared.head.current).filePages * PageSize.page)))
+        }
+        try progress(0, UInt64(shared.ringEntry(shared.head.current).filePages * PageSize.page))
+        let classes = try snapshot().schema.classes.count
+        for index in 0..<classes {
+            var next: Int64? = 0
+            while let key = next {
+                let moved: Int
+                (next, moved) = try compactRows(index, from: key, timeout)
+                try report(moved)
+            }
+        }
+        // Nothing younger than this is moved: each extent at most once.
+        let newest = shared.head.load()
+        var isDone = false
+        while !isDone {
+            // Emptied pages become free with the second checkpoint behind them.
+            try settle(timeout)
+            let moved = try moveExtents(upTo: newest, timeout)
+            isDone = moved == 0
+            try report(moved)
+        }
+        try settle(timeout)
+    }
+
+    private func compactRows(_ index: Int, from key: Int64, _ timeout: Int64) throws(StoreError) -> (next: Int64?, moved: Int) {
+        let transaction = try WriteTransaction.begin(self, timeout: timeout)
+        guard index < transaction.schema.classes.count else {
+            transaction.cancel()
+            return (nil, 0)
+        }
+        let state = try transaction.state(index)
+        let next = try state.cluster.compactRows(from: key, budget: Database.rowsPerStep)
+        return (next, try commit(transaction, ifMoved: [state]))
+    }
+
+    /// One step; returns the bytes that were moved, 0 where nothing is left to be won.
+    private func moveExtents(upTo newest: UInt64, _ timeout: Int64) throws(StoreError) -> Int {
+        let transaction = try WriteTransaction.begin(self, timeout: timeout)
+        try prepareAllocator(for: transaction.base)
+        guard let pages = allocator!.space.pagesToEmpty(units: Database.bytesPerStep / PageSize.unit, slack: options.growthPages / 8) else {
+            transaction.cancel()
+            return 0
+        }
+        let moved = try transaction.move(MovedPages(bits: pages, newest: newest), budget: Database.bytesPerStep)
+        if moved == 0 {
+            transaction.cancel()
+            return 0
+        }
+        transaction.isMoving = true
+        allocator!.space.takeFromStart()
+        try transaction.commit(StoreOptions.Durability.none)
+        return moved
+    }
+
+    private func commit(_ transaction: WriteTransaction, ifMoved states: [ClassState]) throws(StoreError) -> Int {
+        let bytes = transaction.space.arena.capacityInUse
+        if bytes == 0 {
+            transaction.cancel()
+            return 0
+        }
+        for state in states { state.hasChanges = true }
+        transaction.isMoving = true
+        try transaction.commit(StoreOptions.Durability.none)
+        return bytes
+    }
+
+    /// Two checkpoints with a version between them: both metas are past what was done before.
+    private func settle(_ timeout: Int64) throws(StoreError) {
+        for _ in 0..<2 {
+            let transaction = try WriteTransaction.begin(self, timeout: timeout)
+            transaction.isMoving = true
+            try transaction.commit(StoreOptions.Durability.none)
+            try checkpoint(timeout: timeout, cutsAll: true)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Moves extents that are among `victims`; returns how many bytes.
+    func move(_ victims: MovedPages, budget: Int) throws(StoreError) -> Int {
+        var moved = 0
+        let root = try space.source.node(base.root, .root)
+        for index in 0..<schema.classes.count where index < NodeHeader.count(root) && moved < budget {
+            let ref = RootNode.classNode(root, index)
+            let node = try space.source.node(ref, .classRoot)
+            let state = try state(index)
+            var here = victims.contains(ref, bytes: NodeHeader.bytes(node), born: NodeHeader.born(node)) ? NodeHeader.bytes(node) : 0
+            here += try state.cluster.move(victims, budget: budget - moved)
+            for index in state.indexes where moved + here < budget { here += try index.move(victims, budget: budget - moved - here) }
+            if here > 0 { state.hasChanges = true }
+            moved += here
+        }
+        return moved + (try moveSchema(victims))
+    }
+}

@@ -1,0 +1,98 @@
+import CObjStore
+import Foundation
+import Testing
+
+// Compaction through the C interface.
+
+private let people = TestClass(
+    name: "Person", properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("name", .OBJSTORE_KIND_STRING, indexed), ("score", .OBJSTORE_KIND_DOUBLE, 0)])
+
+private func size(_ path: String) throws -> Int {
+    try require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+}
+
+/// Deletes most objects at random, compacts while a writer goes on, and compares everything.
+@Test func compactionBesideAWriter() throws {
+    let folder = TestFolder()
+    let store = try openStore(folder.store, [people])
+    let cls = try ClassOf(store, people)
+    var expected: [Int64: String] = [:]
+    for batch in 0..<4 {
+        try writing(store) { tx in
+            for id in (batch * 10_000)..<((batch + 1) * 10_000) {
+                let name = "person \(id) " + String(repeating: "y", count: id % 60 + (id % 997 == 0 ? 6000 : 0))
+                try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text(name)), "score": objstore_double(Double(id))])
+                expected[Int64(id)] = name
+            }
+        }
+    }
+    try writing(store) { tx in
+        for id in 0..<40_000 where id * 7919 % 100 >= 4 {
+            try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(Int64(id))))))
+            expected[Int64(id)] = nil
+        }
+    }
+    try ok(objstore_checkpoint(store))
+    let before = try size(folder.store)
+    // A writer that goes on meanwhile.
+    nonisolated(unsafe) let shared = store
+    nonisolated(unsafe) var written = 0
+    nonisolated(unsafe) var stop = false
+    let done = DispatchSemaphore(value: 0)
+    let lock = NSLock()
+    Thread.detachNewThread {
+        while !lock.withLock({ stop }) {
+            do {
+                try writing(shared) { tx in
+                    try cls.create(tx, ["id": objstore_int(Int64(1_000_000 + written)), "name": objstore_string(text("new")), "score": objstore_double(0)])
+                }
+                written += 1
+            } catch { Issue.record(error) }
+        }
+        done.signal()
+    }
+    try ok(objstore_compact(store, nil, nil, nil))
+    lock.withLock { stop = true }
+    done.wait()
+    try ok(objstore_compact(store, nil, nil, nil))
+    let after = try size(folder.store)
+    #expect(after * 5 < before, "\(before) bytes before, \(after) after")
+    for id in 0..<written { expected[Int64(1_000_000 + id)] = "new" }
+    for _ in 0..<2 {
+        let store = try openStore(folder.store, [people])
+        try frozen(store) { view in
+            #expect(try cls.count(view) == expected.count)
+            for (id, name) in expected {
+                let object = try require(try cls.find(view, objstore_int(id)))
+                if try cls.string(view, object, "name") != name { Issue.record("person \(id) has another name") }
+            }
+        }
+        try verify(store)
+        try ok(objstore_close(store))
+    }
+    try ok(objstore_close(store))
+    // Once more, from the file.
+    let again = try openStore(folder.store, [people])
+    try verify(again)
+    #expect(try frozen(again) { try cls.count($0) } == expected.count)
+    try ok(objstore_close(again))
+}
+
+@Test func compactionOfAStoreInMemory() throws {
+    let store = try openStore(nil, [people])
+    let cls = try ClassOf(store, people)
+    try writing(store) { tx in
+        for id in 0..<20_000 { try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("name \(id)")), "score": objstore_double(0)]) }
+    }
+    try writing(store) { tx in
+        var count: UInt64 = 0
+        try ok(objstore_delete_all(tx, cls.id, &count))
+    }
+    try ok(objstore_compact(store, nil, nil, nil))
+    try verify(store)
+    var statistics = objstore_statistics()
+    statistics.struct_size = UInt32(MemoryLayout<objstore_statistics>.size)
+    try ok(objstore_get_statistics(store, &statistics))
+    #expect(statistics.file_bytes < 1 << 19, "\(statistics.file_bytes) bytes")
+    try ok(objstore_close(store))
+}
