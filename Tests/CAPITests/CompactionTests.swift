@@ -78,6 +78,30 @@ private func size(_ path: String) throws -> Int {
     try ok(objstore_close(again))
 }
 
+/// After many deletions the library compacts by itself, when nobody writes for a while.
+@Test func compactionByItself() throws {
+    let folder = TestFolder()
+    let store = try openStore(folder.store, [people])
+    let cls = try ClassOf(store, people)
+    try writing(store) { tx in
+        for id in 0..<60_000 { try cls.create(tx, ["id": objstore_int(Int64(id)), "name": objstore_string(text("name \(id)")), "score": objstore_double(0)]) }
+    }
+    try ok(objstore_checkpoint(store))
+    let before = try size(folder.store)
+    try writing(store) { tx in
+        for id in 0..<60_000 where id % 50 != 0 { try ok(objstore_delete(tx, try require(try cls.find(tx, objstore_int(Int64(id)))))) }
+    }
+    var waited = 0
+    while try size(folder.store) * 5 > before, waited < 300 {
+        usleep(100_000)
+        waited += 1
+    }
+    #expect(waited < 300)
+    try verify(store)
+    #expect(try frozen(store) { try cls.count($0) } == 1200)
+    try ok(objstore_close(store))
+}
+
 @Test func compactionOfAStoreInMemory() throws {
     let store = try openStore(nil, [people])
     let cls = try ClassOf(store, people)

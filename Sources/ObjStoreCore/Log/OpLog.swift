@@ -44,6 +44,8 @@ package final class OpLog {
 
     var changedObjects: Int { runs.reduce(0) { $0 + Int($1.count) } }
 
+    var deletedObjects: Int { runs.reduce(0) { $1.kind == .deleted ? $0 + Int($1.count) : $0 } }
+
     func removeAll() {
         bytes.removeAll()
         runs.removeAll(keepingCapacity: true)

@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// The thread of a store that makes checkpoints, and syncs relaxed commits when they are due.
+/// The thread of a store that makes checkpoints, syncs relaxed commits when they are due, and compacts after many deletions.
 final class BackgroundWork: @unchecked Sendable {
     private let lock = Lock()
     /// Monotonic time at which relaxed commits must be synced.
@@ -15,6 +15,10 @@ final class BackgroundWork: @unchecked Sendable {
 
     /// Objects changed since the last checkpoint that was due.
     private var changes = 0
+    /// Objects deleted by this process since it last compacted.
+    private var deletions = 0
+    /// Fewer deletions are not worth a compaction.
+    private static let fewDeletions = 1 << 14
 
     init(_ database: Database) throws(StoreError) {
         self.database = database
@@ -43,7 +47,12 @@ final class BackgroundWork: @unchecked Sendable {
         }
     }
 
-    func didChange(_ objects: Int) { lock.withLock { changes += objects } }
+    func didChange(_ objects: Int, deleted: Int) {
+        lock.withLock {
+            changes += objects
+            deletions += deleted
+        }
+    }
 
     func syncWithin(milliseconds: Int) {
         let deadline = machine.monotonic() + Int64(milliseconds) * 1_000_000
@@ -90,6 +99,30 @@ final class BackgroundWork: @unchecked Sendable {
             // What fails here fails in the next call of the application too, with a message: poison, a full disk.
             if syncDue { try? database.flush() }
             if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current) }
+            if checkpointDue || isIdle, wantsCompaction() { compact(thread) }
+        }
+    }
+
+    // MARK: Compaction
+
+    /// Whether this process has deleted a quarter of what there was.
+    private func wantsCompaction() -> Bool {
+        let deleted = lock.withLock { deletions }
+        guard deleted >= BackgroundWork.fewDeletions, let objects = try? database.snapshot().objectCount() else { return false }
+        return deleted * 3 >= objects
+    }
+
+    /// In steps, each of which gives way to writers that are waiting; between them what else is due is done.
+    private func compact(_ thread: WorkerThread) {
+        lock.withLock { deletions = 0 }
+        try? database.compact(timeout: 50_000_000) { (_, _) throws(StoreError) in
+            if thread.isStopping { throw StoreError(.cancelled, "the store is being closed") }
+            let syncDue = lock.withLock { () -> Bool in
+                let due = syncDeadline.map { $0 <= machine.monotonic() } ?? false
+                if due { syncDeadline = nil }
+                return due
+            }
+            if syncDue { try? database.flush() }
         }
     }
 }

@@ -28,6 +28,13 @@ package final class Snapshot: @unchecked Sendable {
 
     deinit { database.unpin(version) }
 
+    /// Objects of all classes.
+    func objectCount() throws(StoreError) -> Int {
+        var count = 0
+        for index in 0..<NodeHeader.count(try source.node(root, .root)) { count += ClassNode.objectCount(try classNode(index)) }
+        return count
+    }
+
     /// The node of a class; null ref where the class has none yet.
     func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer {
         let node = try source.node(root, .root)

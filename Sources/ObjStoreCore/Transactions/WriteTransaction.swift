@@ -261,7 +261,7 @@ package final class WriteTransaction {
         isActive = false
         database.shared.commits.add(UInt64(group.members))
         group = Group()
-        database.background?.didChange(ops.changedObjects)
+        database.background?.didChange(ops.changedObjects, deleted: ops.deletedObjects)
         memory.end()
         database.releaseWriter()
         return version
