@@ -333,22 +333,23 @@ OBJSTORE_ENUM(objstore_kind) {
     OBJSTORE_KIND_NULL = 0,
     OBJSTORE_KIND_BOOL = 1,
     OBJSTORE_KIND_INT = 2,        /* 64 bits, signed */
-    OBJSTORE_KIND_FLOAT = 3,      /* 32 bits */
+    OBJSTORE_KIND_FLOAT = 3,      /* 32 bits; NaN is stored as given */
     OBJSTORE_KIND_DOUBLE = 4,     /* 64 bits; NaN is stored as given */
-    OBJSTORE_KIND_DECIMAL128 = 5, /* IEEE 754-2008, BID */
+    OBJSTORE_KIND_DECIMAL128 = 5, /* IEEE 754-2008, BID; stored bit by bit, ordered as a number: 1.0 equals 1.00 */
     OBJSTORE_KIND_STRING = 6,     /* valid UTF-8, may contain NUL; ordered by code point */
     OBJSTORE_KIND_BINARY = 7,     /* ordered bytewise */
     OBJSTORE_KIND_TIMESTAMP = 8,
-    OBJSTORE_KIND_OBJECT_ID = 9,  /* 12 bytes */
-    OBJSTORE_KIND_UUID = 10,      /* 16 bytes */
+    OBJSTORE_KIND_OBJECT_ID = 9,  /* 12 bytes, ordered bytewise */
+    OBJSTORE_KIND_UUID = 10,      /* 16 bytes, ordered bytewise */
     OBJSTORE_KIND_LINK = 11,      /* a reference to an object */
     OBJSTORE_KIND_LIST = 12,      /* a reference to a list, set or map */
     OBJSTORE_KIND_SET = 13,
     OBJSTORE_KIND_MAP = 14,
     OBJSTORE_KIND_MIXED = 15      /* of a property: any of the above. No value has this kind. */
 };
-/* Properties of this version are of kind BOOL, INT, DOUBLE, STRING, BINARY or TIMESTAMP; the others have their
- * number and their place in objstore_value, and give OBJSTORE_ERR_NOT_SUPPORTED. */
+/* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
+ * or UUID; LINK, LIST, SET, MAP and MIXED have their number and their place in objstore_value, and give
+ * OBJSTORE_ERR_NOT_SUPPORTED. */
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
 typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
@@ -370,8 +371,14 @@ typedef struct objstore_timestamp {
     uint32_t reserved; /* 0 when given out, ignored when passed in */
 } objstore_timestamp;
 
+/** A decimal number of up to 34 digits, sign × coefficient × 10^exponent: decimal128 of IEEE 754-2008 in the binary
+ * encoding (BID), `low` the bits 0 to 63. objstore_decimal128_from_text makes one; a compiler's _Decimal128 in BID
+ * (gcc on x86-64) has the same 16 bytes. A coefficient above 10^34 - 1 counts as 0. */
 typedef struct objstore_decimal128 { uint64_t low; uint64_t high; } objstore_decimal128;
+/** 4 bytes of seconds since 1970, 5 random ones of the process that made it, 3 of a counter, each big-endian: any 12
+ * bytes will do. objstore_object_id_new makes one. */
 typedef struct objstore_object_id { uint8_t bytes[12]; } objstore_object_id;
+/** The 16 bytes in the order of the text form: byte 0 is the first two digits. Any 16 bytes will do. */
 typedef struct objstore_uuid { uint8_t bytes[16]; } objstore_uuid;
 
 /** Which list, set or map is meant; a plain value like an object. */
@@ -493,6 +500,24 @@ static inline objstore_value objstore_time(int64_t seconds, int32_t nanoseconds)
     value.data.timestamp.nanoseconds = nanoseconds;
     return value;
 }
+static inline objstore_value objstore_decimal128_value(objstore_decimal128 decimal128) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_DECIMAL128;
+    value.data.decimal128 = decimal128;
+    return value;
+}
+static inline objstore_value objstore_object_id_value(objstore_object_id object_id) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_OBJECT_ID;
+    value.data.object_id = object_id;
+    return value;
+}
+static inline objstore_value objstore_uuid_value(objstore_uuid uuid) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_UUID;
+    value.data.uuid = uuid;
+    return value;
+}
 static inline objstore_value objstore_link(objstore_object object) {
     objstore_value value = objstore_null();
     value.kind = OBJSTORE_KIND_LINK;
@@ -527,6 +552,24 @@ static inline objstore_error objstore_error_init(void) {
     return error;
 }
 
+/** The number that a text says, exactly: "12.50", "-1E-3", "Infinity", "NaN", "sNaN"; 12.50 keeps its zero.
+ * INVALID_ARGUMENT: no number. OUT_OF_RANGE: not exactly a decimal128 (more than 34 digits, an exponent too large or
+ * too small). */
+OBJSTORE_API objstore_status objstore_decimal128_from_text(objstore_text text, objstore_decimal128 *decimal)
+    OBJSTORE_CHECKS(null(decimal), text(text));
+
+/** Bytes that a decimal as text never exceeds, the NUL included. */
+#define OBJSTORE_DECIMAL128_TEXT 48
+/** The number as text that objstore_decimal128_from_text reads back, digit by digit: "12.50", "1E+3", "-Infinity".
+ * `text` has room for OBJSTORE_DECIMAL128_TEXT bytes; it ends with a NUL. */
+OBJSTORE_API objstore_status objstore_decimal128_to_text(objstore_decimal128 decimal, char *text)
+    OBJSTORE_CHECKS(null(text));
+
+/** An object id that nobody else makes, greater than those that this process made in seconds before. Any thread, also
+ * in the child of a fork. */
+OBJSTORE_API objstore_status objstore_object_id_new(objstore_object_id *object_id)
+    OBJSTORE_CHECKS(null(object_id));
+
 /* The handles. */
 typedef struct objstore objstore;                 /* an open store */
 typedef struct objstore_schema objstore_schema;   /* classes being described */
@@ -554,7 +597,8 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
  *  beginning with a digit. Names are compared byte by byte.
  * ================================================================================================ */
 
-#define OBJSTORE_PROPERTY_PRIMARY_KEY 0x1u /* INT or STRING, not nullable; unique, immutable; one in a class */
+#define OBJSTORE_PROPERTY_PRIMARY_KEY 0x1u /* INT, STRING, OBJECT_ID or UUID, not nullable; unique, immutable; one in
+                                            * a class */
 #define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY. A primary key
                                             * has one anyway, and does not get this flag */
 #define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null */
@@ -1153,7 +1197,7 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
  *  are created while a transaction walks are visited, objects that are deleted are not. A row may be
  *  copied by assignment. One thread at a time.
  *
- *  Typed reads take `is_null`. Given, it says whether the value is null, and the value is then 0; NULL
+ *  Typed reads take `is_null`. Given, it says whether the value is null, and the value is then all zero bytes; NULL
  *  means that you expect none, and a null is OBJSTORE_ERR_NULL_VALUE. WRONG_TYPE: the property is of another kind.
  *  Cost: a few nanoseconds (frozen view; a live view and a transaction a few more).
  * ================================================================================================ */
@@ -1197,6 +1241,26 @@ OBJSTORE_API objstore_status objstore_row_double(objstore_row *row, objstore_pro
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
                     type(property_id));
 
+OBJSTORE_API objstore_status objstore_row_float(objstore_row *row, objstore_property_id property_id, float *value,
+                                                bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+OBJSTORE_API objstore_status objstore_row_decimal128(objstore_row *row, objstore_property_id property_id,
+                                                     objstore_decimal128 *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+OBJSTORE_API objstore_status objstore_row_object_id(objstore_row *row, objstore_property_id property_id,
+                                                    objstore_object_id *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
+OBJSTORE_API objstore_status objstore_row_uuid(objstore_row *row, objstore_property_id property_id,
+                                               objstore_uuid *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
 OBJSTORE_API objstore_status objstore_row_timestamp(objstore_row *row, objstore_property_id property_id,
                                                     objstore_timestamp *value, bool *is_null)
     OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
@@ -1224,8 +1288,8 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *
  *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
  *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
- *  equals nothing, not even NaN, and is neither less nor greater. Strings compare by code point, false before
- *  true. BINARY only EQUAL and NOT_EQUAL (WRONG_TYPE). Cost: with an index O(log n) + O(k), without one a scan at
+ *  equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128). Decimals compare as
+ *  numbers, strings by code point, object ids and uuids bytewise, false before true. BINARY only EQUAL and NOT_EQUAL (WRONG_TYPE). Cost: with an index O(log n) + O(k), without one a scan at
  *  memory speed over one column.
  * ================================================================================================ */
 
@@ -1294,14 +1358,15 @@ OBJSTORE_API objstore_status objstore_results_close(objstore_results *results)
     OBJSTORE_CHECKS(nullable(results), closed(results), kind(results));
 
 OBJSTORE_ENUM(objstore_aggregate_kind) {
-    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE */
-    OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, DOUBLE (NaN is skipped), TIMESTAMP */
+    OBJSTORE_AGGREGATE_SUM = 1,     /* INT: exact, OUT_OF_RANGE when it does not fit; DOUBLE; FLOAT: a DOUBLE */
+    OBJSTORE_AGGREGATE_MINIMUM = 2, /* INT, FLOAT, DOUBLE, DECIMAL128 (NaN is skipped), TIMESTAMP, OBJECT_ID, UUID */
     OBJSTORE_AGGREGATE_MAXIMUM = 3,
-    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, DOUBLE; always a DOUBLE */
+    OBJSTORE_AGGREGATE_AVERAGE = 4  /* INT, FLOAT, DOUBLE; always a DOUBLE */
 };
 /** Over all objects of a class; nulls are skipped. Of nothing the sum is 0 and the others are null. Doubles are
  * added in an order of the library's choice, so that the last digits may differ from those of a loop of yours.
- * WRONG_TYPE: not for this kind of property. Cost: a scan, at about memory speed. */
+ * WRONG_TYPE: not for this kind of property. NOT_SUPPORTED: sum and average of DECIMAL128, of a later version. Cost: a
+ * scan, at about memory speed. */
 OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_class_id class_id,
                                                 objstore_property_id property_id,
                                                 objstore_aggregate_kind aggregate, objstore_value *value)
@@ -1316,11 +1381,15 @@ OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_cl
  *   kind        element of `values`                              bytes
  *   BOOL        0 or 1 (passed in: 0 or not 0)                   1
  *   INT         int64_t                                          8
+ *   FLOAT       float                                            4
  *   DOUBLE      double                                           8
+ *   DECIMAL128  objstore_decimal128                              16
  *   TIMESTAMP   objstore_timestamp                               16
+ *   OBJECT_ID   objstore_object_id                               12
+ *   UUID        objstore_uuid                                    16
  *   STRING      bytes of all rows, one after the other; row i is bytes offsets[i] up to offsets[i + 1]:
  *   BINARY      `offsets` has rows + 1 elements, int64_t, not falling
- *   (later      FLOAT 4, DECIMAL128 16, OBJECT_ID 12, UUID 16, LINK: int64_t key 8)
+ *   (later      LINK: int64_t key 8)
  *
  *  `validity` has one bit a row, the lowest bit of byte 0 first: 1 = there is a value, 0 = null (what `values` has
  *  there is ignored when passed in, and 0 or empty when given out). NULL = no row is null. Its size is
@@ -1601,6 +1670,7 @@ typedef void (*objstore_function)(void);
  *   word    property    C arguments                                  with '?', for a nullable property
  *   bool    BOOL        bool                                         const bool *, NULL for null
  *   i64     INT         int64_t                                      const int64_t *
+ *   f32     FLOAT       float                                        const float *
  *   f64     DOUBLE      double                                       const double *
  *   time    TIMESTAMP   int64_t seconds, int32_t nanoseconds         const objstore_timestamp *
  *   str     STRING      const char *bytes, int64_t length            the same two; bytes NULL for null

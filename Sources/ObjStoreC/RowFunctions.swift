@@ -113,12 +113,59 @@ public func objstore_row_double(
 }
 
 @c @implementation
+public func objstore_row_float(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<Float>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    read(row, value, is_null, whereNull: 0) { (cursor) throws(StoreError) in try cursor.float(property_id) }
+}
+
+@c @implementation
+public func objstore_row_decimal128(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_decimal128>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    read(row, value, is_null, whereNull: objstore_decimal128()) { (cursor) throws(StoreError) in
+        let found = try cursor.pair(property_id, .decimal128)
+        return found.isNull ? nil : objstore_decimal128(low: found.asDecimal.low, high: found.asDecimal.high)
+    }
+}
+
+@c @implementation
+public func objstore_row_object_id(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_object_id>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    read(row, value, is_null, whereNull: objstore_object_id()) { (cursor) throws(StoreError) in
+        let found = try cursor.pair(property_id, .objectID)
+        if found.isNull { return nil }
+        var id = objstore_object_id()
+        withUnsafeMutableBytes(of: &id) { ValueCell.store(found, $0.baseAddress.unsafelyUnwrapped) }
+        return id
+    }
+}
+
+@c @implementation
+public func objstore_row_uuid(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_uuid>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    read(row, value, is_null, whereNull: objstore_uuid()) { (cursor) throws(StoreError) in
+        let found = try cursor.pair(property_id, .uuid)
+        if found.isNull { return nil }
+        var uuid = objstore_uuid()
+        withUnsafeMutableBytes(of: &uuid) { ValueCell.store(found, $0.baseAddress.unsafelyUnwrapped) }
+        return uuid
+    }
+}
+
+@c @implementation
 public func objstore_row_timestamp(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_timestamp>?,
     _ is_null: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     read(row, value, is_null, whereNull: objstore_timestamp()) { (cursor) throws(StoreError) in
-        let found = try cursor.timestamp(property_id)
+        let found = try cursor.pair(property_id, .timestamp)
         return found.isNull ? nil : objstore_timestamp(seconds: found.low, nanoseconds: Int32(truncatingIfNeeded: found.high), reserved: 0)
     }
 }

@@ -53,6 +53,10 @@ extension Value {
             }
             self = .binary(UnsafeRawPointer(binary.bytes), Int(binary.length))
         case .OBJSTORE_KIND_TIMESTAMP: self = .timestamp(seconds: value.data.timestamp.seconds, nanoseconds: value.data.timestamp.nanoseconds)
+        case .OBJSTORE_KIND_FLOAT: self = .float(value.data.single)
+        case .OBJSTORE_KIND_DECIMAL128: self = .decimal128(Decimal128(low: value.data.decimal128.low, high: value.data.decimal128.high))
+        case .OBJSTORE_KIND_OBJECT_ID: self = withUnsafeBytes(of: value.data) { .objectID($0.baseAddress.unsafelyUnwrapped) }
+        case .OBJSTORE_KIND_UUID: self = withUnsafeBytes(of: value.data) { .uuid($0.baseAddress.unsafelyUnwrapped) }
         default:
             // Kinds of later versions fit no property of this one.
             guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: value.kind.rawValue)), value.kind.rawValue >= 0, value.kind.rawValue < 15 else {
@@ -71,6 +75,7 @@ extension Value {
         case .binary: value.data.binary = objstore_bytes(bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
         case .timestamp: value.data.timestamp = objstore_timestamp(seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
         case .null: break
+        case .decimal128, .objectID, .uuid: withUnsafeMutableBytes(of: &value.data) { ValueCell.store(self, $0.baseAddress.unsafelyUnwrapped) }
         default: value.data.integer = low
         }
         out.pointee = value

@@ -167,8 +167,26 @@ import Testing
             case .int: return .int(randomInt())
             case .double: return .double(randomDouble().bitPattern)
             case .timestamp: return .timestamp(1_700_000_000 + randomInt() % 1_000_000, random.chance(80) ? 0 : Int64(random.below(1_000_000_000)))
+            case .float: return .float(random.chance(5) ? UInt32(truncatingIfNeeded: random.next()) : Float(randomDouble()).bitPattern)
+            case .decimal128:
+                let (low, high) = NaiveDecimal.random(&random)
+                return .decimal(low: low, high: high)
+            case .uuid, .objectID: return .id(randomID(schema.kinds[column]))
             default: return .text(randomText())
             }
+        }
+        /// Of one process in one second, of any, few enough to meet again.
+        func randomID(_ kind: ValueKind) -> [UInt8] {
+            let count = kind == .uuid ? 16 : 12
+            var bytes = (0..<count).map { UInt8(truncatingIfNeeded: 0x5a + $0) }
+            switch random.below(4) {
+            case 0: bytes = bytes.map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            case 1: bytes = Array(repeating: [0, 0x7f, 0x80, 0xff][random.below(4)], count: count)
+            default:
+                bytes[count - 1] = UInt8(random.below(256))
+                bytes[7] = [0, 0x7f, 0x80, 0xff][random.below(4)]
+            }
+            return bytes
         }
         func randomInt() -> Int64 {
             switch random.below(40) {
@@ -537,21 +555,25 @@ import Testing
             validity.update(repeating: 0, count: rows.count / 8 + 1)
             let words = allocate(rows.count * 8).assumingMemoryBound(to: Int64.self)
             let bytes = allocate(rows.count).assumingMemoryBound(to: UInt8.self)
-            let nanoseconds = allocate(rows.count * 4).assumingMemoryBound(to: Int32.self)
+            let second = allocate(rows.count * 8).assumingMemoryBound(to: Int64.self)
+            let singles = allocate(rows.count * 4).assumingMemoryBound(to: UInt32.self)
             let offsets = allocate((rows.count + 1) * 8).assumingMemoryBound(to: Int64.self)
             var blob: [UInt8] = []
             offsets[0] = 0
             for (index, row) in rows.enumerated() {
                 words[index] = 99
                 bytes[index] = 1
-                nanoseconds[index] = 7
+                second[index] = 7
+                singles[index] = 0x7f80_0001
                 validity[index / 8] |= row[column] == .null ? 0 : 1 << UInt8(index % 8)
                 switch row[column] {
                 case .null: break
                 case .bool(let v): bytes[index] = v ? 3 : 0
                 case .int(let v): words[index] = v
                 case .double(let v): words[index] = Int64(bitPattern: v)
-                case .timestamp(let s, let n): words[index] = s; nanoseconds[index] = Int32(n)
+                case .timestamp(let s, let n): (words[index], second[index]) = (s, n)
+                case .float(let v): singles[index] = v
+                case .decimal, .id: TestValue.with([row[column]], [kind]) { (words[index], second[index]) = ($0[0].low, $0[0].high) }
                 case .text(let v): blob += v
                 }
                 offsets[index + 1] = Int64(blob.count)
@@ -562,8 +584,9 @@ import Testing
             switch kind {
             case .bool: vectors.append(ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes), validity: valid))
             case .string, .binary: vectors.append(ColumnVector(layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(text), validity: valid))
+            case .float: vectors.append(ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles), validity: valid))
             default:
-                vectors.append(ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), nanoseconds: kind == .timestamp ? UnsafePointer(nanoseconds) : nil, validity: valid))
+                vectors.append(ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), secondWords: kind.isPair ? UnsafePointer(second) : nil, validity: valid))
             }
         }
         try vectors.withUnsafeBufferPointer { try model.write().appendColumns(firstKey: model.nextKey, count: rows.count, $0.baseAddress!) }

@@ -75,6 +75,10 @@ enum IndexSample: Hashable, Comparable {
     case double(UInt64)
     case time(Int64, Int32)
     case text([UInt8])
+    case float(UInt32)
+    case id([UInt8])
+    /// By its number: 1.0 is 1.00.
+    case decimal(NaiveDecimal)
 
     static func < (a: IndexSample, b: IndexSample) -> Bool {
         switch (a, b) {
@@ -87,7 +91,12 @@ enum IndexSample: Hashable, Comparable {
             if x.isNaN || y.isNaN { return !x.isNaN && y.isNaN }
             return x < y
         case (.time(let s, let n), .time(let t, let m)): return s < t || (s == t && n < m)
-        case (.text(let x), .text(let y)): return x.lexicographicallyPrecedes(y)
+        case (.text(let x), .text(let y)), (.id(let x), .id(let y)): return x.lexicographicallyPrecedes(y)
+        case (.float(let x), .float(let y)):
+            let x = Float(bitPattern: x), y = Float(bitPattern: y)
+            if x.isNaN || y.isNaN { return !x.isNaN && y.isNaN }
+            return x < y
+        case (.decimal(let x), .decimal(let y)): return x < y
         default: fatalError("values of two kinds")
         }
     }
@@ -99,6 +108,9 @@ enum IndexSample: Hashable, Comparable {
         case .integer(let value): return try body(Value(kind: kind, low: value))
         case .double(let bits): return try body(Value(kind: .double, low: Int64(bitPattern: bits)))
         case .time(let seconds, let nanoseconds): return try body(.timestamp(seconds: seconds, nanoseconds: nanoseconds))
+        case .float(let bits): return try body(.float(Float(bitPattern: bits)))
+        case .id(let bytes): return try bytes.withUnsafeBytes { try body(ValueCell.load(kind, $0.baseAddress!)) }
+        case .decimal(let number): return try body(.decimal128(Decimal128(low: number.low, high: number.high)))
         case .text(let bytes):
             if bytes.isEmpty { return try body(Value(kind: kind)) }
             let copy = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 1)
@@ -116,6 +128,12 @@ enum IndexSample: Hashable, Comparable {
         case .null: self = .null
         case .double: self = .double(IndexSample.canonical(UInt64(bitPattern: value.low)))
         case .timestamp: self = .time(value.low, Int32(value.high))
+        case .float: self = .float(value.asFloat.isNaN ? Float.nan.bitPattern : (value.asFloat + 0.0).bitPattern)
+        case .decimal128: self = .decimal(NaiveDecimal(value.asDecimal.low, value.asDecimal.high))
+        case .uuid, .objectID: self = .id(Array(unsafeUninitializedCapacity: 16) { buffer, count in
+            count = ValueCell.size(value.kind)
+            ValueCell.store(value, buffer.baseAddress!)
+        })
         case .string, .binary:
             self = .text(value.count == 0 ? [] : [UInt8](UnsafeRawBufferPointer(start: value.pointer!, count: value.count)))
         default: self = .integer(value.low)
@@ -126,6 +144,16 @@ enum IndexSample: Hashable, Comparable {
     static func canonical(_ bits: UInt64) -> UInt64 {
         let value = Double(bitPattern: bits)
         return value.isNaN ? Double.nan.bitPattern : value == 0 ? 0 : bits
+    }
+
+    /// Not a number, of kinds that have it; last in the order.
+    static func nan(_ kind: ValueKind) -> IndexSample? {
+        switch kind {
+        case .double: .double(Double.nan.bitPattern)
+        case .float: .float(Float.nan.bitPattern)
+        case .decimal128: .decimal(NaiveDecimal(0, 0x7c00_0000_0000_0000))
+        default: nil
+        }
     }
 
     /// What the index gives back: long texts cut.
@@ -294,9 +322,8 @@ final class IndexModel {
         var after = before
         while after < pairs.count, !(value < pairs[after].value) { after += 1 }
         let nulls = place(Pair(value: .null, key: .max)) + (rows[.max] == .null ? 1 : 0)
-        let nans = kind == .double ? pairs.count - place(Pair(value: .double(Double.nan.bitPattern), key: .min)) : 0
-        var isNaN = false
-        if case .double(let bits) = value { isNaN = Double(bitPattern: bits).isNaN }
+        let nans = IndexSample.nan(kind).map { pairs.count - place(Pair(value: $0, key: .min)) } ?? 0
+        let isNaN = IndexSample.nan(kind).map { !(value < $0) } ?? false
         try value.with(kind) { value in
             let found = try reader.find(value)
             let isRight = found.map { key in pairs[before..<after].contains { $0.key == key } } ?? (before == after)
@@ -323,7 +350,7 @@ final class IndexModel {
             if before < pairs.count {
                 try expect(try reader.contains(value, pairs[before].key) == (after > before), "contains is wrong")
                 var cursor = IndexCursor(reader)
-                try cursor.seek(.before(value, kind: kind))
+                try value.withIndexBytes { (value) throws(StoreError) in try cursor.seek(.before(value, kind: kind)) }
                 for offset in 0..<min(5, pairs.count - before) {
                     try expect(try cursor.next() == pairs[before + offset].key, "the cursor is wrong at \(offset)")
                 }

@@ -27,6 +27,21 @@ struct IndexSampler {
             var value = Double(random.below(spread == 0 ? 10 : 2000) - 5) / 4
             if random.below(spread == 2 ? 2 : 6) == 0 { value = edges[random.below(edges.count)] }
             return .double(IndexSample.canonical(value.bitPattern))
+        case .float:
+            let edges: [Float] = [-.infinity, .infinity, .nan, 0.0, -.leastNonzeroMagnitude, .leastNonzeroMagnitude, .greatestFiniteMagnitude]
+            if random.below(spread == 2 ? 2 : 6) == 0 { return .float(edges[random.below(edges.count)].bitPattern) }
+            return .float((Float(random.below(spread == 0 ? 10 : 2000) - 5) / 4).bitPattern)
+        case .uuid, .objectID:
+            var bytes = (0..<(kind == .uuid ? 16 : 12)).map { UInt8(truncatingIfNeeded: 0x51 + $0) }
+            if spread == 2, random.below(2) == 0 { bytes = bytes.map { _ in UInt8(truncatingIfNeeded: random.next()) } }
+            bytes[bytes.count - 1] = UInt8(random.below(spread == 0 ? 20 : 256))
+            bytes[8] = UInt8(random.below(spread == 0 ? 2 : 256))
+            if random.below(8) == 0 { bytes[0] = UInt8(random.below(256)) }
+            return .id(bytes)
+        case .decimal128:
+            if spread == 0 { return .decimal(NaiveDecimal(UInt64(random.below(20)), 0x3040_0000_0000_0000)) }
+            let (low, high) = NaiveDecimal.random(&random)
+            return .decimal(NaiveDecimal(low, high))
         case .timestamp:
             if spread == 2, random.below(4) == 0 {
                 return .time([.min, -1, 0, .max][random.below(4)], [0, 1, 999_999_999, -1][random.below(4)])

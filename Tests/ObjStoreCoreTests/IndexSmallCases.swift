@@ -142,7 +142,7 @@ final class IndexDamage {
                         return left > 0
                     }
                     var cursor = IndexCursor(reader)
-                    try cursor.seek(.before(value, kind: self.kind))
+                    try value.withIndexBytes { (value) throws(StoreError) in try cursor.seek(.before(value, kind: self.kind)) }
                     for _ in 0..<50 { if try cursor.next() == nil { break } }
                 }
             }

@@ -22,7 +22,7 @@ import Testing
 
     // MARK: Random histories (seeds in the messages)
 
-    @Test(arguments: [ValueKind.bool, .int, .double, .timestamp, .string, .binary], [false, true])
+    @Test(arguments: [ValueKind.bool, .int, .float, .double, .decimal128, .timestamp, .string, .binary, .objectID, .uuid], [false, true])
     func randomHistories(_ kind: ValueKind, _ unique: Bool) throws {
         for spread in 0..<3 {
             let seed = UInt64(kind.rawValue) * 100 + (unique ? 50 : 0) + UInt64(spread)
@@ -223,14 +223,14 @@ import Testing
 
     // MARK: Damage
 
-    @Test(arguments: [ValueKind.int, .timestamp, .string]) func everyDamagedByteIsFoundOrHarmless(_ kind: ValueKind) throws {
+    @Test(arguments: [ValueKind.int, .timestamp, .string, .uuid]) func everyDamagedByteIsFoundOrHarmless(_ kind: ValueKind) throws {
         let damage = try IndexDamage(kind)
         for offset in stride(from: damage.start, to: damage.end, by: 7) { try damage.flip(offset, 1 << UInt8(offset % 8)) }
         #expect(damage.found > 0)
     }
 
     /// Bytes are changed and hashes made right again: wrong answers are possible, crashes are not.
-    @Test(arguments: [ValueKind.int, .timestamp, .string]) func hostilePagesDoNotCrash(_ kind: ValueKind) throws {
+    @Test(arguments: [ValueKind.int, .timestamp, .string, .uuid, .objectID, .decimal128]) func hostilePagesDoNotCrash(_ kind: ValueKind) throws {
         let damage = try IndexDamage(kind)
         var random = IndexRandom(UInt64(kind.rawValue))
         for _ in 0..<300 { damage.forge(&random) }

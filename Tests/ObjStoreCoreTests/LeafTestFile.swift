@@ -147,6 +147,11 @@ enum TestValue: Equatable, CustomStringConvertible {
     case double(UInt64)
     case text([UInt8])
     case timestamp(Int64, Int64)
+    /// Compared by bit pattern, too.
+    case float(UInt32)
+    case decimal(low: UInt64, high: UInt64)
+    /// The bytes of a uuid or an object id.
+    case id([UInt8])
 
     init(_ value: Value) {
         switch value.kind {
@@ -155,6 +160,12 @@ enum TestValue: Equatable, CustomStringConvertible {
         case .double: self = .double(UInt64(bitPattern: value.low))
         case .string, .binary: self = .text(Array(UnsafeRawBufferPointer(start: value.pointer, count: value.count)))
         case .timestamp: self = .timestamp(value.low, value.high)
+        case .float: self = .float(UInt32(value.low))
+        case .decimal128: self = .decimal(low: value.asDecimal.low, high: value.asDecimal.high)
+        case .uuid, .objectID: self = .id(Array(unsafeUninitializedCapacity: 16) { buffer, count in
+            count = ValueCell.size(value.kind)
+            ValueCell.store(value, buffer.baseAddress!)
+        })
         default: self = .int(value.low)
         }
     }
@@ -167,6 +178,9 @@ enum TestValue: Equatable, CustomStringConvertible {
         case .double(let v): "\(Double(bitPattern: v))"
         case .text(let v): v.count > 40 ? "text(\(v.count))" : "\"\(String(decoding: v, as: UTF8.self))\""
         case .timestamp(let s, let n): "\(s).\(n)"
+        case .float(let v): "\(Float(bitPattern: v))"
+        case .decimal(let low, let high): NaiveDecimal(low, high).description
+        case .id(let bytes): bytes.map { String($0, radix: 16) }.joined(separator: " ")
         }
     }
 
@@ -186,6 +200,9 @@ enum TestValue: Equatable, CustomStringConvertible {
             case .int(let v): result = .int(v)
             case .double(let v): result = Value(kind: .double, low: Int64(bitPattern: v))
             case .timestamp(let s, let n): result = Value(kind: .timestamp, low: s, high: n)
+            case .float(let v): result = .float(Float(bitPattern: v))
+            case .decimal(let low, let high): result = .decimal128(Decimal128(low: low, high: high))
+            case .id(let bytes): result = bytes.withUnsafeBytes { ValueCell.load(kinds[index], $0.baseAddress!) }
             case .text(let v):
                 let copy = UnsafeMutableRawPointer.allocate(byteCount: max(1, v.count), alignment: 1)
                 v.withUnsafeBytes { if $0.count > 0 { copy.copyMemory(from: $0.baseAddress!, byteCount: $0.count) } }
@@ -219,7 +236,8 @@ final class TestSchema {
     static func everyKind() -> TestSchema {
         TestSchema([
             (.int, false), (.string, false), (.timestamp, true), (.bool, true), (.double, true), (.binary, true), (.int, true), (.timestamp, false),
-            (.double, false), (.bool, false), (.string, true),
+            (.double, false), (.bool, false), (.string, true), (.float, true), (.uuid, false), (.objectID, true), (.decimal128, true),
+            (.float, false), (.uuid, true), (.decimal128, false),
         ])
     }
 }

@@ -23,6 +23,11 @@ import Testing
         case (.int(let x), .int(let y)): return ordered(x, y)
         case (.double(let x), .double(let y)): return ordered(Double(bitPattern: x), Double(bitPattern: y))
         case (.timestamp(let s, let n), .timestamp(let t, let m)): return ordered(Stamp(s: s, n: n), Stamp(s: t, n: m))
+        case (.float(let x), .float(let y)): return ordered(Float(bitPattern: x), Float(bitPattern: y))
+        case (.id(let x), .id(let y)): return ordered(Text(bytes: x), Text(bytes: y))
+        case (.decimal(let a, let b), .decimal(let c, let d)):
+            let x = NaiveDecimal(a, b), y = NaiveDecimal(c, d)
+            return x.isNaN || y.isNaN ? comparison == .notEqual : ordered(x, y)
         case (.text(let x), .text(let y)): return ordered(Text(bytes: x), Text(bytes: y))
         default: fatalError("kinds differ")
         }
@@ -52,6 +57,11 @@ import Testing
             case .double: constants += [.nan, .infinity, -.infinity, 0.0, -0.0, .leastNonzeroMagnitude, -1].map { .double(($0 as Double).bitPattern) }
             case .timestamp: constants += [.timestamp(.min, 0), .timestamp(.max, 999_999_999), .timestamp(1_700_000_000, 0)]
             case .bool: constants += [.bool(true), .bool(false)]
+            case .float:
+                constants += [.nan, .infinity, -.infinity, 0, -0.0, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, -1, 1].map { .float(($0 as Float).bitPattern) }
+            case .decimal128: constants += NaiveDecimal.edges.map { .decimal(low: $0.0, high: $0.1) }
+            case .uuid, .objectID:
+                for byte in [0, 0x80, 0xff] as [UInt8] { constants.append(.id(Array(repeating: byte, count: model.schema.kinds[column] == .uuid ? 16 : 12))) }
             default: constants += [.text([]), .text([98]), .text(Array(repeating: 99, count: 5000))]
             }
             for comparison in comparisons {
@@ -100,6 +110,12 @@ import Testing
                 try #require(all.count == doubles.count && (try reader.doubles(column, extremes: false).count) == doubles.count)
                 try #require(all.minimum == doubles.filter { !$0.isNaN }.min() ?? .infinity, "\(note)")
                 try #require(all.maximum == doubles.filter { !$0.isNaN }.max() ?? -.infinity, "\(note)")
+            } else if kind == .float {
+                let floats = values.compactMap { if case .float(let v) = $0 { Double(Float(bitPattern: v)) } else { nil } }
+                let found = try reader.floats(column), expected = floats.reduce(0, +)
+                try #require(found.count == floats.count && (found.sum == expected || found.sum.isNaN && expected.isNaN), "\(note): \(found)")
+                try #require(found.minimum == floats.filter { !$0.isNaN }.min() ?? .infinity, "\(note)")
+                try #require(found.maximum == floats.filter { !$0.isNaN }.max() ?? -.infinity, "\(note)")
             }
         }
     }
@@ -110,13 +126,14 @@ import Testing
         for (column, kind) in model.schema.kinds.enumerated() {
             let from = model.random.below(keys.count + 2), count = 1 + model.random.below(keys.count + 5)
             let words = UnsafeMutablePointer<Int64>.allocate(capacity: count), bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
-            let nanoseconds = UnsafeMutablePointer<Int32>.allocate(capacity: count), offsets = UnsafeMutablePointer<Int64>.allocate(capacity: count + 1)
-            let validity = UnsafeMutablePointer<UInt8>.allocate(capacity: count / 8 + 1)
-            defer { words.deallocate(); bytes.deallocate(); nanoseconds.deallocate(); offsets.deallocate(); validity.deallocate() }
+            let second = UnsafeMutablePointer<Int64>.allocate(capacity: count), offsets = UnsafeMutablePointer<Int64>.allocate(capacity: count + 1)
+            let validity = UnsafeMutablePointer<UInt8>.allocate(capacity: count / 8 + 1), singles = UnsafeMutablePointer<UInt32>.allocate(capacity: count)
+            defer { words.deallocate(); bytes.deallocate(); second.deallocate(); singles.deallocate(); offsets.deallocate(); validity.deallocate() }
             let text = TextBuffer()
             let isText = kind == .string || kind == .binary
             let target = ColumnTarget(
-                words: isText || kind == .bool ? nil : words, bytes: kind == .bool ? bytes : nil, nanoseconds: kind == .timestamp ? nanoseconds : nil,
+                words: isText || kind == .bool || kind == .float ? nil : words, bytes: kind == .bool ? bytes : nil,
+                singles: kind == .float ? singles : nil, secondWords: kind.isPair ? second : nil,
                 offsets: isText ? offsets : nil, text: isText ? text : nil, validity: validity)
             let read = try reader.readColumn(column, from: from, count: count, into: target)
             try #require(read == max(0, min(count, keys.count - from)), "\(note)")
@@ -128,7 +145,8 @@ import Testing
                     switch kind {
                     case .bool: found = .bool(bytes[index] != 0)
                     case .double: found = .double(UInt64(bitPattern: words[index]))
-                    case .timestamp: found = .timestamp(words[index], Int64(nanoseconds[index]))
+                    case .float: found = .float(singles[index])
+                    case .timestamp, .decimal128, .uuid, .objectID: found = TestValue(Value(kind: kind, low: words[index], high: second[index]))
                     case .string, .binary:
                         found = .text(Array(UnsafeRawBufferPointer(start: text.pointer + Int(offsets[index]), count: Int(offsets[index + 1] - offsets[index]))))
                     default: found = .int(words[index])

@@ -45,7 +45,7 @@ package final class ClassReader: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// An int, a bool (0 or 1) or the bits of a double; nil = null. The property must be of such a kind.
+    /// An int, a bool (0 or 1) or the bits of a float or double; nil = null. The property must be of such a kind.
     package func number(_ key: Int64, _ index: Int) throws(StoreError) -> Int64? {
         if _fastPath(isFrozen) { return try inside { () throws(StoreError) in try cluster.int(try frozenRow(key), columns[index]) } }
         lock._withUnsafeGuaranteedRef { $0.lock() }

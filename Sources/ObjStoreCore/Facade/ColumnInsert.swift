@@ -185,6 +185,7 @@ final class ColumnInsert {
     }
 
     private static func hash(_ value: Value) -> UInt64 {
+        if value.kind.isPair { return PageHash.mix(UInt64(bitPattern: value.low) ^ 0x9e37_79b9_7f4a_7c15, UInt64(bitPattern: value.high) ^ 0xd6e8_feb8_6659_fd93) }
         if value.kind == .string { return value.count == 0 ? 0 : IndexBits.hash(value.pointer.unsafelyUnwrapped, value.count, seed: 0x9e37_79b9_7f4a_7c15) }
         return PageHash.mix(UInt64(bitPattern: value.low), 0x9e37_79b9_7f4a_7c15)
     }
@@ -276,7 +277,7 @@ final class ColumnInsert {
     }
 }
 
-/// The columns of an insert as trees take them, some thousand rows at a time: timestamps split, defaults repeated.
+/// The columns of an insert as trees take them, some thousand rows at a time: pairs split, defaults repeated.
 private final class ColumnVectors {
     static let rows = 8192
     private let cls: ClassSchema
@@ -284,21 +285,21 @@ private final class ColumnVectors {
     private let inputs: [Int?]
     private let vectors: UnsafeMutablePointer<ColumnVector>
     private var memory: [UnsafeMutableRawPointer] = []
-    /// By property: where seconds and nanoseconds go.
-    private var times: [(seconds: UnsafeMutablePointer<Int64>, nanoseconds: UnsafeMutablePointer<Int32>)?]
+    /// By property: where the words of pairs go.
+    private var pairs: [(words: UnsafeMutablePointer<Int64>, secondWords: UnsafeMutablePointer<Int64>)?]
 
     init(_ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ inputs: [Int?]) throws(StoreError) {
         self.cls = cls
         self.columns = columns
         self.inputs = inputs
         vectors = .allocate(capacity: cls.columns.count)
-        times = Array(repeating: nil, count: cls.columns.count)
+        pairs = Array(repeating: nil, count: cls.columns.count)
         vectors.initialize(repeating: ColumnVector(layout: .words, allNull: true), count: cls.columns.count)
         for position in 0..<cls.columns.count {
             let kind = cls.columns[position].kind
             if inputs[position] == nil { vectors[position] = constant(cls.properties[position].defaultValue?.value ?? .null, kind) }
-            if kind == .timestamp, inputs[position] != nil {
-                times[position] = (room(Int64.self), room(Int32.self))
+            if kind.isPair, inputs[position] != nil {
+                pairs[position] = (room(Int64.self), room(Int64.self))
             }
         }
     }
@@ -316,7 +317,7 @@ private final class ColumnVectors {
 
     /// One value for every row.
     private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
-        let layout: ColumnVector.Layout = kind == .bool ? .bytes : kind == .string || kind == .binary ? .text : .words
+        let layout: ColumnVector.Layout = kind == .bool ? .bytes : kind == .float ? .singles : kind.isText ? .text : .words
         if value.isNull { return ColumnVector(layout: layout, allNull: true) }
         let rows = ColumnVectors.rows
         switch kind {
@@ -329,14 +330,18 @@ private final class ColumnVectors {
             let bytes = room(UInt8.self)
             bytes.initialize(repeating: UInt8(truncatingIfNeeded: value.low), count: rows)
             return ColumnVector(layout: .bytes, numbers: UnsafeRawPointer(bytes))
+        case .float:
+            let singles = room(UInt32.self)
+            singles.initialize(repeating: UInt32(truncatingIfNeeded: value.low), count: rows)
+            return ColumnVector(layout: .singles, numbers: UnsafeRawPointer(singles))
         default:
             let words = room(Int64.self)
             words.initialize(repeating: value.low, count: rows)
             var vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words))
-            if kind == .timestamp {
-                let nanoseconds = room(Int32.self)
-                nanoseconds.initialize(repeating: Int32(truncatingIfNeeded: value.high), count: rows)
-                vector.nanoseconds = UnsafePointer(nanoseconds)
+            if kind.isPair {
+                let secondWords = room(Int64.self)
+                secondWords.initialize(repeating: value.high, count: rows)
+                vector.secondWords = UnsafePointer(secondWords)
             }
             return vector
         }
@@ -351,14 +356,15 @@ private final class ColumnVectors {
             switch column.kind {
             case .string, .binary: vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
             case .bool: vector = ColumnVector(layout: .bytes, numbers: column.values.map { $0 + first })
-            case .timestamp:
-                let (seconds, nanoseconds) = times[position]!
+            case .float: vector = ColumnVector(layout: .singles, numbers: column.values.map { $0 + first * 4 })
+            case .timestamp, .decimal128, .objectID, .uuid:
+                let (words, secondWords) = pairs[position]!
                 for row in 0..<count {
                     let value = column.value(first &+ row)
-                    seconds[row] = value.low
-                    nanoseconds[row] = Int32(truncatingIfNeeded: value.high)
+                    words[row] = value.low
+                    secondWords[row] = value.high
                 }
-                vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(seconds), nanoseconds: UnsafePointer(nanoseconds))
+                vector = ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(secondWords))
             default: vector = ColumnVector(layout: .words, numbers: column.values.map { $0 + first * 8 })
             }
             if let validity = column.validity { vector.validity = shifted(validity, first, count, position) }

@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// One column of rows to insert, in the application's memory.
 package struct InputColumn {
     package var propertyID: UInt32
@@ -33,10 +35,8 @@ package struct InputColumn {
             return Value(kind: kind, pointer: values.map { $0 + start }, count: Int(offsets.unsafelyUnwrapped[row &+ 1]) &- start)
         case .bool:
             return Value(kind: .bool, low: values.unsafelyUnwrapped.load(fromByteOffset: row, as: UInt8.self) == 0 ? 0 : 1)
-        case .timestamp:
-            return .timestamp(
-                seconds: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 16, as: Int64.self),
-                nanoseconds: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 16 &+ 8, as: Int32.self))
+        case .float, .timestamp, .decimal128, .objectID, .uuid:
+            return ValueCell.load(kind, values.unsafelyUnwrapped + row &* ValueCell.size(kind))
         default:
             return Value(kind: kind, low: values.unsafelyUnwrapped.loadUnaligned(fromByteOffset: row &* 8, as: Int64.self))
         }
@@ -75,7 +75,7 @@ extension View {
         }
     }
 
-    /// Reads numbers, bools or timestamps in the order of object keys from behind `position` on.
+    /// Reads values of fixed size, laid out as `ValueCell` says, in the order of object keys from behind `position` on.
     ///
     /// Returns how many rows there were; `position` becomes the key of the last.
     package func readColumn(
@@ -85,19 +85,20 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard kind != .string, kind != .binary else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
+            guard !kind.isText else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
             // No more than there are, however much room the caller says there is.
             let capacity = min(capacity, try reader.count())
             guard capacity > 0, let values, position < Int64.max else { return 0 }
-            let scratch = ColumnScratch(rows: capacity, timestamps: kind == .timestamp, validity: validity == nil && cls.columns[column].nullable)
+            let scratch = ColumnScratch(rows: capacity, pairs: kind.isPair, validity: validity == nil && cls.columns[column].nullable)
             defer { scratch.deallocate() }
             let bits = validity ?? scratch.validity
             var target = ColumnTarget(validity: bits)
             switch kind {
             case .bool: target.bytes = values.assumingMemoryBound(to: UInt8.self)
-            case .timestamp:
-                target.words = scratch.seconds
-                target.nanoseconds = scratch.nanoseconds
+            case .float: target.singles = values.assumingMemoryBound(to: UInt32.self)
+            case .timestamp, .decimal128, .objectID, .uuid:
+                target.words = scratch.words
+                target.secondWords = scratch.secondWords
             default: target.words = values.assumingMemoryBound(to: Int64.self)
             }
             let from = position &+ 1
@@ -106,12 +107,7 @@ extension View {
             if validity == nil, let bits, ColumnScratch.anyNull(bits, count) {
                 throw cls.named(StoreError(.nullValue, "\(cls.name).\(cls.properties[column].name) has nulls: validity is needed"), column)
             }
-            if kind == .timestamp {
-                for row in 0..<count {
-                    values.storeBytes(of: scratch.seconds.unsafelyUnwrapped[row], toByteOffset: row &* 16, as: Int64.self)
-                    values.storeBytes(of: Int64(scratch.nanoseconds.unsafelyUnwrapped[row]), toByteOffset: row &* 16 &+ 8, as: Int64.self)
-                }
-            }
+            if kind.isPair { scratch.storeCells(kind, count, bits, values) }
             try reader.copyKeys(from: from, count: count, keys, last: &position)
             return count
         }
@@ -125,7 +121,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard kind == .string || kind == .binary else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
+            guard kind.isText else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
             _ = try OutputBuffer.start(buffer, 0)
             offsets[0] = 0
             let capacity = min(capacity, try reader.count())
@@ -164,23 +160,35 @@ extension View {
 
 /// Memory that a column read needs beside the caller's.
 private struct ColumnScratch {
-    var seconds: UnsafeMutablePointer<Int64>?
-    var nanoseconds: UnsafeMutablePointer<Int32>?
+    var words: UnsafeMutablePointer<Int64>?
+    var secondWords: UnsafeMutablePointer<Int64>?
     var validity: UnsafeMutablePointer<UInt8>?
 
-    init(rows: Int, timestamps: Bool, validity: Bool) {
-        if timestamps {
-            seconds = .allocate(capacity: rows)
-            nanoseconds = .allocate(capacity: rows)
-            nanoseconds?.initialize(repeating: 0, count: rows)
+    init(rows: Int, pairs: Bool, validity: Bool) {
+        if pairs {
+            words = .allocate(capacity: rows)
+            secondWords = .allocate(capacity: rows)
         }
         if validity { self.validity = .allocate(capacity: (rows + 7) / 8) }
     }
 
     func deallocate() {
-        seconds?.deallocate()
-        nanoseconds?.deallocate()
+        words?.deallocate()
+        secondWords?.deallocate()
         validity?.deallocate()
+    }
+
+    /// The pairs as the caller wants them; of nulls zeros.
+    func storeCells(_ kind: ValueKind, _ count: Int, _ validity: UnsafePointer<UInt8>?, _ out: UnsafeMutableRawPointer) {
+        guard let words, let secondWords else { return }
+        let size = ValueCell.size(kind)
+        for row in 0..<count {
+            if let validity, validity[row &>> 3] &>> UInt8(row & 7) & 1 == 0 {
+                memset(out + row &* size, 0, size)
+            } else {
+                ValueCell.store(Value(kind: kind, low: words[row], high: secondWords[row]), out + row &* size)
+            }
+        }
     }
 
     /// Bits from `count` on are 0.

@@ -60,12 +60,12 @@ extension Results {
                     part.validity = offset
                     offset += (bitmap + 7) & ~7
                 }
-                if spec.kind == .string || spec.kind == .binary {
+                if spec.kind.isText {
                     part.offsets = offset
                     offset += (rows + 1) * 8
                 } else {
                     part.values = offset
-                    part.valueBytes = rows * Results.width(spec.kind)
+                    part.valueBytes = rows * ValueCell.size(spec.kind)
                     offset += (part.valueBytes + 7) & ~7
                 }
                 parts.append(part)
@@ -77,7 +77,7 @@ extension Results {
 
             for (index, position) in positions.enumerated() {
                 let spec = cls.columns[position]
-                if spec.kind == .string || spec.kind == .binary {
+                if spec.kind.isText {
                     try readText(reader, position, places, rows, buffer, &parts[index])
                 } else {
                     let base = buffer.pointee.bytes.unsafelyUnwrapped
@@ -112,14 +112,6 @@ extension Results {
         }
     }
 
-    static func width(_ kind: ValueKind) -> Int {
-        switch kind {
-        case .bool: 1
-        case .timestamp: 16
-        default: 8
-        }
-    }
-
     private func readNumbers(
         _ reader: ClusterReader, _ column: Int, _ places: UnsafePointer<RowPosition?>, _ rows: Int, _ out: UnsafeMutableRawPointer,
         _ validity: UnsafeMutablePointer<UInt8>?
@@ -131,14 +123,13 @@ extension Results {
                 nulls += 1
                 continue
             }
-            if kind == .timestamp {
+            if kind.isPair || kind == .float {
                 let value = try reader.value(place, column)
                 if value.isNull {
                     nulls += 1
                     continue
                 }
-                out.storeBytes(of: value.low, toByteOffset: row &* 16, as: Int64.self)
-                out.storeBytes(of: Int32(truncatingIfNeeded: value.high), toByteOffset: row &* 16 &+ 8, as: Int32.self)
+                ValueCell.store(value, out + row &* ValueCell.size(kind))
             } else {
                 guard let value = try reader.int(place, column) else {
                     nulls += 1

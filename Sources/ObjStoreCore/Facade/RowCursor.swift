@@ -93,7 +93,7 @@ package struct RowCursor {
 
     // MARK: Reading
 
-    /// An int, bool (0 or 1), or the bits of a double; nil = null. `.wrongType` unless the property is of that kind.
+    /// An int, bool (0 or 1), or the bits of a float or double; nil = null. `.wrongType` unless the property is of that kind.
     ///
     /// The way of a frozen view stands by itself, without a closure: the row is then read where it lies.
     @inline(__always)
@@ -114,10 +114,15 @@ package struct RowCursor {
         return Double(bitPattern: UInt64(bitPattern: bits))
     }
 
-    /// Seconds in `low`, nanoseconds in `high`; null.
-    package mutating func timestamp(_ propertyID: UInt32) throws(StoreError) -> Value {
+    package mutating func float(_ propertyID: UInt32) throws(StoreError) -> Float? {
+        guard let bits = try number(propertyID, .float) else { return nil }
+        return Float(bitPattern: UInt32(truncatingIfNeeded: bits))
+    }
+
+    /// A value of two words, or null.
+    package mutating func pair(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Value {
         try access { (row) throws(StoreError) in
-            let column = try row.column(propertyID, .timestamp)
+            let column = try row.column(propertyID, kind)
             return try row.cluster.value(try row.position(), column)
         }
     }

@@ -46,13 +46,16 @@ package struct SchemaDraft: Sendable {
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
         guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
         switch kind {
-        case .bool, .int, .double, .string, .binary, .timestamp: break
+        case .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid: break
         case .null: throw invalid("a property needs a kind of value")
         default:
             throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
         }
         if flags.contains(.primaryKey) {
-            guard kind == .int || kind == .string else { throw invalid("a primary key is an int or a string, not a \(kind)") }
+            switch kind {
+            case .int, .string, .objectID, .uuid: break
+            default: throw invalid("a primary key is an int, a string, an object id or a uuid, not a \(kind)")
+            }
             guard !flags.contains(.nullable) else { throw invalid("a primary key cannot be null") }
             if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
         }

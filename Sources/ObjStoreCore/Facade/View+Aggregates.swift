@@ -57,7 +57,21 @@ extension View {
                 let summary = try reader.doubles(position, among, extremes: false)
                 if aggregate == .sum { return .double(summary.sum) }
                 return summary.average.map { .double($0) } ?? .null
-            case (.timestamp, .minimum), (.timestamp, .maximum): return try reader.extremeTimestamp(position, isMinimum: aggregate == .minimum, among)
+            case (.float, .minimum), (.float, .maximum):
+                let summary = try reader.floats(position, among)
+                if summary.count == 0 { return .null }
+                let value = Float(aggregate == .minimum ? summary.minimum : summary.maximum)
+                if value.isInfinite, !(try reader.contains(value, position, among)) { return .null }
+                return .float(value)
+            case (.float, _):
+                let summary = try reader.floats(position, among)
+                if aggregate == .sum { return .double(summary.sum) }
+                return summary.average.map { .double($0) } ?? .null
+            case (.timestamp, .minimum), (.timestamp, .maximum), (.decimal128, .minimum), (.decimal128, .maximum), (.objectID, .minimum),
+                (.objectID, .maximum), (.uuid, .minimum), (.uuid, .maximum):
+                return try reader.extreme(position, isMinimum: aggregate == .minimum, among)
+            case (.decimal128, _):
+                throw named(.notSupported, "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
             default: throw named(.wrongType, "is a \(cls.columns[position].kind): there is no \(aggregate) of it")
             }
         }
@@ -101,6 +115,24 @@ extension ClusterReader {
         return summary
     }
 
+    fileprivate func floats(_ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> DoubleSummary {
+        guard let keys else { return try floats(column) }
+        var summary = DoubleSummary()
+        try forEach(keys) { (row) throws(StoreError) in
+            if let bits = try int(row, column) { summary.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))) }
+        }
+        return summary
+    }
+
+    fileprivate func contains(_ value: Float, _ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> Bool {
+        guard let keys else { return try first(column, .equal, .float(value)) != nil }
+        var isThere = false
+        try forEach(keys) { (row) throws(StoreError) in
+            if try int(row, column) == Int64(value.bitPattern) { isThere = true }
+        }
+        return isThere
+    }
+
     fileprivate func contains(_ value: Double, _ column: Int, _ keys: KeyBuffer?) throws(StoreError) -> Bool {
         guard let keys else { return try first(column, .equal, .double(value)) != nil }
         var isThere = false
@@ -110,13 +142,14 @@ extension ClusterReader {
         return isThere
     }
 
-    fileprivate func extremeTimestamp(_ column: Int, isMinimum: Bool, _ keys: KeyBuffer?) throws(StoreError) -> Value {
+    /// The least or greatest value of two words, NaN aside.
+    fileprivate func extreme(_ column: Int, isMinimum: Bool, _ keys: KeyBuffer?) throws(StoreError) -> Value {
+        let comparison: Comparison = isMinimum ? .less : .greater
         var best = Value.null
         func look(_ row: RowPosition) throws(StoreError) {
             let value = try value(row, column)
-            if value.isNull { return }
-            let isLess = (value.low, value.high) < (best.low, best.high)
-            if best.isNull || (isMinimum ? isLess : (best.low, best.high) < (value.low, value.high)) { best = value }
+            if value.isNull || value.isNaN { return }
+            if best.isNull || LeafMatcher.evaluate(comparison, value, best) { best = value }
         }
         if let keys {
             try forEach(keys, look)

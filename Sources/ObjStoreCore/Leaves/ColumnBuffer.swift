@@ -2,14 +2,16 @@ internal import CSystem
 
 /// One column of one leaf, unpacked: where bulk appends collect, and where a column is re-encoded.
 ///
-/// Numbers lie as 64-bit words (doubles as bit patterns), text as offsets into one blob. A value that will
+/// Numbers lie as 64-bit words (floats and doubles as bit patterns), values of two words in two arrays, text as
+/// offsets into one blob. A value that will
 /// not fit a segment already lies in an extent of its own; its row then holds the 24-byte cell.
 ///
 /// Plain pointers without an owner, so that appending costs no reference counting: who makes one frees it.
 struct ColumnBuffer {
     let kind: ValueKind
     let numbers: UnsafeMutablePointer<Int64>
-    let nanoseconds: UnsafeMutablePointer<Int64>
+    /// `Value.high` of kinds that need two words.
+    let secondWords: UnsafeMutablePointer<Int64>
     /// 64 words: bit set = null. Not used for text.
     let nulls: UnsafeMutablePointer<UInt64>
     var anyNull = false
@@ -23,14 +25,16 @@ struct ColumnBuffer {
     private(set) var blobCapacity: Int
 
     let isText: Bool
+    let isPair: Bool
 
     init(_ kind: ValueKind) {
         self.kind = kind
-        let text = kind == .string || kind == .binary
+        let text = kind.isText
         isText = text
+        isPair = kind.isPair
         let rows = LeafHead.rowsPerLeaf
         numbers = .allocate(capacity: text ? 1 : rows)
-        nanoseconds = .allocate(capacity: kind == .timestamp ? rows : 1)
+        secondWords = .allocate(capacity: kind.isPair ? rows : 1)
         nulls = .allocate(capacity: 64)
         offsets = .allocate(capacity: text ? rows + 1 : 1)
         fingerprints = .allocate(capacity: text ? rows : 1)
@@ -41,7 +45,7 @@ struct ColumnBuffer {
     }
 
     func release() {
-        numbers.deallocate(); nanoseconds.deallocate(); nulls.deallocate()
+        numbers.deallocate(); secondWords.deallocate(); nulls.deallocate()
         offsets.deallocate(); fingerprints.deallocate(); long.deallocate()
         free(blob)
     }
@@ -62,11 +66,11 @@ struct ColumnBuffer {
             if value.isNull { appendNullText(at: row) } else { try appendText(value.pointer, value.count, at: row, space) }
         } else if value.isNull {
             numbers[row] = 0
-            if kind == .timestamp { nanoseconds[row] = 0 }
+            if isPair { secondWords[row] = 0 }
             setNull(row)
         } else {
             numbers[row] = value.low
-            if _slowPath(kind == .timestamp) { nanoseconds[row] = value.high }
+            if _slowPath(isPair) { secondWords[row] = value.high }
         }
     }
 
@@ -85,7 +89,7 @@ struct ColumnBuffer {
             return
         }
         numbers[row] = other.numbers[from]
-        if kind == .timestamp { nanoseconds[row] = other.nanoseconds[from] }
+        if isPair { secondWords[row] = other.secondWords[from] }
         if other.anyNull, other.isNull(from) { setNull(row) }
     }
 
@@ -95,7 +99,7 @@ struct ColumnBuffer {
             appendNullText(at: row)
         } else {
             numbers[row] = 0
-            if kind == .timestamp { nanoseconds[row] = 0 }
+            if isPair { secondWords[row] = 0 }
         }
     }
 

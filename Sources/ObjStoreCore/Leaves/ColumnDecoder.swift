@@ -23,9 +23,9 @@ struct ColumnDecoder {
         }
         guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
         try numbers(entry, first: 0, count: rows, into: buffer.numbers)
-        if spec.kind == .timestamp {
-            guard let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-            try numbers(nanoseconds, first: 0, count: rows, into: buffer.nanoseconds)
+        if buffer.isPair {
+            guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+            try numbers(second, first: 0, count: rows, into: buffer.secondWords)
         }
         if entry.hasAux {
             buffer.nulls.update(repeating: 0, count: 64)

@@ -10,8 +10,8 @@ struct ColumnEncoder {
     /// Whether more rows or values are expected: frames then leave room on both sides.
     let slack: Bool
 
-    /// The line of a column, and that of a timestamp's nanoseconds.
-    func encode(_ buffer: ColumnBuffer, id: UInt32) throws(StoreError) -> (main: ColumnImage, nanoseconds: ColumnImage?) {
+    /// The line of a column, and that of the second words.
+    func encode(_ buffer: ColumnBuffer, id: UInt32) throws(StoreError) -> (main: ColumnImage, second: ColumnImage?) {
         if buffer.isText { return (try encodeText(buffer, id: id), nil) }
         // What need not be stored exactly: rows that do not exist, and nulls.
         var mask: UnsafePointer<UInt64>?
@@ -27,8 +27,8 @@ struct ColumnEncoder {
             bitmap.copyMemory(from: buffer.nulls, byteCount: bytes)
             image.setInlineAux(bitmap, bytes: bytes)
         }
-        if buffer.kind != .timestamp { return (image, nil) }
-        return (image, try encodeIntegers(buffer.nanoseconds, mask, id: id))
+        if !buffer.isPair { return (image, nil) }
+        return (image, try encodeIntegers(buffer.secondWords, mask, id: id))
     }
 
     // MARK: Numbers

@@ -48,7 +48,7 @@ extension LeafEditor {
                 if value.equals(spec.fill) { continue }
                 return false
             }
-            if spec.kind == .string || spec.kind == .binary {
+            if spec.kind.isText {
                 guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
                 if entry.isAuxInline, slot + 1 >= LeafHead.inlineLimit || slot + 1 > LeafHead.inlineRoom(entry.auxBytes) { return false }
                 if entry.isSegmented { continue }
@@ -65,9 +65,9 @@ extension LeafEditor {
             if value.isNull, !entry.hasAux { return false }
             if entry.hasAux, LeafHead.bitmapBytes(rows: slot + 1) > LeafHead.inlineRoom(entry.auxBytes) { return false }
             if !LeafEditor.hasRoom(entry, slot) || !value.isNull && !LeafEditor.fits(entry, slot, value.low) { return false }
-            if spec.kind == .timestamp {
-                guard let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-                if !LeafEditor.hasRoom(nanoseconds, slot) || !value.isNull && !LeafEditor.fits(nanoseconds, slot, value.high) { return false }
+            if spec.kind.isPair {
+                guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+                if !LeafEditor.hasRoom(second, slot) || !value.isNull && !LeafEditor.fits(second, slot, value.high) { return false }
             }
         }
         return true
@@ -102,8 +102,8 @@ extension LeafEditor {
             }
             let value = values?[column]
             try appendNumber(head, entry, slot, value.flatMap { $0.isNull ? nil : $0.low })
-            if spec.kind == .timestamp, let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) {
-                try appendNumber(head, nanoseconds, slot, value.flatMap { $0.isNull ? nil : $0.high })
+            if spec.kind.isPair, let second = LeafHead.secondLine(head, id: spec.id) {
+                try appendNumber(head, second, slot, value.flatMap { $0.isNull ? nil : $0.high })
             }
             if entry.hasAux {
                 PartSlot(aux: UnsafeMutableRawPointer(mutating: entry.line)).setBytes(LeafHead.bitmapBytes(rows: slot + 1))

@@ -112,8 +112,10 @@ final class LeafBuilder {
 package struct ColumnVector: @unchecked Sendable {
     /// How `numbers` is laid out.
     package enum Layout: Sendable {
-        /// Int64: ints, seconds of timestamps; Double.
+        /// 8 bytes each: ints, doubles, the first words of pairs.
         case words
+        /// 4 bytes each: floats.
+        case singles
         /// One byte each: bools (0 or not).
         case bytes
         /// Text or binary: `numbers` is not used.
@@ -121,10 +123,10 @@ package struct ColumnVector: @unchecked Sendable {
     }
 
     package var layout: Layout
-    /// Int64, Double or UInt8 values.
+    /// Int64, Double, Float or UInt8 values.
     package var numbers: UnsafeRawPointer?
-    /// Nanoseconds of timestamps; null = all zero.
-    package var nanoseconds: UnsafePointer<Int32>?
+    /// Second words of pairs; null = all zero.
+    package var secondWords: UnsafePointer<Int64>?
     /// Text: `count + 1` ascending offsets into `bytes`.
     package var offsets: UnsafePointer<Int64>?
     package var bytes: UnsafeRawPointer?
@@ -134,12 +136,12 @@ package struct ColumnVector: @unchecked Sendable {
     package var allNull: Bool
 
     package init(
-        layout: Layout, numbers: UnsafeRawPointer? = nil, nanoseconds: UnsafePointer<Int32>? = nil, offsets: UnsafePointer<Int64>? = nil,
+        layout: Layout, numbers: UnsafeRawPointer? = nil, secondWords: UnsafePointer<Int64>? = nil, offsets: UnsafePointer<Int64>? = nil,
         bytes: UnsafeRawPointer? = nil, validity: UnsafePointer<UInt8>? = nil, allNull: Bool = false
     ) {
         self.layout = layout
         self.numbers = numbers
-        self.nanoseconds = nanoseconds
+        self.secondWords = secondWords
         self.offsets = offsets
         self.bytes = bytes
         self.validity = validity
@@ -173,14 +175,17 @@ extension ColumnBuffer {
         } else if vector.layout == .bytes {
             let from = vector.numbers!.assumingMemoryBound(to: UInt8.self) + first
             for index in 0..<count { numbers[row &+ index] = from[index] == 0 ? 0 : 1 }
+        } else if vector.layout == .singles {
+            let from = vector.numbers! + first &<< 2
+            for index in 0..<count { numbers[row &+ index] = Int64(from.loadUnaligned(fromByteOffset: index &<< 2, as: UInt32.self)) }
         } else {
             memcpy(numbers + row, vector.numbers! + first &<< 3, count &<< 3)
         }
-        if kind == .timestamp {
-            if let from = vector.nanoseconds {
-                for index in 0..<count { nanoseconds[row &+ index] = Int64(from[first &+ index]) }
+        if isPair {
+            if let from = vector.secondWords {
+                (secondWords + row).update(from: from + first, count: count)
             } else {
-                (nanoseconds + row).update(repeating: 0, count: count)
+                (secondWords + row).update(repeating: 0, count: count)
             }
         }
         if vector.allNull || vector.validity != nil {

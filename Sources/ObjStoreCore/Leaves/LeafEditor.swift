@@ -48,23 +48,23 @@ final class LeafEditor {
         let presence = builder.presenceOrNil
         let encoder = ColumnEncoder(
             space: space, scratch: scratch, rows: rows, presence: presence, slack: rows < LeafHead.rowsPerLeaf && builder.keys == nil)
-        var mainCount = 0, nanosecondCount = 0
-        var nanoseconds: [ColumnImage] = []
+        var mainCount = 0, secondCount = 0
+        var seconds: [ColumnImage] = []
         for column in order {
             let (main, second) = try encoder.encode(builder.columns[column], id: specs[column].id)
             (images + mainCount).initialize(to: main)
             mainCount += 1
-            if let second { nanoseconds.append(second) }
+            if let second { seconds.append(second) }
         }
         if let keys = builder.keys {
             (images + mainCount).initialize(to: try encoder.encodeKeys(keys))
             mainCount += 1
         }
-        for image in nanoseconds {
-            (images + mainCount + nanosecondCount).initialize(to: image)
-            nanosecondCount += 1
+        for image in seconds {
+            (images + mainCount + secondCount).initialize(to: image)
+            secondCount += 1
         }
-        let all = UnsafeBufferPointer(start: images, count: mainCount + nanosecondCount)
+        let all = UnsafeBufferPointer(start: images, count: mainCount + secondCount)
         let bytes = ColumnImage.headBytes(all, presence: presence != nil)
         let (ref, head) = try space.newNode(.leafHead, bytes: bytes, capacity: bytes)
         ColumnImage.layOut(
@@ -95,7 +95,7 @@ final class LeafEditor {
     }
 
     /// Replaces one column's lines and lays the head out anew; optionally adds the bitmap of existing rows.
-    private func layOutAnew(_ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ nanoseconds: ColumnImage? = nil, presence: Bool)
+    private func layOutAnew(_ leaf: Ref, replacing column: Int?, _ main: ColumnImage? = nil, _ second: ColumnImage? = nil, presence: Bool)
         throws(StoreError)
     {
         let old = head(leaf)
@@ -115,10 +115,10 @@ final class LeafEditor {
             count += 1
         }
         let mainCount = count
-        for candidate in order where specs[candidate].kind == .timestamp {
+        for candidate in order where specs[candidate].kind.isPair {
             if candidate == column {
-                (images + count).initialize(to: nanoseconds!)
-            } else if let entry = LeafHead.nanoseconds(old, id: specs[candidate].id) {
+                (images + count).initialize(to: second!)
+            } else if let entry = LeafHead.secondLine(old, id: specs[candidate].id) {
                 (images + count).initialize(to: ColumnImage(old, entry))
             } else {
                 continue
@@ -182,7 +182,7 @@ final class LeafEditor {
             if value.equals(spec.fill) { return }
             return try reencode(leaf, column, slot, value)
         }
-        if spec.kind == .string || spec.kind == .binary {
+        if spec.kind.isText {
             guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
             return try setText(leaf, column, slot, value)
         }
@@ -193,9 +193,9 @@ final class LeafEditor {
             return
         }
         guard try setNumber(head, entry, slot, value.low) else { return try reencode(leaf, column, slot, value) }
-        if spec.kind == .timestamp {
-            guard let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-            guard try setNumber(head, nanoseconds, slot, value.high) else { return try reencode(leaf, column, slot, value) }
+        if spec.kind.isPair {
+            guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+            guard try setNumber(head, second, slot, value.high) else { return try reencode(leaf, column, slot, value) }
         }
         if entry.hasAux { setNullBit(head, entry, slot, false) }
     }
@@ -216,8 +216,8 @@ final class LeafEditor {
         (bitmap + slot >> 3).storeBytes(of: 1 << UInt8(slot & 7), as: UInt8.self)
         var image = ColumnImage(old, entry)
         image.setInlineAux(bitmap, bytes: bytes)
-        let nanoseconds = LeafHead.nanoseconds(old, id: specs[column].id).map { ColumnImage(old, $0) }
-        try layOutAnew(leaf, replacing: column, image, nanoseconds, presence: false)
+        let second = LeafHead.secondLine(old, id: specs[column].id).map { ColumnImage(old, $0) }
+        try layOutAnew(leaf, replacing: column, image, second, presence: false)
     }
 
     /// False: the value does not fit the encoding; nothing was changed.
@@ -278,18 +278,18 @@ final class LeafEditor {
         } else {
             try ColumnDecoder(space.source, old).decode(spec, hint: hints[column], into: &buffer, space)
             buffer.numbers[slot] = value.low
-            if spec.kind == .timestamp { buffer.nanoseconds[slot] = value.high }
+            if buffer.isPair { buffer.secondWords[slot] = value.high }
             buffer.nulls[slot >> 6] &= ~(1 << UInt64(slot & 63))
         }
         let encoder = ColumnEncoder(space: space, scratch: scratch, rows: LeafHead.rows(old), presence: LeafHead.presence(old), slack: true)
-        let (main, nanoseconds) = try encoder.encode(buffer, id: spec.id)
+        let (main, second) = try encoder.encode(buffer, id: spec.id)
         old = head(leaf)
         if let entry {
             let extents = LeafExtents(space.source)
             extents.discardParts(old, entry, space)
-            if let second = LeafHead.nanoseconds(old, id: spec.id) { extents.discardParts(old, second, space) }
+            if let line = LeafHead.secondLine(old, id: spec.id) { extents.discardParts(old, line, space) }
         }
-        try layOutAnew(leaf, replacing: column, main, nanoseconds, presence: false)
+        try layOutAnew(leaf, replacing: column, main, second, presence: false)
     }
 
     // MARK: Text

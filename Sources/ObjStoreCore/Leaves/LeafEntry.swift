@@ -78,10 +78,10 @@ struct LeafEntry {
     // MARK: First touch
 
     /// Whether every access that the line allows stays inside the head or inside a part of the stated length.
-    func isWellFormed(_ head: UnsafeRawPointer, directoryEnd: Int, headBytes: Int, rows: Int, isNanoseconds: Bool) -> Bool {
+    func isWellFormed(_ head: UnsafeRawPointer, directoryEnd: Int, headBytes: Int, rows: Int, isSecondLine: Bool) -> Bool {
         guard let encoding = LeafEncoding(rawValue: encoding), flags & ~Flags.all == 0 else { return false }
         guard NumberCodec.isWidth(width) else { return false }
-        if isNanoseconds, encoding != .frame && encoding != .linear || hasAux { return false }
+        if isSecondLine, encoding != .frame && encoding != .linear || hasAux { return false }
         switch encoding {
         case .frame: break
         case .linear: if width != 0 { return false }

@@ -16,7 +16,7 @@
 ///  35 u8  log2Rows       12
 ///  36 u16 live           rows that exist
 ///  38 u16 presence       offset / 64 of the 512-byte bitmap of existing rows; 0 = all of them
-///  40 u16 mainEntries    lines of columns; the lines after them hold the nanoseconds of timestamps
+///  40 u16 mainEntries    lines of columns; the lines after them hold the second words of pairs
 ///  42 –   reserved, zero
 ///  48 u64 bornEpoch      births of parts are stored as differences to this version
 ///  56 –   reserved, zero
@@ -123,8 +123,8 @@ enum LeafHead {
         return search(head, id: id, from: 0, to: mainEntries(head))
     }
 
-    /// The line of a timestamp's nanoseconds.
-    static func nanoseconds(_ head: UnsafeRawPointer, id: UInt32) -> LeafEntry? {
+    /// The line of the second words of a pair: a timestamp's nanoseconds, the rest of a uuid.
+    static func secondLine(_ head: UnsafeRawPointer, id: UInt32) -> LeafEntry? {
         search(head, id: id, from: mainEntries(head), to: entries(head))
     }
 
@@ -175,7 +175,7 @@ enum LeafHead {
         for index in 0..<entries {
             let entry = LeafEntry(head + directory + index << 6)
             if index > 0, index != main, entry.columnID <= LeafEntry(head + directory + (index - 1) << 6).columnID { return false }
-            guard entry.isWellFormed(head, directoryEnd: end, headBytes: bytes, rows: rows, isNanoseconds: index >= main) else { return false }
+            guard entry.isWellFormed(head, directoryEnd: end, headBytes: bytes, rows: rows, isSecondLine: index >= main) else { return false }
         }
         if isSparse(head) {
             guard main > 0 else { return false }

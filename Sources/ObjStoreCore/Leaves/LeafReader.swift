@@ -20,7 +20,7 @@ struct LeafReader {
 
     // MARK: Numbers
 
-    /// The value of a number column as stored: int, bool, bit pattern of a double, seconds or nanoseconds.
+    /// The value of a number column as stored: int, bool, bit pattern of a float or double, one word of a pair.
     @inline(__always)
     func number(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) throws(StoreError) -> Int64 {
         let width = entry.width
@@ -135,10 +135,10 @@ struct LeafReader {
             let (pointer, count) = try text(head, entry, slot)
             if count == 0, spec.nullable, try isNullText(head, entry, slot) { return .null }
             return Value(kind: spec.kind, pointer: pointer, count: count)
-        case .timestamp:
-            guard !entry.isText, let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+        case .timestamp, .decimal128, .objectID, .uuid:
+            guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
             if isNullNumber(head, entry, slot) { return .null }
-            return Value(kind: .timestamp, low: try number(head, entry, slot), high: try number(head, nanoseconds, slot))
+            return Value(kind: spec.kind, low: try number(head, entry, slot), high: try number(head, second, slot))
         default:
             guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
             if isNullNumber(head, entry, slot) { return .null }
@@ -155,13 +155,13 @@ struct LeafReader {
 }
 
 extension Value {
-    /// Whether two values of one kind are stored alike (doubles by bit pattern, so NaN equals itself).
+    /// Whether two values of one kind are stored alike (floats, doubles and decimals by bit pattern, so NaN equals itself).
     func equals(_ other: Value) -> Bool {
         if kind != other.kind { return false }
         switch kind {
         case .null: return true
         case .string, .binary: return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
-        case .timestamp: return low == other.low && high == other.high
+        case .timestamp, .decimal128, .objectID, .uuid: return low == other.low && high == other.high
         default: return low == other.low
         }
     }

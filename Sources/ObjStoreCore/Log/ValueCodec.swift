@@ -13,7 +13,17 @@ enum ValueCodec {
         case .string, .binary:
             buffer.appendVarint(UInt64(value.count))
             buffer.append(bytes: value.pointer, count: value.count)
-        case .float, .decimal128, .objectID, .uuid, .link, .list, .set, .map:
+        case .float: buffer.append(UInt32(truncatingIfNeeded: value.low))
+        case .decimal128:
+            buffer.append(value.low)
+            buffer.append(value.high)
+        case .objectID:
+            buffer.append(ValueCell.bytes(value.low))
+            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+        case .uuid:
+            buffer.append(ValueCell.bytes(value.low))
+            buffer.append(ValueCell.bytes(value.high))
+        case .link, .list, .set, .map:
             preconditionFailure("no property can have this type yet: refused when the schema is declared")
         }
     }
@@ -34,7 +44,9 @@ enum ValueCodec {
         case .string, .binary:
             let count = try reader.readCount()
             return Value(kind: kind, pointer: try reader.readBytes(count), count: count)
-        case .float, .decimal128, .objectID, .uuid, .link, .list, .set, .map:
+        case .float, .decimal128, .objectID, .uuid:
+            return ValueCell.load(kind, try reader.readBytes(ValueCell.size(kind)))
+        case .link, .list, .set, .map:
             throw StoreError(.corrupt, "a value of a type that this version does not know")
         }
     }

@@ -5,7 +5,7 @@ package enum ValueCheck {
         let column = cls.columns[property]
         if _fastPath(value.kind == column.kind) {
             switch value.kind {
-            case .bool, .int, .double: return
+            case .bool, .int, .double, .float, .decimal128, .objectID, .uuid: return
             case .string:
                 if value.count > limit { throw tooLarge(value, property, cls, limit) }
                 if !isUTF8(value.pointer, value.count) {

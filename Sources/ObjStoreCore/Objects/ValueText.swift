@@ -1,8 +1,8 @@
 internal import CSystem
 
 extension Value {
-    /// Whether two values of one property are the same: bit by bit for doubles, so that NaN is the same as NaN
-    /// and -0.0 is not 0.0.
+    /// Whether two values of one property are the same: bit by bit for floats, doubles and decimals, so that NaN is the
+    /// same as NaN, -0.0 is not 0.0 and 1.0 is not 1.00.
     package func isSame(as other: Value) -> Bool {
         guard kind == other.kind else { return false }
         switch kind {
@@ -19,7 +19,14 @@ extension Value {
         case .null: return "null"
         case .bool: return low != 0 ? "true" : "false"
         case .int: return String(low)
+        case .float: return "\(asFloat)"
         case .double: return "\(asDouble)"
+        case .decimal128: return asDecimal.text
+        case .objectID: return Value.hex(ValueCell.bytes(low).bigEndian, 16) + Value.hex(UInt64(bitPattern: high) & 0xffff_ffff, 8)
+        case .uuid:
+            let a = ValueCell.bytes(low).bigEndian, b = ValueCell.bytes(high).bigEndian
+            return [Value.hex(a >> 32, 8), Value.hex(a >> 16 & 0xffff, 4), Value.hex(a & 0xffff, 4), Value.hex(b >> 48, 4), Value.hex(b & 0xffff_ffff_ffff, 12)]
+                .joined(separator: "-")
         case .timestamp: return "\(low)s \(high)ns"
         case .string:
             let shown = min(count, 60)
@@ -30,5 +37,10 @@ extension Value {
         case .binary: return "\(count) bytes"
         default: return "\(kind)"
         }
+    }
+
+    private static func hex(_ number: UInt64, _ digits: Int) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: digits - text.utf8.count) + text
     }
 }

@@ -1,8 +1,20 @@
 /// One property value on its way in or out: plain data of 40 bytes, no reference counting.
 ///
 /// Text and binary point to memory of the caller (on the way in) or of the page (on the way out), valid
-/// as long as that is. `low` holds bool (0/1), int, double (bit pattern) and a timestamp's seconds;
-/// `high` a timestamp's nanoseconds.
+/// as long as that is. Everything else lies in the two words:
+///
+/// ```
+/// kind         low                                   high
+/// bool, int    the number                            0
+/// float        bit pattern, 32 bits                  0
+/// double       bit pattern                           0
+/// timestamp    seconds                               nanoseconds
+/// decimal128   bits 0 to 63 of the BID encoding      bits 64 to 127
+/// objectID     bytes 0 to 7 *                        bytes 8 to 11, a number of 32 bits
+/// uuid         bytes 0 to 7 *                        bytes 8 to 15 *
+/// ```
+/// (*) big-endian with the top bit inverted, so that the signed order of (low, high) is that of the bytes. The
+/// kinds that need both words are `isPair`; the order of decimals is in `Decimal128`.
 package struct Value: @unchecked Sendable {
     package var kind: ValueKind
     package var low: Int64
@@ -19,6 +31,10 @@ package struct Value: @unchecked Sendable {
     @inline(__always) package static func int(_ value: Int64) -> Value { Value(kind: .int, low: value) }
     @inline(__always) package static func bool(_ value: Bool) -> Value { Value(kind: .bool, low: value ? 1 : 0) }
     @inline(__always) package static func double(_ value: Double) -> Value { Value(kind: .double, low: Int64(bitPattern: value.bitPattern)) }
+    @inline(__always) package static func float(_ value: Float) -> Value { Value(kind: .float, low: Int64(value.bitPattern)) }
+    @inline(__always) package static func decimal128(_ value: Decimal128) -> Value {
+        Value(kind: .decimal128, low: Int64(bitPattern: value.low), high: Int64(bitPattern: value.high))
+    }
     @inline(__always) package static func timestamp(seconds: Int64, nanoseconds: Int32) -> Value {
         Value(kind: .timestamp, low: seconds, high: Int64(nanoseconds))
     }
@@ -27,6 +43,8 @@ package struct Value: @unchecked Sendable {
 
     @inline(__always) package var isNull: Bool { kind == .null }
     @inline(__always) package var asDouble: Double { Double(bitPattern: UInt64(bitPattern: low)) }
+    @inline(__always) package var asFloat: Float { Float(bitPattern: UInt32(truncatingIfNeeded: low)) }
+    @inline(__always) package var asDecimal: Decimal128 { Decimal128(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high)) }
 }
 
 /// The type of a value and of a property; numbers as in `objstore_value` and in the file.
@@ -46,4 +64,25 @@ package enum ValueKind: UInt8, Sendable {
     case list = 12
     case set = 13
     case map = 14
+}
+
+extension ValueKind {
+    /// Bytes of any length, in memory of their own.
+    @inline(__always) package var isText: Bool { self == .string || self == .binary }
+
+    /// Its values need both words of a `Value`: leaves keep each word in a line of its own.
+    @inline(__always) package var isPair: Bool {
+        switch self {
+        case .timestamp, .decimal128, .objectID, .uuid: true
+        default: false
+        }
+    }
+
+    /// Indexes compare its values as bytes: those of a text, or the 16 of `withIndexBytes`.
+    @inline(__always) package var isIndexedAsBytes: Bool {
+        switch self {
+        case .string, .binary, .decimal128, .uuid: true
+        default: false
+        }
+    }
 }

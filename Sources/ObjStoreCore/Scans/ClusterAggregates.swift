@@ -19,6 +19,14 @@ package struct DoubleSummary: Sendable {
     package var maximum = -Double.infinity
 
     package var average: Double? { count == 0 ? nil : sum / Double(count) }
+
+    @inline(__always)
+    mutating func add(_ value: Double) {
+        count &+= 1
+        sum += value
+        if value < minimum { minimum = value }
+        if value > maximum { maximum = value }
+    }
 }
 
 extension ClusterReader {
@@ -153,6 +161,33 @@ extension ClusterReader {
                     }
                 }
                 row &+= 1 &<< shift
+            }
+        }
+        return result
+    }
+
+    /// Sum, which is that of doubles, count, least and greatest value of a float column.
+    package func floats(_ column: Int) throws(StoreError) -> DoubleSummary {
+        let spec = columns[column]
+        let patterns = UnsafeMutablePointer<Int64>.allocate(capacity: LeafHead.rowsPerLeaf)
+        defer { patterns.deallocate() }
+        var result = DoubleSummary()
+        var cursor = LeafCursor(self, from: 0)
+        while let head = try cursor.next() {
+            try prefetchAhead(cursor, column: column, aux: false)
+            guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else {
+                if !spec.fill.isNull { for _ in 0..<LeafHead.live(head) { result.add(Double(spec.fill.asFloat)) } }
+                continue
+            }
+            guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            let rows = LeafHead.rows(head)
+            try ColumnDecoder(source, head).numbers(entry, first: 0, count: rows, into: patterns)
+            forEachWord(head, entry, rows) { row, bits in
+                var left = bits
+                while left != 0 {
+                    result.add(Double(Float(bitPattern: UInt32(truncatingIfNeeded: patterns[row &+ left.trailingZeroBitCount]))))
+                    left &= left &- 1
+                }
             }
         }
         return result

@@ -4,11 +4,14 @@ internal import CSystem
 ///
 /// Unused pointers are null. Text goes into `text`, which grows.
 package struct ColumnTarget: @unchecked Sendable {
-    /// Int64 or Double values (8 bytes each), or seconds of timestamps; null rows get 0.
+    /// Ints, doubles (8 bytes each), or the first words of pairs; null rows get 0.
     package var words: UnsafeMutablePointer<Int64>?
     /// Bools, one byte each (0 or 1).
     package var bytes: UnsafeMutablePointer<UInt8>?
-    package var nanoseconds: UnsafeMutablePointer<Int32>?
+    /// Floats, 4 bytes each.
+    package var singles: UnsafeMutablePointer<UInt32>?
+    /// The second words of pairs.
+    package var secondWords: UnsafeMutablePointer<Int64>?
     /// `count + 1` offsets into `text`, the first 0.
     package var offsets: UnsafeMutablePointer<Int64>?
     package var text: TextBuffer?
@@ -16,12 +19,13 @@ package struct ColumnTarget: @unchecked Sendable {
     package var validity: UnsafeMutablePointer<UInt8>?
 
     package init(
-        words: UnsafeMutablePointer<Int64>? = nil, bytes: UnsafeMutablePointer<UInt8>? = nil, nanoseconds: UnsafeMutablePointer<Int32>? = nil,
-        offsets: UnsafeMutablePointer<Int64>? = nil, text: TextBuffer? = nil, validity: UnsafeMutablePointer<UInt8>? = nil
+        words: UnsafeMutablePointer<Int64>? = nil, bytes: UnsafeMutablePointer<UInt8>? = nil, singles: UnsafeMutablePointer<UInt32>? = nil,
+        secondWords: UnsafeMutablePointer<Int64>? = nil, offsets: UnsafeMutablePointer<Int64>? = nil, text: TextBuffer? = nil, validity: UnsafeMutablePointer<UInt8>? = nil
     ) {
         self.words = words
         self.bytes = bytes
-        self.nanoseconds = nanoseconds
+        self.singles = singles
+        self.secondWords = secondWords
         self.offsets = offsets
         self.text = text
         self.validity = validity
@@ -95,7 +99,7 @@ extension ClusterReader {
         let rows = LeafHead.rows(head)
         guard first < rows, limit > 0 else { return 0 }
         let entry = LeafHead.entry(head, id: spec.id, hint: column)
-        let isNumber = spec.kind != .string && spec.kind != .binary
+        let isNumber = !spec.kind.isText
         if let entry, isNumber == entry.isText { throw LeafReader.wrongEncoding(spec) }
         if let entry, isNumber, LeafHead.presence(head) == nil {
             let count = min(limit, rows - first)
@@ -104,7 +108,7 @@ extension ClusterReader {
         }
         let reader = LeafReader(source: source)
         var slot = LeafHead.nextLive(head, from: first), done = 0
-        if let entry, isNumber, let words = target.words, spec.kind != .timestamp {
+        if let entry, isNumber, let words = target.words, !spec.kind.isPair {
             // Unpack the leaf once, then pick the rows that exist.
             try ColumnDecoder(source, head).numbers(entry, first: 0, count: rows, into: scratch)
             while slot < rows, done < limit {
@@ -133,12 +137,10 @@ extension ClusterReader {
         let values = direct ?? scratch
         try decoder.numbers(entry, first: first, count: count, into: values)
         if let bytes = target.bytes { for index in 0..<count { bytes[at &+ index] = UInt8(truncatingIfNeeded: values[index]) } }
-        if spec.kind == .timestamp {
-            guard let line = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-            if let nanoseconds = target.nanoseconds {
-                try decoder.numbers(line, first: first, count: count, into: scratch)
-                for index in 0..<count { nanoseconds[at &+ index] = Int32(truncatingIfNeeded: scratch[index]) }
-            }
+        if let singles = target.singles { for index in 0..<count { singles[at &+ index] = UInt32(truncatingIfNeeded: values[index]) } }
+        if spec.kind.isPair {
+            guard let line = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+            if let secondWords = target.secondWords { try decoder.numbers(line, first: first, count: count, into: secondWords + at) }
         }
         guard entry.hasAux else { return }
         for index in 0..<count where decoder.reader.isNullNumber(head, entry, first &+ index) { store(.null, at: at &+ index, target) }
@@ -147,7 +149,8 @@ extension ClusterReader {
     private func store(_ value: Value, at index: Int, _ target: ColumnTarget) {
         target.words?[index] = value.low
         target.bytes?[index] = UInt8(truncatingIfNeeded: value.low)
-        target.nanoseconds?[index] = Int32(truncatingIfNeeded: value.high)
+        target.singles?[index] = UInt32(truncatingIfNeeded: value.low)
+        target.secondWords?[index] = value.high
         if let text = target.text {
             if let pointer = value.pointer, value.count > 0 { text.append(pointer, value.count) }
             target.offsets?[index + 1] = Int64(text.count)

@@ -2,8 +2,8 @@ internal import CSystem
 
 /// Finds the rows of a leaf whose value in one column compares with a constant as asked.
 ///
-/// The comparison is prepared once: integers become a range, doubles a closed range, text keeps its
-/// fingerprint. `notEqual` is the complement of `equal` among the rows that exist.
+/// The comparison is prepared once: integers become a range, doubles a closed range, floats one or two ranges of
+/// bit patterns, decimals keep their order key, text its fingerprint. `notEqual` is the complement of `equal` among the rows that exist.
 struct LeafMatcher {
     let source: PageSource
     let spec: ColumnSpec
@@ -17,7 +17,10 @@ struct LeafMatcher {
         case null
         case integers(low: Int64, high: Int64)
         case doubles(low: Double, high: Double)
-        case timestamp
+        /// Floats on both sides of zero: two ranges of bit patterns.
+        case patterns(ClosedRange<Int64>, ClosedRange<Int64>)
+        case pair
+        case decimal(UInt128)
         case textEqual(fingerprint: UInt8)
         case textOrder
     }
@@ -51,14 +54,45 @@ struct LeafMatcher {
             case .greater: return value == .infinity ? .nothing : .doubles(low: value.nextUp, high: .infinity)
             case .greaterOrEqual: return .doubles(low: value, high: .infinity)
             }
+        case .float:
+            return prepare(comparison, constant.asFloat)
+        case .decimal128:
+            return constant.isNaN ? .nothing : .decimal(constant.asDecimal.orderKey)
         case .string, .binary:
             if comparison == .equal || comparison == .notEqual { return .textEqual(fingerprint: Fingerprint.of(constant.pointer, constant.count)) }
             return .textOrder
-        case .timestamp:
-            return .timestamp
+        case .timestamp, .objectID, .uuid:
+            return .pair
         default:
             guard let (low, high) = range(comparison, constant.low) else { return .nothing }
             return .integers(low: low, high: high)
+        }
+    }
+
+    /// Floats lie in a leaf as their bit patterns: those of 0.0 and above ascend from 0, those of -0.0 and below from
+    /// 0x80000000 on, away from zero. A range of values is one range of patterns on each side.
+    private static func prepare(_ comparison: Comparison, _ value: Float) -> Test {
+        if value.isNaN { return .nothing }
+        let low: Float, high: Float
+        switch comparison {
+        case .equal, .notEqual: (low, high) = (value, value)
+        case .less:
+            if value == -.infinity { return .nothing }
+            (low, high) = (-.infinity, value.nextDown)
+        case .lessOrEqual: (low, high) = (-.infinity, value)
+        case .greater:
+            if value == .infinity { return .nothing }
+            (low, high) = (value.nextUp, .infinity)
+        case .greaterOrEqual: (low, high) = (value, .infinity)
+        }
+        func pattern(_ magnitude: Float) -> Int64 { Int64(magnitude.magnitude.bitPattern) }
+        let sign: Int64 = 0x8000_0000
+        let above = high >= 0 ? pattern(max(low, 0))...pattern(high) : nil
+        let below = low <= 0 ? sign | pattern(min(high, 0))...sign | pattern(low) : nil
+        switch (above, below) {
+        case (let above?, let below?): return .patterns(above, below)
+        case (let one?, nil), (nil, let one?): return .integers(low: one.lowerBound, high: one.upperBound)
+        case (nil, nil): return .nothing
         }
     }
 
@@ -82,6 +116,10 @@ struct LeafMatcher {
             switch test {
             case .integers(let low, let high):
                 let count = try countIntegers(head, entry, low, high)
+                return complement ? LeafHead.rows(head) - count : count
+            case .patterns(let above, let below):
+                let count = try countIntegers(head, entry, above.lowerBound, above.upperBound)
+                    + countIntegers(head, entry, below.lowerBound, below.upperBound)
                 return complement ? LeafHead.rows(head) - count : count
             case .doubles(let low, let high) where entry.encoding == LeafEncoding.double.rawValue && entry.width == 64:
                 let count = try countDoubles(head, entry, low, high)
@@ -216,8 +254,17 @@ struct LeafMatcher {
             guard entry.encoding == LeafEncoding.double.rawValue else { throw LeafReader.wrongEncoding(spec) }
             try findDoubles(head, entry, rows, low, high, mask)
             removeNulls(head, entry, rows, mask)
-        case .timestamp:
-            try findTimestamps(head, entry, rows, mask)
+        case .patterns(let above, let below):
+            guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            try findIntegers(head, entry, rows, above.lowerBound, above.upperBound, mask)
+            try findIntegers(head, entry, rows, below.lowerBound, below.upperBound, mask + 64)
+            for word in 0..<64 { mask[word] |= mask[word &+ 64] }
+            removeNulls(head, entry, rows, mask)
+        case .pair:
+            try findPairs(head, entry, rows, mask)
+            removeNulls(head, entry, rows, mask)
+        case .decimal(let key):
+            try findDecimals(head, entry, rows, key, mask)
             removeNulls(head, entry, rows, mask)
         case .textEqual(let fingerprint):
             try findEqualText(head, entry, rows, fingerprint, mask)
@@ -285,13 +332,13 @@ struct LeafMatcher {
         }
     }
 
-    /// (seconds, nanoseconds) in lexical order: seconds beyond, or equal seconds and nanoseconds as asked.
-    private func findTimestamps(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
-        guard !entry.isText, let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-        let equalSeconds = mask + 64, inner = mask + 128
-        try findIntegers(head, entry, rows, constant.low, constant.low, equalSeconds)
+    /// (first word, second word) in lexical order: the first beyond, or equal and the second as asked.
+    private func findPairs(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+        guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+        let equalFirst = mask + 64, inner = mask + 128
+        try findIntegers(head, entry, rows, constant.low, constant.low, equalFirst)
         if let (low, high) = LeafMatcher.range(comparison, constant.high) {
-            try findIntegers(head, nanoseconds, rows, low, high, inner)
+            try findIntegers(head, second, rows, low, high, inner)
         } else {
             LeafMatcher.fill(inner, rows, false)
         }
@@ -306,7 +353,26 @@ struct LeafMatcher {
         } else {
             LeafMatcher.fill(mask, rows, false)
         }
-        for word in 0..<64 { mask[word] |= equalSeconds[word] & inner[word] }
+        for word in 0..<64 { mask[word] |= equalFirst[word] & inner[word] }
+    }
+
+    /// Row by row: equal numbers may have unequal bits.
+    private func findDecimals(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ wanted: UInt128, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+        guard !entry.isText, let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+        mask.update(repeating: 0, count: 64)
+        let words = UnsafeMutablePointer<Int64>.allocate(capacity: 2 &* rows)
+        defer { words.deallocate() }
+        let decoder = ColumnDecoder(source, head)
+        try decoder.numbers(entry, first: 0, count: rows, into: words)
+        try decoder.numbers(second, first: 0, count: rows, into: words + rows)
+        for row in 0..<rows {
+            let value = Decimal128(low: UInt64(bitPattern: words[row]), high: UInt64(bitPattern: words[rows &+ row]))
+            if value.isNaN { continue }
+            let key = value.orderKey
+            if LeafMatcher.holds(complement ? .equal : comparison, key < wanted ? -1 : key == wanted ? 0 : 1) {
+                mask[row &>> 6] |= 1 &<< UInt64(row & 63)
+            }
+        }
     }
 
     // MARK: Text
@@ -427,18 +493,16 @@ struct LeafMatcher {
             }
         }
         switch a.kind {
-        case .double:
-            let x = a.asDouble, y = b.asDouble
-            switch comparison {
-            case .equal: return x == y
-            case .notEqual: return x != y
-            case .less: return x < y
-            case .lessOrEqual: return x <= y
-            case .greater: return x > y
-            case .greaterOrEqual: return x >= y
+        case .float, .double, .decimal128:
+            if a.isNaN || b.isNaN { return comparison == .notEqual }
+            if a.kind == .decimal128 {
+                let x = a.asDecimal.orderKey, y = b.asDecimal.orderKey
+                return holds(comparison, x < y ? -1 : x == y ? 0 : 1)
             }
+            let x = a.kind == .float ? Double(a.asFloat) : a.asDouble, y = b.kind == .float ? Double(b.asFloat) : b.asDouble
+            return holds(comparison, x < y ? -1 : x == y ? 0 : 1)
         case .string, .binary: return holds(comparison, order(a.pointer, a.count, b.pointer, b.count))
-        case .timestamp: return holds(comparison, a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high < b.high ? -1 : a.high == b.high ? 0 : 1)
+        case .timestamp, .objectID, .uuid: return holds(comparison, a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high < b.high ? -1 : a.high == b.high ? 0 : 1)
         default: return holds(comparison, a.low < b.low ? -1 : a.low == b.low ? 0 : 1)
         }
     }

@@ -88,8 +88,13 @@ package struct PropertySchema: Sendable {
 }
 
 extension Value {
-    /// The value that stands for "nothing was given" in a property that cannot be null.
+    /// The value that stands for "nothing was given" in a property that cannot be null: 0, false, no bytes, all bytes 0.
     package static func zero(of kind: ValueKind) -> Value {
-        Value(kind: kind)
+        switch kind {
+        case .decimal128: .decimal128(.zero)
+        case .objectID: Value(kind: .objectID, low: .min)
+        case .uuid: Value(kind: .uuid, low: .min, high: .min)
+        default: Value(kind: kind)
+        }
     }
 }

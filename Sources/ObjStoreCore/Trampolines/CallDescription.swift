@@ -5,13 +5,14 @@ internal import CFFI
 /// libffi keeps pointers to both in every closure made from it: whoever makes one holds on to this object.
 final class CallDescription: @unchecked Sendable {
     enum ArgumentType {
-        case bool, int32, int64, double, pointer, nothing
+        case bool, int32, int64, float, double, pointer, nothing
 
         var ffi: UnsafeMutablePointer<ffi_type>? {
             switch self {
             case .bool: cffi_type_uint8()
             case .int32: cffi_type_sint32()
             case .int64: cffi_type_sint64()
+            case .float: cffi_type_float()
             case .double: cffi_type_double()
             case .pointer: cffi_type_pointer()
             case .nothing: cffi_type_void()

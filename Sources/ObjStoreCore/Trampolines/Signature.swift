@@ -2,11 +2,11 @@
 ///
 /// ```
 /// signature = [ word { "," word } ] "->" ( "status" | "void" )      blanks are free between the parts
-/// word      = ( "bool" | "i64" | "f64" | "time" | "str" | "bin" ) [ "?" ] | "key" | "event"
+/// word      = ( "bool" | "i64" | "f32" | "f64" | "time" | "str" | "bin" ) [ "?" ] | "key" | "event"
 /// ```
 package struct Signature: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
-        case bool, i64, f64, time, str, bin
+        case bool, i64, f32, f64, time, str, bin
         /// These take no property.
         case key, event
 
@@ -15,6 +15,7 @@ package struct Signature: Sendable {
             switch self {
             case .bool: .bool
             case .i64: .int
+            case .f32: .float
             case .f64: .double
             case .time: .timestamp
             case .str: .string

@@ -71,6 +71,7 @@ package final class TypedCallback: @unchecked Sendable {
         switch word.kind {
         case .bool: return .bool
         case .i64, .key: return .int64
+        case .f32: return .float
         case .f64: return .double
         case .event: return .int32
         case .time, .str, .bin: return .pointer

@@ -91,9 +91,9 @@ extension ClusterReader {
                 let wanted: [LeafEncoding] = spec.kind == .double ? [.double] : [.frame, .linear]
                 guard wanted.contains(where: { $0.rawValue == entry.encoding }) else { throw LeafReader.wrongEncoding(spec) }
                 try checkNumbers(head, entry, entry, spec, place)
-                if spec.kind == .timestamp {
-                    guard let nanoseconds = LeafHead.nanoseconds(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-                    try checkNumbers(head, nanoseconds, entry, spec, place)
+                if spec.kind.isPair {
+                    guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+                    try checkNumbers(head, second, entry, spec, place)
                 }
             }
         }

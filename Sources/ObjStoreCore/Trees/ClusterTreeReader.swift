@@ -159,7 +159,7 @@ package struct ClusterReader: @unchecked Sendable {
         try LeafReader(source: source).value(row.head, columns[column], hint: column, row.slot)
     }
 
-    /// An int, bool (0/1), or the seconds of a timestamp; nil = null.
+    /// An int, bool (0/1), the bits of a float or double, or the first word of a pair; nil = null.
     @inline(__always)
     package func int(_ row: RowPosition, _ column: Int) throws(StoreError) -> Int64? {
         let spec = columns.baseAddress.unsafelyUnwrapped + column

@@ -229,6 +229,8 @@ package final class ClusterWriter {
             if last > offsets[0], vector.bytes == nil || offsets[0] < 0 { throw ClusterWriter.invalid("column \(spec.id) has no bytes") }
         case .bool:
             guard vector.layout == .bytes, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes one byte a value") }
+        case .float:
+            guard vector.layout == .singles, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes 4 bytes a value") }
         default:
             guard vector.layout == .words, vector.numbers != nil else { throw ClusterWriter.invalid("column \(spec.id) takes 8 bytes a value") }
         }

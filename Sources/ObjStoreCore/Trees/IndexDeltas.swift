@@ -125,7 +125,7 @@ struct IndexDeltas {
     var byteCount: Int { bytes.total }
 
     init(kind: ValueKind, unique: Bool, seed: UInt64) {
-        isText = kind == .string || kind == .binary
+        isText = kind.isIndexedAsBytes
         self.unique = unique
         self.seed = seed
         order = IndexOrder(kind: kind, longValues: nil)

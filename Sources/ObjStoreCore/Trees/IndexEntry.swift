@@ -3,15 +3,16 @@ internal import Glibc
 /// One (value, object key) pair in memory, or a run of them; also a separator of an inner node, a search
 /// target and a change that waits to be merged. Plain data of 32 bytes.
 ///
-/// Numbers are compared by `bits`, an unsigned integer in the order of the values. Text (string, binary)
-/// is compared byte by byte: `address` reaches the first `head` bytes, or all where the entry is `whole`.
+/// Numbers are compared by `bits`, an unsigned integer in the order of the values, then by `low`. Text (string,
+/// binary, and the 16 bytes of uuids and decimals) is compared byte by byte: `address` reaches the first `head`
+/// bytes, or all where the entry is `whole`.
 struct IndexEntry {
     /// Numbers: order bits. Text: hash of the whole value (0 where nobody asks for it).
     var bits: UInt64
     var key: Int64
     /// Numbers: how many further entries the run has. Text: address of the bytes.
     var extra: UInt
-    /// Timestamps: nanoseconds in unsigned order. Text: length of the whole value in bytes.
+    /// Timestamps: nanoseconds in unsigned order. Object ids: the last four bytes. Text: length of the whole value in bytes.
     var low: UInt32
     var flags: UInt32
 
@@ -106,7 +107,7 @@ struct IndexOrder {
     let longValues: Unmanaged<IndexLongValues>?
 
     init(kind: ValueKind, longValues: IndexLongValues?) {
-        isText = kind == .string || kind == .binary
+        isText = kind.isIndexedAsBytes
         self.longValues = longValues.map { Unmanaged.passUnretained($0) }
     }
 
@@ -177,7 +178,8 @@ struct IndexOrder {
 extension IndexEntry {
     /// The entry of a value that somebody hands in. Text is not copied: it lives as long as the caller says.
     ///
-    /// Doubles: -0.0 is 0.0, every NaN is the same and greater than infinity.
+    /// Doubles, floats: -0.0 is 0.0, every NaN is the same and greater than infinity. Uuids and decimals come as
+    /// `withIndexBytes` makes them.
     init(_ value: Value, key: Int64, kind: ValueKind) throws(StoreError) {
         if value.kind == .null {
             self.init(bits: 0, key: key, flags: 0)
@@ -189,6 +191,10 @@ extension IndexEntry {
             self.init(bits: IndexBits.signed(value.low), key: key, flags: IndexEntry.present)
         case .double:
             self.init(bits: IndexBits.double(value.asDouble), key: key, flags: IndexEntry.present)
+        case .float:
+            self.init(bits: IndexBits.double(Double(value.asFloat)), key: key, flags: IndexEntry.present)
+        case .objectID:
+            self.init(bits: IndexBits.signed(value.low), low: UInt32(truncatingIfNeeded: value.high), key: key, flags: IndexEntry.present)
         case .timestamp:
             self.init(
                 bits: IndexBits.signed(value.low), low: UInt32(truncatingIfNeeded: value.high) ^ 0x8000_0000, key: key,
@@ -202,16 +208,23 @@ extension IndexEntry {
                 bits: 0, low: UInt32(truncatingIfNeeded: value.count), key: key,
                 extra: UInt(bitPattern: value.pointer ?? IndexBits.nothing),
                 flags: IndexEntry.present | IndexEntry.whole | long)
+        case .decimal128, .uuid:
+            guard let bytes = value.pointer, value.count == Value.indexBytes else { throw StoreError(.invalidArgument, "a \(kind) without its bytes") }
+            self.init(bits: 0, low: UInt32(Value.indexBytes), key: key, extra: UInt(bitPattern: bytes), flags: IndexEntry.present | IndexEntry.whole)
         default:
             throw StoreError(.invalidArgument, "a \(kind) cannot be indexed")
         }
     }
 
-    /// The value again; text points to where the entry points, and is cut where a long one is not whole.
+    /// The value again, or of equal ones the plainest (0.0, 1.5 for 1.50); text points to where the entry points, and is
+    /// cut where a long one is not whole.
     func value(_ kind: ValueKind) -> Value {
         if isNull { return .null }
         switch kind {
         case .double: return Value(kind: .double, low: IndexBits.doublePattern(bits))
+        case .float: return .float(Float(Double(bitPattern: UInt64(bitPattern: IndexBits.doublePattern(bits)))))
+        case .objectID: return Value(kind: .objectID, low: IndexBits.toSigned(bits), high: Int64(low))
+        case .decimal128, .uuid: return head == Value.indexBytes ? Value.indexed(kind, address) : .null
         case .timestamp:
             return Value(kind: .timestamp, low: IndexBits.toSigned(bits), high: Int64(Int32(bitPattern: low ^ 0x8000_0000)))
         case .string, .binary:

@@ -135,7 +135,7 @@ enum IndexInner {
         let values = values(node)
         if byValue, lowWidth(node) == 0, values.base <= target.bits {
             if target.low < node.load(fromByteOffset: 48, as: UInt32.self) {
-                // The nanoseconds of every separator are greater: equal seconds do not suffice.
+                // The second part of every separator is greater: an equal first one does not suffice.
                 return values.base < target.bits ? last(values, target.bits &- values.base &- 1, low, high) : low
             }
             return last(values, target.bits &- values.base, low, high)

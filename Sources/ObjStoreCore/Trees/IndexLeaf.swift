@@ -11,7 +11,7 @@
 ///  text     32 key base   | 40 offsets (2 bytes, one more than entries) | keys | common prefix | suffixes
 /// ```
 /// The count in the header is that of entries, or of runs. Values are order bits (`IndexBits`), keys are
-/// offsets from their base; `low` is a timestamp's nanoseconds. `form` 1: every entry is null (the values
+/// offsets from their base; `low` is a timestamp's nanoseconds, or the last four bytes of an object id. `form` 1: every entry is null (the values
 /// have width 0). `text` is the length of the common prefix. Bit 15 of an offset says that the value is
 /// long: after the suffix of its first 64 bytes follow its length (4 bytes) and the hash of all of it (8).
 /// Other encodings and forms are free for compound keys, payloads and multiplicities.

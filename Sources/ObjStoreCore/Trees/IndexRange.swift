@@ -8,7 +8,7 @@ package struct IndexBound {
         self.isAfter = isAfter
     }
 
-    /// The bytes of a text value must live as long as the bound.
+    /// The bytes of a text value must live as long as the bound; a uuid or decimal comes from `withIndexBytes`.
     package static func before(_ value: Value, kind: ValueKind) throws(StoreError) -> IndexBound {
         IndexBound(try IndexEntry(value, key: .min, kind: kind), isAfter: false)
     }
@@ -36,8 +36,25 @@ extension IndexReader {
     /// The entries that a comparison selects: at most two ranges, in order.
     ///
     /// Null equals only null and is in no ordering; NaN equals nothing and is in no ordering either.
-    package func ranges(_ comparison: Comparison, _ value: Value) throws(StoreError) -> (IndexRange?, IndexRange?) {
-        let isNaN = kind == .double && value.kind == .double && value.asDouble.isNaN
+    /// `body` gets them, since bounds point to the bytes of the value.
+    private func withRanges<T>(
+        _ comparison: Comparison, _ value: Value, _ body: (IndexRange?, IndexRange?) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        try value.withIndexBytes { (value) throws(StoreError) -> T in
+            // NaN stands last, and is not greater than anything.
+            guard let nan = kind.nan, comparison == .greater || comparison == .greaterOrEqual else {
+                let (first, second) = try ranges(comparison, value, end: nil)
+                return try body(first, second)
+            }
+            return try nan.withIndexBytes { (nan) throws(StoreError) -> T in
+                let (first, second) = try ranges(comparison, value, end: try .before(nan, kind: kind))
+                return try body(first, second)
+            }
+        }
+    }
+
+    private func ranges(_ comparison: Comparison, _ value: Value, end: IndexBound?) throws(StoreError) -> (IndexRange?, IndexRange?) {
+        let isNaN = value.isNaN
         if comparison == .notEqual {
             if isNaN { return (IndexRange(lower: .start, upper: nil), nil) }
             return (
@@ -49,8 +66,6 @@ extension IndexReader {
             return (IndexRange(lower: try .before(value, kind: kind), upper: try .after(value, kind: kind)), nil)
         }
         if value.isNull { return (nil, nil) }
-        // NaN stands last, and is not greater than anything.
-        let end: IndexBound? = kind == .double ? try .before(.double(.nan), kind: kind) : nil
         switch comparison {
         case .less: return (IndexRange(lower: .values, upper: try .before(value, kind: kind)), nil)
         case .lessOrEqual: return (IndexRange(lower: .values, upper: try .after(value, kind: kind)), nil)
@@ -61,11 +76,12 @@ extension IndexReader {
 
     /// How many entries a comparison selects. O(log n).
     package func count(_ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
-        let (first, second) = try ranges(comparison, value)
-        var count = 0
-        if let first { count += try self.count(in: first) }
-        if let second { count += try self.count(in: second) }
-        return count
+        try withRanges(comparison, value) { (first, second) throws(StoreError) in
+            var count = 0
+            if let first { count += try self.count(in: first) }
+            if let second { count += try self.count(in: second) }
+            return count
+        }
     }
 
     package func count(equal value: Value) throws(StoreError) -> Int { try count(.equal, value) }
@@ -103,10 +119,11 @@ extension IndexReader {
     /// false. Returns whether it came to the end.
     @discardableResult
     package func forEach(_ comparison: Comparison, _ value: Value, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
-        let (first, second) = try ranges(comparison, value)
-        if let first, !(try forEach(in: first, body)) { return false }
-        if let second { return try forEach(in: second, body) }
-        return true
+        try withRanges(comparison, value) { (first, second) throws(StoreError) in
+            if let first, !(try forEach(in: first, body)) { return false }
+            if let second { return try forEach(in: second, body) }
+            return true
+        }
     }
 
     /// Visits the object keys of a range in ascending order until `body` returns false. Returns whether it

@@ -34,6 +34,10 @@ package struct IndexReader {
             if value.kind == kind { return try find(bits: IndexBits.signed(value.low)) }
         case .double:
             if value.kind == kind { return try find(bits: IndexBits.double(value.asDouble)) }
+        case .float:
+            if value.kind == kind { return try find(bits: IndexBits.double(Double(value.asFloat))) }
+        case .decimal128, .uuid:
+            return try value.withIndexBytes { (value) throws(StoreError) in try findAny(try IndexEntry(value, key: .max, kind: kind)) }
         default: break
         }
         return try findAny(try IndexEntry(value, key: .max, kind: kind))
@@ -43,8 +47,10 @@ package struct IndexReader {
 
     /// Whether the pair (value, object key) is there.
     package func contains(_ value: Value, _ key: Int64) throws(StoreError) -> Bool {
-        let target = try IndexEntry(value, key: key, kind: kind)
-        return try rank(IndexBound(target, isAfter: true)) > rank(IndexBound(target, isAfter: false))
+        try value.withIndexBytes { (value) throws(StoreError) in
+            let target = try IndexEntry(value, key: key, kind: kind)
+            return try rank(IndexBound(target, isAfter: true)) > rank(IndexBound(target, isAfter: false))
+        }
     }
 
     /// A number of one word.

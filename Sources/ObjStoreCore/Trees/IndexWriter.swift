@@ -70,15 +70,17 @@ package final class IndexWriter {
     /// Adds a pair. Text is copied. Amortised O(1) in memory.
     package func insert(_ value: Value, _ key: Int64) throws(StoreError) {
         if let failure { throw failure }
-        try add(try IndexEntry(value, key: key, kind: kind))
+        try value.withIndexBytes { (value) throws(StoreError) in try add(try IndexEntry(value, key: key, kind: kind)) }
     }
 
     /// Takes a pair away.
     package func remove(_ value: Value, _ key: Int64) throws(StoreError) {
         if let failure { throw failure }
-        var entry = try IndexEntry(value, key: key, kind: kind)
-        entry.flags |= IndexEntry.removal
-        try add(entry)
+        try value.withIndexBytes { (value) throws(StoreError) in
+            var entry = try IndexEntry(value, key: key, kind: kind)
+            entry.flags |= IndexEntry.removal
+            try add(entry)
+        }
     }
 
     private func add(_ entry: IndexEntry) throws(StoreError) {
@@ -94,7 +96,8 @@ package final class IndexWriter {
         if let failure { throw failure }
         if deltas.live == 0 { return try treeReader.find(value) }
         if !unique { return try reader().find(value) }
-        switch try deltas.pending(try IndexEntry(value, key: .max, kind: kind)) {
+        let pending = try value.withIndexBytes { (value) throws(StoreError) in try deltas.pending(try IndexEntry(value, key: .max, kind: kind)) }
+        switch pending {
         case .inserted(let key): return key
         case .removed: return nil
         case .nothing: return try treeReader.find(value)

@@ -264,8 +264,8 @@ struct LeafComparison {
         guard let left, let right, left.encoding == right.encoding, left.width == right.width, left.base == right.base,
             left.isSegmented == right.isSegmented, left.segmentShift == right.segmentShift, sharesAux(a, left, b, right)
         else { return (false, false) }
-        if spec.kind == .timestamp {
-            let fine = LeafHead.nanoseconds(a, id: spec.id), fineNow = LeafHead.nanoseconds(b, id: spec.id)
+        if spec.kind.isPair {
+            let fine = LeafHead.secondLine(a, id: spec.id), fineNow = LeafHead.secondLine(b, id: spec.id)
             guard let fine, let fineNow, fine.encoding == fineNow.encoding, fine.width == fineNow.width, fine.base == fineNow.base,
                 !fine.hasMain || (!fine.isSegmented && !fine.isMainInline && !fineNow.isSegmented && !fineNow.isMainInline && fine.main == fineNow.main)
             else { return (false, false) }

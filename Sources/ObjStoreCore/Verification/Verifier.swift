@@ -91,11 +91,14 @@ package enum Verifier {
         }
     }
 
-    /// Index entries hold doubles with one zero and one NaN, and texts cut after 64 bytes.
+    /// Index entries hold floats and doubles with one zero and one NaN, decimals by their number, and texts cut after 64
+    /// bytes.
     private static func isIndexed(_ stored: Value, as entry: Value) -> Bool {
         guard stored.kind == entry.kind else { return false }
         switch stored.kind {
         case .double: return stored.asDouble == entry.asDouble || (stored.asDouble.isNaN && entry.asDouble.isNaN)
+        case .float: return stored.asFloat == entry.asFloat || (stored.isNaN && entry.isNaN)
+        case .decimal128: return stored.asDecimal == entry.asDecimal
         case .string, .binary:
             if stored.count <= entry.count { return stored.isSame(as: entry) }
             return Value(kind: stored.kind, pointer: stored.pointer, count: entry.count).isSame(as: entry)

@@ -1,0 +1,57 @@
+internal import CSystem
+
+/// Makes object ids that no other process makes: time, who makes it, a counter.
+///
+/// ```
+///  0        4              9         12
+/// ┌────────┬──────────────┬─────────┐
+/// │seconds │ random, of   │ counter │   all big-endian: ids of one process ascend
+/// │        │ this process │         │
+/// └────────┴──────────────┴─────────┘
+/// ```
+/// Without a lock, so that it works in the child of a fork that found another thread here.
+package enum ObjectIDGenerator {
+    /// Random for a process, then handed down to children, which differ by their process id.
+    private static let seed = random()
+    private nonisolated(unsafe) static let counter: UnsafeMutablePointer<UInt64> = {
+        let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        word.initialize(to: random())
+        return word
+    }()
+
+    private static func random() -> UInt64 {
+        var value: UInt64 = 0
+        // At most 256 bytes are never cut short.
+        let count = cs_random(&value, 8)
+        precondition(count == 8, "getrandom failed")
+        return value
+    }
+
+    package static func next() -> Value {
+        let seconds = UInt64(truncatingIfNeeded: cs_realtime_ns() / 1_000_000_000) & 0xffff_ffff
+        let maker = PageHash.mix(seed, UInt64(UInt32(bitPattern: getpid())) | 1 << 40) & 0xff_ffff_ffff
+        let number = cs_add64(counter, 1) & 0xff_ffff
+        let front = seconds << 32 | maker >> 8
+        return Value(kind: .objectID, low: Int64(bitPattern: front ^ 1 << 63), high: Int64((maker & 0xff) << 24 | number))
+    }
+}
+
+extension Value {
+    /// 24 hexadecimal digits; nil: it is something else.
+    package static func objectID(hex text: UnsafeRawBufferPointer) -> Value? {
+        guard text.count == 24, let a = number(text, 0, 16), let b = number(text, 16, 8) else { return nil }
+        return Value(kind: .objectID, low: Int64(bitPattern: a ^ 1 << 63), high: Int64(b))
+    }
+
+    private static func number(_ text: UnsafeRawBufferPointer, _ start: Int, _ digits: Int) -> UInt64? {
+        var number: UInt64 = 0
+        for byte in text[start..<start + digits] {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - 0x30)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64(byte | 0x20) - 0x57
+            default: return nil
+            }
+        }
+        return number
+    }
+}
