@@ -20,6 +20,22 @@ extension Int8: Summable {}
 extension Double: Summable {
     public static func _aggregate(_ value: _QueryValue) -> Double? { if case .double(let number) = value { number } else { nil } }
 }
+/// Added as doubles; the sum is the nearest float, or infinite.
+extension Float: Summable {
+    public static func _aggregate(_ value: _QueryValue) -> Float? {
+        switch value {
+        case .float(let number): number
+        case .double(let number): Float(number)
+        default: nil
+        }
+    }
+}
+extension Decimal128: Aggregatable {
+    public static func _aggregate(_ value: _QueryValue) -> Decimal128? { if case .decimal128(let number) = value { number } else { nil } }
+}
+extension ObjectId: Aggregatable {
+    public static func _aggregate(_ value: _QueryValue) -> ObjectId? { if case .objectId(let id) = value { id } else { nil } }
+}
 extension Timestamp: Aggregatable {
     public static func _aggregate(_ value: _QueryValue) -> Timestamp? { if case .timestamp(let time) = value { time } else { nil } }
 }

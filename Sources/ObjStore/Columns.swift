@@ -79,9 +79,9 @@ private final class PackedColumn: @unchecked Sendable {
     private let validity: UnsafeMutablePointer<UInt8>
     private var hasNulls = false
 
-    private var isText: Bool { kind == .string || kind == .binary }
+    private var isText: Bool { kind.isText }
     /// Bytes of a value at `numbers`.
-    private var stride: Int { kind == .bool ? 1 : kind == .timestamp ? 16 : isText ? 0 : 8 }
+    private var stride: Int { isText ? 0 : ValueCell.size(kind) }
 
     private init(_ kind: ValueKind, count: Int, _ encode: (_ row: Int, _RowEncoder) -> Void) {
         self.kind = kind
@@ -120,16 +120,12 @@ private final class PackedColumn: @unchecked Sendable {
         if value.isNull { hasNulls = true } else { validity[row / 8] |= 1 << UInt8(row % 8) }
         let place = numbers + row * stride
         switch kind {
-        case .bool: place.storeBytes(of: UInt8(truncatingIfNeeded: value.low), as: UInt8.self)
-        case .timestamp:
-            place.storeBytes(of: value.low, as: Int64.self)
-            (place + 8).storeBytes(of: value.high, as: Int64.self)
         case .string, .binary:
             let start = Int(offsets[row]), end = start + value.count
             if end > text.count { grow(start, end) }
             if let bytes = value.pointer { (text.baseAddress.unsafelyUnwrapped + start).copyMemory(from: bytes, byteCount: value.count) }
             offsets[row + 1] = Int64(end)
-        default: place.storeBytes(of: value.low, as: Int64.self)
+        default: if !value.isNull { ValueCell.store(value, place) }
         }
     }
 

@@ -1,4 +1,6 @@
-// `Date` and `Data` of FoundationEssentials, in this layer only: the core and the C library have no Foundation.
+// `Date`, `Data` and `UUID` of FoundationEssentials, in this layer only: the core and the C library have no Foundation.
+internal import ObjStoreCore
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #elseif canImport(Foundation)
@@ -56,5 +58,38 @@ extension Data: _PersistableValue {
 
 extension Data: QueryOperand {
     public var _queryValue: _QueryValue { [UInt8](self)._queryValue }
+}
+
+extension UUID: _PersistableValue {
+    public static var _initial: UUID { UUID(Value.zero(of: .uuid)) }
+    public static var _type: _PropertyType { _PropertyType(.uuid) }
+    public static func _get(_ object: Object, _ index: UInt32) -> UUID { _getOptional(object, index) ?? _initial }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> UUID? { object._value(index).map { UUID($0) } }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: UUID) { object._set(index, value.value) }
+    public static func _encode(_ value: UUID, _ encoder: _RowEncoder) { encoder.append(value.value) }
+    public static func _hash(_ value: UUID, into hasher: inout Hasher) { hasher.combine(value) }
+    /// A uuid, or its text.
+    public static func _convert(_ value: Any?) -> UUID? { value as? UUID ?? (value as? String).flatMap { UUID(uuidString: $0) } }
+
+    fileprivate init(_ value: Value) {
+        var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &bytes) { ValueCell.store(value, $0.baseAddress.unsafelyUnwrapped) }
+        self.init(uuid: bytes)
+    }
+
+    fileprivate var value: Value { withUnsafeBytes(of: uuid) { .uuid($0.baseAddress.unsafelyUnwrapped) } }
+}
+
+extension UUID: OrderedQueryOperand {
+    public var _queryValue: _QueryValue {
+        let value = value
+        return .uuid(value.low, value.high)
+    }
+}
+
+extension UUID: Aggregatable {
+    public static func _aggregate(_ value: _QueryValue) -> UUID? {
+        if case .uuid(let low, let high) = value { UUID(Value(kind: .uuid, low: low, high: high)) } else { nil }
+    }
 }
 #endif

@@ -188,7 +188,7 @@ final class ClassBinding {
         return result
     }
 
-    /// An int, a bool or the bits of a double; nil where it is null or cannot be read, which is reported.
+    /// An int, a bool or the bits of a float or double; nil where it is null or cannot be read, which is reported.
     @inline(__always)
     func number(_ key: Int64, _ index: UInt32) -> Int64? {
         reading(index, nil) { (reader) throws(StoreError) in try reader.number(key, Int(index)) }
@@ -238,9 +238,14 @@ extension Object {
     @usableFromInline
     final func _optionalNumber(_ index: UInt32) -> Int64? { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.number(_key, index) } }
 
-    final func _timestamp(_ index: UInt32) -> Timestamp? {
+    /// Any value but text; nil = null.
+    final func _value(_ index: UInt32) -> Value? {
         let value = _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.value(_key, index) }
-        return value.isNull ? nil : Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high))
+        return value.isNull ? nil : value
+    }
+
+    final func _timestamp(_ index: UInt32) -> Timestamp? {
+        _value(index).map { value in Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)) }
     }
 
     final func _text(_ index: UInt32) -> String? {

@@ -1,7 +1,7 @@
 internal import ObjStoreCore
 
-/// Types that a `@Persisted` property can have: `Bool`, `Int` (and `Int8` … `Int64`), `Double`, `String`,
-/// `[UInt8]` and `Data`, ``Timestamp`` and `Date`, enums with ``PersistableEnum``, and an optional of each.
+/// Types that a `@Persisted` property can have: `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
+/// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each.
 ///
 /// The requirements are those of the library; conform to ``PersistableEnum`` only.
 public protocol Persistable: SendableMetatype {

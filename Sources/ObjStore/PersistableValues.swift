@@ -71,6 +71,32 @@ extension Double: _PersistableValue {
     }
 }
 
+/// Stored in 32 bits, as it is.
+extension Float: _PersistableValue {
+    public static var _initial: Float { @inlinable get { 0 } }
+    public static var _type: _PropertyType { _PropertyType(.float) }
+    @inlinable
+    public static func _get(_ object: Object, _ index: UInt32) -> Float { Float(bitPattern: UInt32(truncatingIfNeeded: object._number(index))) }
+    @inlinable
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> Float? {
+        object._optionalNumber(index).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) }
+    }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Float) { object._set(index, .float(value)) }
+    public static func _encode(_ value: Float, _ encoder: _RowEncoder) { encoder.append(.float(value)) }
+    /// A float, a double rounded to the nearest one (what is written as 0.1 in a dictionary or a query is a double), or
+    /// an integer that a float holds exactly.
+    public static func _convert(_ value: Any?) -> Float? {
+        switch value {
+        case let value as Float: return value
+        case let value as Double:
+            let nearest = Float(value)
+            return nearest.isInfinite && !value.isInfinite ? nil : nearest
+        case let value as any FixedWidthInteger: return Float(exactly: value)
+        default: return nil
+        }
+    }
+}
+
 extension String: _PersistableValue {
     public static var _initial: String { @inlinable get { "" } }
     public static var _type: _PropertyType { _PropertyType(.string) }

@@ -35,7 +35,7 @@ public struct Persisted<Value: Persistable> {
         value = storage
     }
 
-    /// The primary key: unique in its class, found fast, an integer or a text. At most one per class.
+    /// The primary key: unique in its class, found fast, an integer, a text, an ``ObjectId`` or a `UUID`. At most one per class.
     @inlinable
     public init(primaryKey: Bool) {
         self.init()

@@ -50,6 +50,11 @@ public enum _QueryValue: Sendable, Equatable {
     case string(String)
     case bytes([UInt8])
     case timestamp(Timestamp)
+    case float(Float)
+    case decimal128(Decimal128)
+    case objectId(ObjectId)
+    /// Bytes 0 to 7 and 8 to 15, as in a `Value`.
+    case uuid(Int64, Int64)
 
     func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let encoder = _RowEncoder()
@@ -61,6 +66,10 @@ public enum _QueryValue: Sendable, Equatable {
         case .string(let value): String._encode(value, encoder)
         case .bytes(let value): [UInt8]._encode(value, encoder)
         case .timestamp(let value): Timestamp._encode(value, encoder)
+        case .float(let value): Float._encode(value, encoder)
+        case .decimal128(let value): Decimal128._encode(value, encoder)
+        case .objectId(let value): ObjectId._encode(value, encoder)
+        case .uuid(let low, let high): encoder.append(Value(kind: .uuid, low: low, high: high))
         }
         return try encoder.withValue(body)
     }
@@ -87,6 +96,9 @@ extension Int64: OrderedQueryOperand {}
 extension Int32: OrderedQueryOperand {}
 extension Int16: OrderedQueryOperand {}
 extension Int8: OrderedQueryOperand {}
+extension Float: OrderedQueryOperand { public var _queryValue: _QueryValue { .float(self) } }
+extension Decimal128: OrderedQueryOperand { public var _queryValue: _QueryValue { .decimal128(self) } }
+extension ObjectId: OrderedQueryOperand { public var _queryValue: _QueryValue { .objectId(self) } }
 extension Double: OrderedQueryOperand { public var _queryValue: _QueryValue { .double(self) } }
 extension String: OrderedQueryOperand { public var _queryValue: _QueryValue { .string(self) } }
 extension Timestamp: OrderedQueryOperand { public var _queryValue: _QueryValue { .timestamp(self) } }

@@ -122,7 +122,11 @@ public struct Results<Element: Object>: Sendable {
         }
         return switch value.kind {
         case .int: .int(value.low)
+        case .float: .float(value.asFloat)
         case .double: .double(value.asDouble)
+        case .decimal128: .decimal128(Decimal128(value.asDecimal))
+        case .objectID: .objectId(ObjectId(value))
+        case .uuid: .uuid(value.low, value.high)
         case .timestamp: .timestamp(Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)))
         default: nil
         }

@@ -48,7 +48,7 @@ extension Value {
         for byte in text[start..<start + digits] {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - 0x30)
-            case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64(byte | 0x20) - 0x57
+            case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): number = number << 4 | UInt64((byte | 0x20) - 0x57)
             default: return nil
             }
         }

@@ -29,7 +29,9 @@ from .errors import (
 )  # fmt: skip
 from .frozen import Frozen
 from .info import Pin, Statistics
+from .kinds import Float32
 from .models import Model
+from .object_id import ObjectId
 from .observing import Token
 from .opening import delete_files, exists, open
 from .properties import Condition, Property, field
@@ -43,10 +45,10 @@ __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "Closed", "Condition",
-    "Corrupt", "Counts", "DuplicateKey", "Error", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "Corrupt", "Counts", "DuplicateKey", "Error", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
-    "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported",
+    "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "delete_files", "exists", "field", "open",

@@ -254,7 +254,7 @@ WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 ChangeHandler = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 Function = CFUNCTYPE(None)
 
-# One letter per parameter: w = word, T = Text, V = Value, O = Object (by value). The result is a status, an
+# One letter per parameter: w = word, T = Text, V = Value, O = Object, D = Decimal128 (by value). The result is a status, an
 # int32, unless it is in RESULTS.
 PROTOTYPES = {
     "objstore_version": "",
@@ -264,6 +264,9 @@ PROTOTYPES = {
     "objstore_status_name": "w",
     "objstore_fail": "wT",
     "objstore_buffer_free": "w",
+    "objstore_decimal128_from_text": "Tw",
+    "objstore_decimal128_to_text": "Dw",
+    "objstore_object_id_new": "w",
     "objstore_schema_new": "w",
     "objstore_schema_add_class": "wT",
     "objstore_schema_add_property": "wTTww",
@@ -333,6 +336,10 @@ PROTOTYPES = {
     "objstore_row_bool": "wwww",
     "objstore_row_int": "wwww",
     "objstore_row_double": "wwww",
+    "objstore_row_float": "wwww",
+    "objstore_row_decimal128": "wwww",
+    "objstore_row_object_id": "wwww",
+    "objstore_row_uuid": "wwww",
     "objstore_row_timestamp": "wwww",
     "objstore_row_text": "wwwww",
     "objstore_row_binary": "wwwww",
@@ -375,7 +382,7 @@ RESULTS: dict[str, Any] = {
     "objstore_last_message": c_char_p,
     "objstore_status_name": c_char_p,
 }
-ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object}
+ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object, "D": Decimal128}
 
 # Those that keep the interpreter lock: see above.
 SHORT = frozenset(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from . import _ffi, packed
 from ._check import check
 from .columns import property_ids
-from .errors import OutOfRange, WrongType
-from .kinds import DOUBLE, INT, LARGEST, SMALLEST, TIMESTAMP
+from .errors import NotSupported, OutOfRange, WrongType
+from .kinds import DECIMAL, DOUBLE, FLOAT, INT, LARGEST, OBJECT_ID, SMALLEST, TIMESTAMP, UUID
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -22,7 +22,14 @@ KINDS = {"sum": 1, "min": 2, "max": 3, "avg": 4}
 
 
 def aggregate(results: "Results[Any]", name: str, prop: "Property") -> Any:
-    allowed = (INT, DOUBLE) if name in ("sum", "avg") else (INT, DOUBLE, TIMESTAMP)
+    adds = name in ("sum", "avg")
+    if adds and prop.kind == DECIMAL:
+        raise NotSupported(
+            f"{prop.path}: the {name} of a Decimal is of a later version: sum(obj.{prop.name} for obj in …)",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    allowed = (INT, FLOAT, DOUBLE) if adds else (INT, FLOAT, DOUBLE, DECIMAL, TIMESTAMP, OBJECT_ID, UUID)
     if prop.kind not in allowed or prop.enum is not None:
         raise WrongType(
             f"{prop.path}: there is no {name} of {prop.type_name}",
@@ -48,12 +55,13 @@ def _of_part(results: "Results[Any]", name: str, prop: "Property") -> Any:
         return _sum(prop, values)
     if name == "avg":
         return float(sum(values)) / len(values) if values else None  # of ints exact: the sum may be over 64 bits
-    comparable = [v for v in values if v == v]  # NaN is skipped
+    # NaN is skipped; a signaling one cannot even be compared with itself
+    comparable = [v for v in values if not v.is_nan()] if prop.kind == DECIMAL else [v for v in values if v == v]
     return (min if name == "min" else max)(comparable) if comparable else None
 
 
 def _sum(prop: "Property", values: list[Any]) -> Any:
-    if prop.kind == DOUBLE:
+    if prop.kind == DOUBLE or prop.kind == FLOAT:
         return float(sum(values))
     total = sum(values)
     if SMALLEST <= total <= LARGEST:

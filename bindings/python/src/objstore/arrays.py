@@ -7,7 +7,7 @@ from . import _ffi, packed
 from ._check import check
 from .columns import property_ids
 from .errors import MissingNumpy, OutOfRange
-from .kinds import BINARY, BOOL, DOUBLE, INT, STRING, TIMESTAMP
+from .kinds import BOOL, DOUBLE, FLOAT, INT, TIMESTAMP
 
 if TYPE_CHECKING:
     import numpy
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _read_column = _ffi.bind("objstore_read_column")
 
 START = -1  # OBJSTORE_START
-_STORED = {BOOL: "?", INT: "<i8", DOUBLE: "<f8", TIMESTAMP: [("seconds", "<i8"), ("nanoseconds", "<i4"), ("_", "<u4")]}
+_STORED = {BOOL: "?", INT: "<i8", FLOAT: "<f4", DOUBLE: "<f8", TIMESTAMP: [("seconds", "<i8"), ("nanoseconds", "<i4"), ("_", "<u4")]}
 
 
 def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, Any]":
@@ -26,9 +26,9 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
         import numpy
     except ImportError as error:
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
-    if prop.kind in (STRING, BINARY):
-        texts: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
-        return texts
+    if prop.kind not in _STORED:
+        python: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
+        return python
     read = _whole_class if results._condition is None else _part
     values, validity, count = read(numpy, results, prop)
     if prop.kind == TIMESTAMP:

@@ -5,11 +5,13 @@ from array import array
 from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
+from uuid import UUID as Uuid
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, kinds
+from . import _ffi, decimals, kinds
 from .errors import Error, OutOfRange
-from .kinds import BINARY, BOOL, DOUBLE, INT, STRING
+from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, OBJECT_ID, STRING, UUID
+from .object_id import ObjectId
 from .values import encode
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from .schema import Binding
 
 _FILLER: dict[int, Any] = {
-    kinds.BOOL: False, INT: 0, DOUBLE: 0.0, STRING: "", BINARY: b"", kinds.TIMESTAMP: kinds.EPOCH,
+    BOOL: False, INT: 0, FLOAT: 0.0, DOUBLE: 0.0, DECIMAL: decimals.ZERO, STRING: "", BINARY: b"", kinds.TIMESTAMP: kinds.EPOCH,
+    OBJECT_ID: ObjectId(bytes(12)), UUID: Uuid(int=0),
 }  # fmt: skip
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
@@ -50,6 +53,12 @@ class Columns:
             column.values = self._address(array("d", values))
         elif kind == BOOL:
             column.values = self._address(array("B", bytes(values)))
+        elif kind == FLOAT:
+            column.values = self._address(array("f", values))
+        elif kind == DECIMAL:
+            column.values = self._address(array("B", b"".join((decimals.bits(v) or 0).to_bytes(16, "little") for v in values)))
+        elif kind == UUID or kind == OBJECT_ID:
+            column.values = self._address(array("B", b"".join(v.bytes for v in values)))
         elif kind == kinds.TIMESTAMP:
             column.values = self._address(array("q", [word for v in values for word in kinds.instant(v)]))
         else:

@@ -210,6 +210,6 @@ def _converted(prop: Property, values: list[Any]) -> list[Any]:
     types = set(map(type, values))
     if prop.nullable:
         types.discard(type(None))
-    if types <= {prop.python_type} and prop.kind != kinds.TIMESTAMP:
+    if types <= {prop.python_type} and prop.kind not in kinds.CHECKED:
         return values
     return at_rows(partial(kinds.convert, prop), values)

@@ -1,24 +1,44 @@
 """The kinds of values: which Python type is which, and what a property accepts.
 
-There is hardly any conversion. An int is accepted for a float where it is exactly that number, subclasses and
-NumPy's scalars become the plain type, a datetime must have a time zone and becomes UTC.
+There is hardly any conversion. An int is accepted for a float or a Decimal where it is exactly that number, a float
+of 32 bits is the nearest one, subclasses and NumPy's scalars become the plain type, a datetime must have a time zone
+and becomes UTC.
 """
 
 import enum
 import numbers
 import operator
+import struct
+import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any
 
+from . import decimals
 from .errors import NotNullable, OutOfRange, WrongType
+from .object_id import ObjectId
 
 if TYPE_CHECKING:
     from .properties import Property
 
-NULL, BOOL, INT, DOUBLE, STRING, BINARY, TIMESTAMP = 0, 1, 2, 4, 6, 7, 8
-BY_TYPE: dict[type, int] = {bool: BOOL, int: INT, float: DOUBLE, str: STRING, bytes: BINARY, datetime: TIMESTAMP}
-PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()}
+
+class Single:
+    """Marks a float of 32 bits: see Float32."""
+
+
+# A float that is stored in 32 bits: `weight: Float32`. What is given becomes the nearest number of 24 bits.
+Float32 = Annotated[float, Single]
+
+NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+BY_TYPE: dict[type, int] = {
+    bool: BOOL, int: INT, Single: FLOAT, float: DOUBLE, Decimal: DECIMAL, str: STRING, bytes: BINARY, datetime: TIMESTAMP,
+    ObjectId: OBJECT_ID, uuid.UUID: UUID,
+}  # fmt: skip
+PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} | {FLOAT: float}
+# Not every value of the right type fits, or stays as it is.
+CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP})
+KEYS = frozenset({INT, STRING, OBJECT_ID, UUID})
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -65,6 +85,42 @@ def _float(prop: "Property", value: Any) -> float:
     raise _unfit(prop, f"{value!r} is not exactly a float")
 
 
+def _single(prop: "Property", value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _wrong(prop, value, "a float")
+    try:
+        number: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    except (OverflowError, struct.error):
+        raise _unfit(prop, f"{value!r} is beyond a float of 32 bits") from None
+    return number
+
+
+def _decimal(prop: "Property", value: Any) -> Decimal:
+    if not isinstance(value, Decimal):
+        if isinstance(value, bool):
+            raise _wrong(prop, value, "a Decimal")
+        try:
+            value = operator.index(value)
+        except TypeError:
+            raise _wrong(prop, value, "a Decimal") from None
+    number = Decimal(value)
+    if decimals.bits(number) is None:
+        raise _unfit(prop, f"{value!r} is not exactly a decimal of 34 digits and exponents from -6176 to 6111")
+    return number
+
+
+def _object_id(prop: "Property", value: Any) -> ObjectId:
+    if isinstance(value, ObjectId):
+        return value
+    raise _wrong(prop, value, "an ObjectId")
+
+
+def _uuid(prop: "Property", value: Any) -> uuid.UUID:
+    if isinstance(value, uuid.UUID):
+        return value
+    raise _wrong(prop, value, "a UUID")
+
+
 def _str(prop: "Property", value: Any) -> str:
     if isinstance(value, str):
         return str.__str__(value)
@@ -94,8 +150,11 @@ def _datetime(prop: "Property", value: Any) -> datetime:
 
 
 _CONVERT: dict[int, Callable[["Property", Any], Any]] = {
-    BOOL: _bool, INT: _int, DOUBLE: _float, STRING: _str, BINARY: _bytes, TIMESTAMP: _datetime,
+    BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
+    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid,
 }  # fmt: skip
+# What a quoted text in a filter means for kinds that have a text form.
+FROM_TEXT: dict[int, Callable[[str], Any]] = {DECIMAL: Decimal, OBJECT_ID: ObjectId, UUID: uuid.UUID}
 
 
 def convert(prop: "Property", value: Any) -> Any:

@@ -197,6 +197,8 @@ def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> An
             raise _unsupported(cls, name, annotation) from None  # a class that comes later: a link
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
+        if kinds.Single in arguments[1:]:
+            return kinds.Single
         return _resolve(cls, name, arguments[0], scope)
     if typing.get_origin(annotation) is typing.Union:
         return typing.Union[tuple(_resolve(cls, name, argument, scope) for argument in arguments)]
@@ -209,7 +211,7 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
         shown = str(annotation)
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
-        "str, bytes, datetime, an enum.Enum of int or str, and each of them | None",
+        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None",
         class_name=cls.__name__,
         property_name=name,
     )
@@ -231,8 +233,8 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
     def refuse(message: str) -> SchemaError:
         return SchemaError(f"{cls.__name__}.{name}: {message}", class_name=cls.__name__, property_name=name)
 
-    if declared.primary_key and (kind not in (kinds.INT, kinds.STRING) or nullable):
-        raise refuse("a primary key is an int or a str, and never None")
+    if declared.primary_key and (kind not in kinds.KEYS or nullable):
+        raise refuse("a primary key is an int, a str, an ObjectId or a UUID, and never None")
     if declared.indexed and kind == kinds.BINARY:
         raise refuse("bytes cannot be indexed")
     return Property(
@@ -262,9 +264,9 @@ def _constructor(cls: ModelMeta) -> Callable[..., None]:
         usual = prop.default if prop.default is not MISSING else None if prop.nullable else MISSING
         scope[f"{p}_default"] = usual
         parameters.append(f"{prop.name}={p}_default")
-        # A value of exactly the right type is taken as it is. Not a datetime: it may have no time zone.
+        # A value of exactly the right type is taken as it is. Not a datetime, which may have no time zone, and the like.
         none = f" and {prop.name} is not None" if prop.nullable else ""
-        fits = f"_o_type({prop.name}) is not {p}_type{none}" if prop.kind != kinds.TIMESTAMP else f"{prop.name} is not None or not {prop.nullable}"
+        fits = f"_o_type({prop.name}) is not {p}_type{none}" if prop.kind not in kinds.CHECKED else f"{prop.name} is not None or not {prop.nullable}"
         lines.append(f"  if {fits}: {prop.name} = {p}.given({prop.name})")
     names = ", ".join(p.name for p in cls._objstore_properties)
     star = ", *, " if parameters else ""

@@ -2,11 +2,13 @@
 
 import ctypes
 import struct
+import uuid
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, kinds
+from . import _ffi, decimals, kinds
 from ._check import check
-from .kinds import BOOL, DOUBLE, INT, STRING, TIMESTAMP
+from .kinds import BOOL, DECIMAL, DOUBLE, FLOAT, INT, OBJECT_ID, STRING, TIMESTAMP, UUID
+from .object_id import ObjectId
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -70,6 +72,14 @@ class Rows:
             values = list(map(bool, content))
         elif kind == TIMESTAMP:
             values = [kinds.moment(s, n) for s, n in struct.iter_unpack("=qi4x", content)]
+        elif kind == FLOAT:
+            values = content.cast("f").tolist()
+        elif kind == DECIMAL:
+            values = [decimals.from_bits(high << 64 | low) for low, high in struct.iter_unpack("=QQ", content)]
+        elif kind == UUID:
+            values = [uuid.UUID(bytes=b) for (b,) in struct.iter_unpack("16s", content)]
+        elif kind == OBJECT_ID:
+            values = [ObjectId(b) for (b,) in struct.iter_unpack("12s", content)]
         else:
             values = self._texts(index, content, kind)
         present = self.present(index)

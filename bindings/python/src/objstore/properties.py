@@ -96,7 +96,7 @@ class Property(property):
 
     @property
     def type_name(self) -> str:
-        return self.python_type.__name__
+        return "Float32" if self.kind == kinds.FLOAT else self.python_type.__name__
 
     def given(self, value: Any) -> Any:
         """What a new object holds when the constructor is given `value`, or MISSING."""
@@ -183,7 +183,7 @@ def field(*, default: Any = MISSING, primary_key: bool = False, indexed: bool = 
     """Says more about a property: `id: int = field(primary_key=True)`.
 
     default      what an object gets that is made without a value
-    primary_key  int or str: unique, and never changed
+    primary_key  int, str, ObjectId or UUID: unique, and never changed
     indexed      comparisons find their objects without a scan; not for bytes
     """
     return Declared(default, switch("primary_key", primary_key), switch("indexed", indexed))

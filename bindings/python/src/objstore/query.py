@@ -1,6 +1,7 @@
 """Reads a filter: one comparison, `name operator value`."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from . import kinds
@@ -94,7 +95,7 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
             raise reader.wrong(f"{text}: there are {len(arguments)} arguments", found.start())
         value = arguments[used]
     elif found["real"]:
-        value = float(found["real"])
+        value = Decimal(text) if prop.kind == kinds.DECIMAL else float(text)
     elif found["integer"]:
         value = int(found["integer"])
     elif found["word"]:
@@ -104,6 +105,11 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
     else:
         quoted = found["single"] if found["single"] is not None else found["double"]
         value = _ESCAPE.sub(lambda e: _ESCAPES.get(e[1], e[1]), quoted)
+        if prop.kind in kinds.FROM_TEXT:
+            try:
+                value = kinds.FROM_TEXT[prop.kind](value)
+            except (ValueError, ArithmeticError):
+                raise reader.wrong(f"{prop.path}: {value!r} is no {prop.type_name}", found.start()) from None
     if value is None:
         return None, used, found.start()
     try:

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Iterable
-from ctypes import c_bool, c_double, c_int32, c_int64, c_void_p
+from ctypes import c_bool, c_double, c_float, c_int32, c_int64, c_void_p
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,8 @@ WORDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "bool?": ((c_void_p,), _at(c_bool)),
     "i64": ((c_int64,), int),
     "i64?": ((c_void_p,), _at(c_int64)),
+    "f32": ((c_float,), float),
+    "f32?": ((c_void_p,), _at(c_float)),
     "f64": ((c_double,), float),
     "f64?": ((c_void_p,), _at(c_double)),
     "time": ((c_int64, c_int32), kinds.moment),

@@ -2,12 +2,15 @@
 
 import ctypes
 import enum
+import struct
+import uuid
 from ctypes import c_bool, c_int64, c_uint64
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, kinds
+from . import _ffi, decimals, kinds
 from .errors import InvalidText
-from .kinds import BINARY, BOOL, DOUBLE, INT, NULL, STRING, TIMESTAMP
+from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID
+from .object_id import ObjectId
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -44,7 +47,7 @@ class Values:
         self.array = (_ffi.Value * count)()
         self.address = ctypes.addressof(self.array)
         self.first = self.array[0]
-        memory = memoryview(self.array).cast("B")
+        memory = self.memory = memoryview(self.array).cast("B")
         self.words = memory.cast("q")
         self.reals = memory.cast("d")
         self._used = 0
@@ -90,6 +93,14 @@ class Values:
             self.reals[at + 1] = value
         elif kind == TIMESTAMP:
             words[at + 1], words[at + 2] = kinds.instant(value)
+        elif kind == UUID:
+            self.memory[8 * at + 8 : 8 * at + 24] = value.bytes
+        elif kind == OBJECT_ID:
+            self.memory[8 * at + 8 : 8 * at + 20] = value.bytes
+        elif kind == FLOAT:
+            struct.pack_into("<f", self.memory, 8 * at + 8, value)
+        elif kind == DECIMAL:
+            self.memory[8 * at + 8 : 8 * at + 24] = (decimals.bits(value) or 0).to_bytes(16, "little")
         else:
             content = value if kind == BINARY else encode(prop, value)
             begin, end = self._used, self._used + len(content)
@@ -121,6 +132,14 @@ class Values:
             return words[1] & 0xFF != 0
         elif kind == TIMESTAMP:
             return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
+        elif kind == UUID:
+            return uuid.UUID(bytes=bytes(self.memory[8:24]))
+        elif kind == OBJECT_ID:
+            return ObjectId(bytes(self.memory[8:20]))
+        elif kind == FLOAT:
+            return struct.unpack_from("<f", self.memory, 8)[0]
+        elif kind == DECIMAL:
+            return decimals.from_bits(int.from_bytes(self.memory[8:24], "little"))
         else:
             return ctypes.string_at(words[1], words[2]) if words[2] else b""
         return value if prop.enum is None else kinds.member(prop, value)
