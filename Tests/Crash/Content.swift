@@ -11,11 +11,30 @@ struct Name: Hashable, Comparable, CustomStringConvertible {
     var description: String { cls == 0 ? "\(id)" : "\(cls):\(id)" }
 }
 
-/// The properties of an object that are not its key; both classes have the same.
+/// The properties of an object that are not its key; both classes have the same, and two more that follow from the
+/// number (`Derived`).
 struct Item: Equatable, CustomStringConvertible {
     var number: Int64
     var text: String?
     var description: String { "\(number)/\((text ?? "-").prefix(40))" }
+}
+
+/// Values of the kinds that need two words, and floats: a row that lost one half of a change shows it.
+enum Derived {
+    static func mark(_ kind: ValueKind, _ number: Int64) -> Value {
+        kind == .uuid ? Value(kind: kind, low: number &* 0x1234_5678_9abc_def1, high: ~number) : Value(kind: kind, low: ~number, high: number & 0xffff_ffff)
+    }
+    static func price(_ kind: ValueKind, _ number: Int64) -> Value {
+        if number % 5 == 3 { return .null }
+        return kind == .float ? .float(Float(number) / 4) : Value(kind: kind, low: number & 0xffff, high: 0x303c_0000_0000_0000)
+    }
+
+    /// Whether the last two of a row's values follow from its number.
+    static func fit(_ values: [Value]) -> Bool {
+        let number = values[1].low
+        let kinds: [ValueKind] = values[3].kind == .uuid ? [.uuid, .decimal128] : [.objectID, .float]
+        return values[3].isSame(as: mark(kinds[0], number)) && values[4].isSame(as: price(kinds[1], number))
+    }
 }
 
 /// One thing that a transaction does.
@@ -44,7 +63,9 @@ enum Schemas {
             PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
             PropertySchema(name: "number", kind: .int, columnID: 1, isIndexed: true),
             PropertySchema(name: "text", kind: .string, columnID: 2, isNullable: true),
-        ], nextColumnID: 3)
+            PropertySchema(name: "mark", kind: .uuid, columnID: 3, isIndexed: true),
+            PropertySchema(name: "price", kind: .decimal128, columnID: 4, isNullable: true),
+        ], nextColumnID: 5)
 
     /// Its index is one of texts.
     private static let note = ClassSchema(
@@ -53,7 +74,9 @@ enum Schemas {
             PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
             PropertySchema(name: "number", kind: .int, columnID: 1),
             PropertySchema(name: "text", kind: .string, columnID: 2, isNullable: true, isIndexed: true),
-        ], nextColumnID: 3)
+            PropertySchema(name: "mark", kind: .objectID, columnID: 3),
+            PropertySchema(name: "price", kind: .float, columnID: 4, isNullable: true, isIndexed: true),
+        ], nextColumnID: 5)
 }
 
 /// Carries edits out in a transaction, and in what the oracle expects.
@@ -84,7 +107,7 @@ struct Editor {
             if let key = try find(name) {
                 try update(name, key, item)
             } else if mismatch == nil {
-                _ = try withValues(name.id, item) { (values) throws(StoreError) in try transaction.state(name.cls).create(values) }
+                _ = try withValues(name, item) { (values) throws(StoreError) in try transaction.state(name.cls).create(values) }
             }
             content[name] = item
         case .delete(let name):
@@ -132,13 +155,12 @@ struct Editor {
 
     private func update(_ name: Name, _ key: Int64, _ item: Item) throws(StoreError) {
         let state = try transaction.state(name.cls)
-        try withValues(name.id, item) { (values) throws(StoreError) in
-            try state.update(key, 1, values[1])
-            try state.update(key, 2, values[2])
+        try withValues(name, item) { (values) throws(StoreError) in
+            for property in 1...4 { try state.update(key, property, values[property]) }
         }
     }
 
-    private func withValues<R>(_ id: Int64, _ item: Item, _ body: (UnsafePointer<Value>) throws(StoreError) -> R) throws(StoreError) -> R {
+    private func withValues<R>(_ name: Name, _ item: Item, _ body: (UnsafePointer<Value>) throws(StoreError) -> R) throws(StoreError) -> R {
         var text = item.text ?? ""
         // Tasks that are killed leak what they hold.
         let bytes = text.withUTF8 { utf8 in
@@ -146,29 +168,38 @@ struct Editor {
             copy.copyMemory(from: UnsafeRawBufferPointer(utf8))
             return copy
         }
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: 3)
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: 5)
         defer {
             values.deallocate()
             bytes.deallocate()
         }
-        values.initialize(to: .int(id))
+        values.initialize(to: .int(name.id))
         (values + 1).initialize(to: .int(item.number))
         (values + 2).initialize(to: item.text == nil ? .null : .string(UnsafeRawPointer(bytes.baseAddress!), text.utf8.count))
+        (values + 3).initialize(to: Derived.mark(name.cls == 0 ? .uuid : .objectID, item.number))
+        (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         return try body(values)
     }
 
     private mutating func createColumns(_ first: Int64, _ count: Int) throws(StoreError) {
-        let numbers = UnsafeMutablePointer<Int64>.allocate(capacity: 3 * count + 1)
+        let numbers = UnsafeMutablePointer<Int64>.allocate(capacity: 7 * count + 1)
         let letters = UnsafeMutablePointer<UInt8>.allocate(capacity: 2 * count)
         defer {
             numbers.deallocate()
             letters.deallocate()
         }
+        let words = numbers + 3 * count + 1
+        let validity = UnsafeMutablePointer<UInt8>.allocate(capacity: count / 8 + 1)
+        defer { validity.deallocate() }
+        validity.initialize(repeating: 0, count: count / 8 + 1)
         let offsets = numbers + 2 * count
         for row in 0..<count {
             numbers[row] = first + Int64(row)
             numbers[count + row] = Int64(row % 5)
             offsets[row] = Int64(2 * row)
+            let mark = Derived.mark(.uuid, numbers[count + row]), price = Derived.price(.decimal128, numbers[count + row])
+            (words[row], words[count + row], words[2 * count + row], words[3 * count + row]) = (mark.low, mark.high, price.low, price.high)
+            if !price.isNull { validity[row / 8] |= 1 << UInt8(row % 8) }
             letters[2 * row] = UInt8(97 + row % 26)
             letters[2 * row + 1] = UInt8(97 + row / 26 % 26)
         }
@@ -176,6 +207,10 @@ struct Editor {
         let vectors = [
             ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers)), ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers + count)),
             ColumnVector(layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(letters)),
+            ColumnVector(layout: .words, numbers: UnsafeRawPointer(words), secondWords: UnsafePointer(words + count)),
+            ColumnVector(
+                layout: .words, numbers: UnsafeRawPointer(words + 2 * count), secondWords: UnsafePointer(words + 3 * count),
+                validity: UnsafePointer(validity)),
         ]
         let pointer = UnsafeMutablePointer<ColumnVector>.allocate(capacity: vectors.count)
         defer { pointer.deallocate() }
@@ -184,6 +219,8 @@ struct Editor {
             values[0] = .int(numbers[row])
             values[1] = .int(numbers[count + row])
             values[2] = .string(UnsafeRawPointer(letters + 2 * row), 2)
+            values[3] = Derived.mark(.uuid, numbers[count + row])
+            values[4] = Derived.price(.decimal128, numbers[count + row])
         }
         for row in 0..<count {
             content[Name(id: first + Int64(row))] = Item(

@@ -12,7 +12,7 @@ private struct Dump: Equatable {
             var lines: [String] = []
             try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
                 let text = values[2].isNull ? "-" : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
-                lines.append("\(key): \(values[0].low) \(values[1].low) \(text)")
+                lines.append("\(key): \(values[0].low) \(values[1].low) \(text) \(values[3].text) \(values[4].text)")
             }
             objects.append(lines)
         }

@@ -173,6 +173,8 @@ struct Session {
     private static func value(_ kind: ValueKind, _ number: Int64) -> Value {
         switch kind {
         case .bool: .bool(true)
+        case .float: .float(Float(number))
+        case .decimal128, .objectID, .uuid: Value(kind: kind, low: number, high: number & 0xffff_ffff)
         case .double: .double(Double(number))
         case .timestamp: .timestamp(seconds: number, nanoseconds: 3)
         case .string: .string(text, Int(number % 60))

@@ -14,7 +14,8 @@ struct Subject {
     private static let kinds: [(String, ValueKind, Bool, Bool)] = [
         ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
         ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true), ("note", .string, true, false),
-        ("level", .double, true, false), ("yes", .bool, true, true),
+        ("level", .double, true, false), ("yes", .bool, true, true), ("single", .float, true, true), ("price", .decimal128, true, true),
+        ("maker", .objectID, false, true), ("token", .uuid, true, true),
     ]
 
     private static func classSchema(_ name: String, _ id: UInt32, key: ValueKind) -> ClassSchema {
@@ -132,6 +133,9 @@ enum Row {
             random.chance(0.3) ? .null : .int(Int64(bitPattern: random.next())),
             random.chance(0.3) ? .null : string(random.chance(0.05) ? 4000 + random.below(3000) : random.below(60)),
             random.chance(0.5) ? .null : .double(1), random.chance(0.5) ? .null : .bool(true),
+            random.chance(0.3) ? .null : .float(Float(random.below(1000)) - 500),
+            random.chance(0.3) ? .null : Value(kind: .decimal128, low: Int64(random.below(1000)), high: random.chance(0.1) ? Int64(bitPattern: random.next()) : 0x303c_0000_0000_0000),
+            Value(kind: .objectID, low: 77, high: Int64(random.below(1 << 24))), random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
         ]
         _ = try values.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
     }

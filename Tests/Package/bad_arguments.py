@@ -28,7 +28,7 @@ DEFAULTS = {
     "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
     "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
-    "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
+    "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
 # (function, parameter): value
 SPECIAL = {
@@ -39,6 +39,8 @@ SPECIAL = {
     ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",
     ("objstore_read_text_column", "offsets"): "OFFSETS",
     ("objstore_row_bool", "property_id"): "P_FLAG", ("objstore_row_double", "property_id"): "P_SCORE",
+    ("objstore_row_float", "property_id"): "P_SINGLE", ("objstore_row_decimal128", "property_id"): "P_MONEY",
+    ("objstore_row_object_id", "property_id"): "P_TAG", ("objstore_row_uuid", "property_id"): "P_TOKEN",
     ("objstore_row_timestamp", "property_id"): "P_TIME", ("objstore_row_text", "property_id"): "P_NAME",
     ("objstore_row_binary", "property_id"): "P_DATA",
     ("objstore_config_set_limit", "value"): "1000",
@@ -86,7 +88,9 @@ static objstore_changes *KEPT, *closed_changes;
 static objstore_token *TOKEN, *closed_token;
 static objstore_bound *BOUND, *closed_bound;
 static objstore_class_id ITEM, OTHER;
-static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_X;
+static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_X;
+static objstore_decimal128 DECIMAL;
+static objstore_object_id TAG;
 static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ;
 static objstore *closed_store;
 static objstore_schema *closed_schema;
@@ -150,6 +154,10 @@ static objstore_schema *make_schema(void) {
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("data"), OBJSTORE_KIND_BINARY, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("time"), OBJSTORE_KIND_TIMESTAMP, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("n"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_INDEXED));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("single"), OBJSTORE_KIND_FLOAT, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("money"), OBJSTORE_KIND_DECIMAL128, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("tag"), OBJSTORE_KIND_OBJECT_ID, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("token"), OBJSTORE_KIND_UUID, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_set_default(schema, item, OBJSTORE_STR("n"), objstore_int(0)));
     MUST(objstore_schema_add_class(schema, other));
     MUST(objstore_schema_add_property(schema, other, OBJSTORE_STR("x"), OBJSTORE_KIND_INT, 0));
@@ -171,11 +179,13 @@ static objstore *open_store(const char *path, objstore_mode mode) {
 }
 
 static objstore_object make_item(objstore_view *tx, int64_t id) {
-    const objstore_property_id properties[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N};
+    const objstore_property_id properties[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN};
+    const objstore_uuid token = {{1, 2, 3}};
     const objstore_value values[] = {objstore_int(id), objstore_string(OBJSTORE_STR("Rex")), objstore_double(1.5), objstore_bool(true),
-                                     objstore_binary("ab", 2), objstore_time(12, 34), objstore_int(id * 10)};
+                                     objstore_binary("ab", 2), objstore_time(12, 34), objstore_int(id * 10), objstore_float(0.5f), objstore_decimal128_value(DECIMAL),
+                                     objstore_object_id_value(TAG), objstore_uuid_value(token)};
     objstore_object object;
-    MUST(objstore_create(tx, ITEM, properties, values, 7, &object));
+    MUST(objstore_create(tx, ITEM, properties, values, 11, &object));
     return object;
 }
 
@@ -188,12 +198,18 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("flag"), &P_FLAG));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("data"), &P_DATA));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("time"), &P_TIME));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("single"), &P_SINGLE));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("money"), &P_MONEY));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("tag"), &P_TAG));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("token"), &P_TOKEN));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("n"), &P_N));
     MUST(objstore_find_property(view, OTHER, OBJSTORE_STR("x"), &P_X));
 }
 
 static void set_up(void) {
     objstore_view *tx;
+    MUST(objstore_decimal128_from_text(OBJSTORE_STR("12.50"), &DECIMAL));
+    MUST(objstore_object_id_new(&TAG));
     snprintf(path_a, sizeof path_a, "%s/a.objstore", DIR);
     snprintf(path_b, sizeof path_b, "%s/b.objstore", DIR);
     snprintf(path_c, sizeof path_c, "%s/c.objstore", DIR);
@@ -317,7 +333,7 @@ static uint64_t digest(void) {
     MUST(objstore_view_freeze(view, &frozen));
     MUST(objstore_row_init(frozen, ITEM, &row));
     for (MUST(objstore_row_next(&row, &more)); more; MUST(objstore_row_next(&row, &more))) {
-        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N};
+        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN};
         size_t i;
         for (i = 0; i < sizeof all / sizeof *all; i++) {
             objstore_value value;

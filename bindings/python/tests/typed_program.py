@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import uuid
 from datetime import datetime, timezone
+from decimal import Decimal
 
 import objstore
-from objstore import field
+from objstore import Float32, ObjectId, field
 
 
 class Color(enum.Enum):
@@ -29,7 +31,14 @@ class Person(objstore.Model):
     name: str
 
 
-MODELS = [Dog, Person]
+class Order(objstore.Model):
+    id: ObjectId = field(primary_key=True)
+    price: Decimal
+    weight: Float32 = 0.5
+    token: uuid.UUID | None = None
+
+
+MODELS = [Dog, Person, Order]
 
 
 async def asynchronous(dogs: objstore.Results[Dog]) -> None:
@@ -74,11 +83,22 @@ def main(path: str) -> None:
         with store.bind_write_body(lambda tx: store.delete_all(Person)) as bound:
             address: int = bound.address
             print(address)
+        with store.write():
+            order = store.add(Order(id=ObjectId(), price=Decimal("12.50"), token=uuid.uuid4()))
+            order.weight = order.weight * 2
+        dear: objstore.Results[Order] = store.objects(Order).where(Order.price > Decimal(5))
+        most: Decimal | None = dear.max(Order.price)
+        made: datetime = dear[0].id.timestamp
+        weights: float = dear.sum(Order.weight)
+        print(most, made, weights, order.id.hex, store.get(Order, order.id))
         asyncio.run(asynchronous(store.objects(Dog)))
 
         Dog(id=1, data=None, nmae="Rex")  # error: call-arg
         Dog(id="1", data=None)  # error: arg-type
         Dog(1, "Rex")  # error: misc, call-arg
+        Order(id=ObjectId(), price=1.5)  # error: arg-type
+        Order(id="x", price=Decimal(1))  # error: arg-type
+        order.token = "x"  # error: assignment
         Dog(name="Rex", data=None)  # error: call-arg
         dog.age = "three"  # error: assignment
         dog.agee  # error: attr-defined

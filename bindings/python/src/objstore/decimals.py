@@ -40,10 +40,9 @@ def bits(value: Decimal) -> int | None:
 
 def from_bits(number: int) -> Decimal:
     sign, kind = number >> 127, number >> 122 & 31
-    if kind == 30:
-        return Decimal((sign, (0,), "F"))
-    if kind == 31:
-        return Decimal((sign, (), "N" if number >> 121 & 1 else "n"))
+    if kind >= 30:
+        word = "Infinity" if kind == 30 else "sNaN" if number >> 121 & 1 else "NaN"
+        return Decimal("-" + word if sign else word)
     if number >> 125 & 3 == 3:
         return Decimal((sign, (0,), (number >> 111 & 0x3FFF) - _BIAS))
     coefficient = number & _COEFFICIENT

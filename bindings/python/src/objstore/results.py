@@ -166,12 +166,12 @@ class Results(Generic[M]):
         return result
 
     def min(self, property: N | str) -> N | None:
-        """The smallest value of an int, float or datetime property; None of nothing."""
+        """The smallest value of an int, float, Decimal, datetime, ObjectId or UUID property; None of nothing."""
         result: N | None = aggregates.aggregate(self, "min", self._property(property))
         return result
 
     def max(self, property: N | str) -> N | None:
-        """The largest value of an int, float or datetime property; None of nothing."""
+        """The largest value of an int, float, Decimal, datetime, ObjectId or UUID property; None of nothing."""
         result: N | None = aggregates.aggregate(self, "max", self._property(property))
         return result
 
