@@ -9,61 +9,67 @@ extension View {
     package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
         try store.checkOpen()
         let snapshot = try pinnedSnapshot("copy")
-        let target = try SharedStore.resolve(path, machine)
-        guard !machine.exists(target) else { throw StoreError(.alreadyExists, "there is something at \(path) already") }
-        let temporary = target + ".copy-" + String(machine.random64(), radix: 36)
-        defer {
-            // What is still there was not finished.
-            for name in [temporary, temporary + "-log", temporary + "-lock"] where machine.exists(name) { try? machine.remove(name) }
-        }
-        var options = StoreOptions()
-        options.hasBackgroundThread = false
-        options.leavesFileAlone = true
-        let database = try Database.open(temporary, options: options, machine: machine)
-        do throws(StoreError) {
+        try StoreFiles.makeStore(at: path, machine: machine) { (database) throws(StoreError) in
             try StoreCopy(snapshot: snapshot, database: database).run(progress)
-        } catch {
-            try? database.close()
-            throw error
         }
-        try database.close()
-        try machine.renameNew(temporary, to: target)
-        try machine.syncFolder(of: target)
     }
 
     /// A line for each finding; empty = sound. Reads everything.
     package func verify(_ progress: Progress) throws(StoreError) -> [String] {
+        var findings: [String] = []
+        try verify(progress) { (text) throws(StoreError) in findings.append(text) }
+        return findings
+    }
+
+    /// Tells `finding` one by one what is wrong; what it throws ends the check.
+    package func verify(_ progress: Progress, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         try store.checkOpen()
         let snapshot = try pinnedSnapshot("verify")
-        // The first half of the work is to read every page, the second to compare objects with indexes.
-        let bytes = UInt64(snapshot.source.limit)
+        var steps = VerifySteps(snapshot.image)
+        try progress(0, steps.total)
+        let outcome = try Verifier.check(
+            snapshot.image, step: { (step) throws(StoreError) in try steps.advance(step, progress) }, finding: finding)
+        // A thread that has a transaction open cannot wait for itself.
+        if !shared.isWriterThread {
+            do throws(StoreError) {
+                try shared.database.checkFreeSpace(
+                    outcome.used, isWhole: outcome.isSound, timeout: nanoseconds(store.writeTimeout), finding: finding)
+            } catch {
+                guard error.isDamage else { throw error }
+                try finding("free space: \(error.message)")
+            }
+        }
+        try progress(steps.total, steps.total)
+    }
+}
+
+/// How far a check is, in bytes: the first half of the work is to read every page, the second to compare objects
+/// with indexes.
+struct VerifySteps {
+    let total: UInt64
+    private let entries: Double
+    private var read: UInt64 = 0
+    private var compared = 0.0
+    private var progress: StepProgress
+
+    init(_ image: VersionImage) {
+        total = UInt64(image.source.limit)
+        progress = StepProgress(total: total)
         var entries = 1.0
-        for (index, cls) in snapshot.schema.classes.enumerated() {
+        for (index, cls) in image.schema.classes.enumerated() {
             // A damaged one counts nothing here: it will be a finding.
-            guard let node = try? snapshot.classNode(index) else { continue }
+            guard let node = try? image.classNode(index) else { continue }
             entries += Double(ClassNode.objectCount(node)) * Double(1 + cls.indexes.count)
         }
-        try progress(0, bytes)
-        var read: UInt64 = 0, compared = 0.0, reported: UInt64 = 0
-        // A thread that has a transaction open cannot wait for itself.
-        let isWriter = shared.isWriterThread
-        let database = shared.database, timeout = nanoseconds(store.writeTimeout)
-        let findings = try Verifier.check(
-            snapshot,
-            freeSpace: isWriter ? nil : { (reached) throws(StoreError) in try database.checkFreeSpace(reached, timeout: timeout) }
-        ) { (step) throws(StoreError) in
-            switch step {
-            case .read(let count): read += UInt64(count)
-            case .compared(let count): compared += Double(count)
-            }
-            let done = min(read / 2, bytes / 2) + UInt64(Double(bytes / 2) * min(compared / entries, 1))
-            if done >= reported + max(bytes / 256, 1 << 16) {
-                reported = done
-                try progress(done, bytes)
-            }
+        self.entries = entries
+    }
+
+    mutating func advance(_ step: Verifier.Step, _ tell: View.Progress) throws(StoreError) {
+        switch step {
+        case .read(let count): read += UInt64(count)
+        case .compared(let count): compared += Double(count)
         }
-        try progress(bytes, bytes)
-        return findings
+        try progress.advance(to: min(read / 2, total / 2) + UInt64(Double(total / 2) * min(compared / entries, 1)), tell)
     }
 }
 

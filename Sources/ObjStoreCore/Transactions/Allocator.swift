@@ -8,6 +8,19 @@ struct Allocator {
     var freeMapBorn: UInt64
 }
 
+extension Allocator {
+    /// The free space of a meta, as its free map says.
+    init(_ meta: Meta, source: PageSource) throws(StoreError) {
+        let node = try source.node(meta.freeMap, .freeMap)
+        guard NodeHeader.word(node) == UInt64(meta.filePages) else { throw StoreError(.corrupt, "free map of another file size") }
+        var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
+        let space = try FreeSpace(pages: meta.filePages, decoding: &reader, version: meta.version)
+        let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
+        guard run.count * PageSize.page >= NodeHeader.bytes(node) else { throw StoreError(.corrupt, "free map is not well formed") }
+        self.init(space: space, version: meta.version, position: meta.log, freeMap: run, freeMapBorn: NodeHeader.born(node))
+    }
+}
+
 extension Database {
     /// Brings the allocator forward to the version of `entry`, or loads it from the newest meta when the log
     /// no longer has what is missing. Under WRITER.
@@ -35,14 +48,7 @@ extension Database {
     }
 
     func loadAllocator(_ meta: Meta) throws(StoreError) -> Allocator {
-        let source = try mapping(forPages: meta.filePages).source(filePages: meta.filePages, seed: seed)
-        let node = try source.node(meta.freeMap, .freeMap)
-        guard NodeHeader.word(node) == UInt64(meta.filePages) else { throw StoreError(.corrupt, "free map of another file size") }
-        var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
-        let space = try FreeSpace(pages: meta.filePages, decoding: &reader, version: meta.version)
-        let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
-        guard run.count * PageSize.page >= NodeHeader.bytes(node) else { throw StoreError(.corrupt, "free map is not well formed") }
-        return Allocator(space: space, version: meta.version, position: meta.log, freeMap: run, freeMapBorn: NodeHeader.born(node))
+        try Allocator(meta, source: try mapping(forPages: meta.filePages).source(filePages: meta.filePages, seed: seed))
     }
 
     /// False when the log does not lead from here to the entry.

@@ -89,9 +89,22 @@ package struct Meta: Equatable, Sendable {
         guard get(8, UInt32.self) == formatVersion else { throw .newerFormat(get(8)) }
         guard get(20, UInt32.self) == 0 else { throw .unknownFeatures(get(20)) }
         guard get(24, UInt32.self) == UInt32(PageSize.page) else { throw .otherPageSize(get(24)) }
+        guard let meta = fields(page) else { throw .torn }
+        return meta
+    }
+
+    /// What the bytes of a meta page say where its hash is wrong: nothing to rely on, but what it refers to may prove
+    /// itself. Nil for what is none of this format.
+    static func unchecked(_ page: UnsafeRawPointer) -> Meta? {
+        guard page.loadUnaligned(fromByteOffset: 24, as: UInt32.self) == UInt32(PageSize.page) else { return nil }
+        return fields(page)
+    }
+
+    private static func fields(_ page: UnsafeRawPointer) -> Meta? {
+        func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T { page.loadUnaligned(fromByteOffset: offset, as: T.self) }
         // Numbers that are counted on from here: far from where they would overflow.
-        guard [56, 64, 96, 104].allSatisfy({ get($0, UInt64.self) < 1 << 62 }) else { throw .torn }
-        guard get(88, UInt64.self) < 1 << 40, get(120, UInt64.self) < 1 << 40, get(128, UInt64.self) <= 4 << 30 else { throw .torn }
+        guard [56, 64, 96, 104].allSatisfy({ get($0, UInt64.self) < 1 << 62 }) else { return nil }
+        guard get(88, UInt64.self) < 1 << 40, get(120, UInt64.self) < 1 << 40, get(128, UInt64.self) <= 4 << 30 else { return nil }
         return Meta(
             uuid: (get(32), get(40)), incarnation: get(48), generation: get(56), version: get(64), root: Ref(raw: get(72)),
             freeMap: Ref(raw: get(80)), filePages: Int(get(88, UInt64.self)),

@@ -39,7 +39,7 @@ extension ClusterReader {
         }
     }
 
-    private static func wrong(_ what: String) -> StoreError { StoreError(.corrupt, "object tree: \(what)") }
+    static func wrong(_ what: String) -> StoreError { StoreError(.corrupt, "object tree: \(what)") }
 
     /// Returns keys and rows below.
     private func checkInner(_ node: UnsafeRawPointer, isRoot: Bool) throws(StoreError) -> (first: Int64, last: Int64, rows: Int) {
@@ -71,33 +71,41 @@ extension ClusterReader {
         var live = 0
         for slot in 0..<rows where LeafHead.isLive(head, slot) { live += 1 }
         if live != LeafHead.live(head) || live == 0 { throw ClusterReader.wrong("\(name) has \(live) rows, not \(LeafHead.live(head))") }
-        if LeafHead.isSparse(head) {
-            var last: Int64 = -1
-            for slot in 0..<rows {
-                let offset = try LeafReader(source: source).number(head, LeafHead.keyEntry(head), slot)
-                if offset <= last || offset > LeafHead.keyEntry(head).max { throw ClusterReader.wrong("\(name): keys out of order in slot \(slot)") }
-                last = offset
-            }
-        }
-        for column in 0..<columns.count {
-            let spec = columns[column]
-            guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else { continue }
-            let place = "\(name) column \(spec.id)"
-            switch spec.kind {
-            case .string, .binary:
-                guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
-                try checkText(head, entry, spec, place)
-            default:
-                let wanted: [LeafEncoding] = spec.kind == .double ? [.double] : [.frame, .linear]
-                guard wanted.contains(where: { $0.rawValue == entry.encoding }) else { throw LeafReader.wrongEncoding(spec) }
-                try checkNumbers(head, entry, entry, spec, place)
-                if spec.kind.isPair {
-                    guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
-                    try checkNumbers(head, second, entry, spec, place)
-                }
-            }
-        }
+        try checkKeys(head)
+        for column in 0..<columns.count { try checkColumn(head, column) }
         return live
+    }
+
+    /// The keys that a sparse leaf lists.
+    func checkKeys(_ head: UnsafeRawPointer) throws(StoreError) {
+        guard LeafHead.isSparse(head) else { return }
+        let entry = LeafHead.keyEntry(head), reader = LeafReader(source: source)
+        var last: Int64 = -1
+        for slot in 0..<LeafHead.rows(head) {
+            let offset = try reader.number(head, entry, slot)
+            if offset <= last || offset > entry.max { throw ClusterReader.wrong("leaf \(LeafHead.keyBase(head)): keys out of order in slot \(slot)") }
+            last = offset
+        }
+    }
+
+    /// What one column of a leaf must hold: encoding, bounds, bitmaps, texts, fingerprints. Throws the first thing that is wrong.
+    func checkColumn(_ head: UnsafeRawPointer, _ column: Int) throws(StoreError) {
+        let spec = columns[column]
+        guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else { return }
+        let place = "leaf \(LeafHead.keyBase(head)) column \(spec.id)"
+        switch spec.kind {
+        case .string, .binary:
+            guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+            try checkText(head, entry, spec, place)
+        default:
+            let wanted: [LeafEncoding] = spec.kind == .double ? [.double] : [.frame, .linear]
+            guard wanted.contains(where: { $0.rawValue == entry.encoding }) else { throw LeafReader.wrongEncoding(spec) }
+            try checkNumbers(head, entry, entry, spec, place)
+            if spec.kind.isPair {
+                guard let second = LeafHead.secondLine(head, id: spec.id) else { throw LeafReader.wrongEncoding(spec) }
+                try checkNumbers(head, second, entry, spec, place)
+            }
+        }
     }
 
     private func checkNumbers(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ nulls: LeafEntry, _ spec: ColumnSpec, _ place: String) throws(StoreError) {

@@ -32,10 +32,12 @@ package enum IndexTree {
 
     /// Checks levels, order of all entries, separators, counts and encodings; throws `.corrupt` naming what
     /// is wrong. `longValues` as for `IndexReader`. `visit` gets every entry's key and value in order (texts
-    /// longer than 64 bytes cut); the pages were checked on first touch.
+    /// longer than 64 bytes cut); the pages were checked on first touch. What is wrong below a child goes to `damaged`
+    /// with the child's ref; where that does not throw, the check goes on with the next child.
     @discardableResult
     package static func checkInvariants(
         _ root: Ref, _ source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues? = nil,
+        damaged: (Ref, StoreError) throws(StoreError) -> Void = { (_, error) throws(StoreError) in throw error },
         visit: (Value, Int64) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
     ) throws(StoreError) -> IndexShape {
         let checker = IndexChecker(source: source, kind: kind, unique: unique, longValues: longValues)
@@ -44,7 +46,7 @@ package enum IndexTree {
         let node = try source.node(root, .indexInner)
         checker.shape.levels = IndexInner.level(node)
         if NodeHeader.count(node) == 1, IndexInner.level(node) > 1 { throw checker.wrong("the root has one child") }
-        _ = try checker.check(root, IndexInner.level(node), expected: IndexInner.total(node), visit)
+        _ = try checker.check(root, IndexInner.level(node), expected: IndexInner.total(node), damaged, visit)
         return checker.shape
     }
 }
@@ -78,7 +80,10 @@ private final class IndexChecker {
 
     func wrong(_ what: String) -> StoreError { StoreError(.corrupt, "damaged index: \(what)") }
 
-    func check(_ ref: Ref, _ level: Int, expected: Int, _ visit: (Value, Int64) throws(StoreError) -> Void) throws(StoreError) -> Int {
+    func check(
+        _ ref: Ref, _ level: Int, expected: Int, _ damaged: (Ref, StoreError) throws(StoreError) -> Void,
+        _ visit: (Value, Int64) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int {
         let node = try source.node(ref, level == 0 ? .indexLeaf : .indexInner)
         shape.bytes += NodeHeader.bytes(node)
         shape.placedBytes += PageSize.roundedToUnit(NodeHeader.bytes(node))
@@ -95,13 +100,21 @@ private final class IndexChecker {
         let nulls = IndexInner.nullSeparators(node)
         var total = 0
         for child in 0..<NodeHeader.count(node) {
-            if child > 0 {
-                let separator = try self.separator(node, child, isNull: child < nulls)
-                // Greater than all before, not greater than what follows.
-                if let last, try order.compare(last, separator) >= 0 { throw wrong("a separator is not greater than what is before it") }
-                bound = separator
+            let below = Int(IndexInner.counts(node).offset(child)), ref = IndexInner.ref(node, child)
+            do throws(StoreError) {
+                if child > 0 {
+                    let separator = try self.separator(node, child, isNull: child < nulls)
+                    // Greater than all before, not greater than what follows.
+                    if let last, try order.compare(last, separator) >= 0 { throw wrong("a separator is not greater than what is before it") }
+                    bound = separator
+                }
+                total += try check(ref, level - 1, expected: below, damaged, visit)
+            } catch {
+                try damaged(ref, error)
+                // Who goes on does not know what comes before the next entry.
+                total += below
+                (last, bound) = (nil, nil)
             }
-            total += try check(IndexInner.ref(node, child), level - 1, expected: Int(IndexInner.counts(node).offset(child)), visit)
         }
         guard total == expected else { throw wrong("\(total) entries where \(expected) are said to be") }
         return total

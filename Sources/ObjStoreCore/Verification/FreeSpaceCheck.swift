@@ -6,15 +6,15 @@ package struct UsedUnitsOfVersion {
 }
 
 extension Database {
-    /// Compares free space with what a version reaches; throws `.corrupt` naming the first page that is wrong.
+    /// Compares free space with what a version reaches, and tells each run of pages that is wrong.
     ///
-    /// Exact where the version is still HEAD; else no page that the version reaches may be free. Takes the writer's lock
-    /// for as long as a look at every page takes; waits at most `timeout` nanoseconds for it (negative: for ever).
-    func checkFreeSpace(_ reached: UsedUnitsOfVersion, timeout: Int64) throws(StoreError) {
+    /// Exact where the version is still HEAD and all of it could be read; else no page that the version reaches may
+    /// be free. Takes the writer's lock for as long as a look at every page takes; waits at most `timeout` nanoseconds
+    /// for it (negative: for ever).
+    func checkFreeSpace(_ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         if options.isReadOnly {
             guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
-            let allocator = try loadAllocator(meta)
-            return try Database.compare(allocator, reached, isExact: meta.version == reached.version)
+            return try FreeSpaceCheck.compare(try loadAllocator(meta), reached, isExact: isWhole && meta.version == reached.version, finding: finding)
         }
         guard try locks.writer.acquire(timeout: timeout) else {
             throw StoreError(.timeout, "verify: another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
@@ -24,19 +24,51 @@ extension Database {
         if shared.isPoisoned { return }
         let head = shared.ringEntry(shared.head.load())
         try prepareAllocator(for: head)
-        try Database.compare(allocator!, reached, isExact: head.version == reached.version)
+        try FreeSpaceCheck.compare(allocator!, reached, isExact: isWhole && head.version == reached.version, finding: finding)
+    }
+}
+
+/// Compares a free map with the pages in use.
+enum FreeSpaceCheck {
+    private enum Fault: Equatable {
+        case usedAndFree
+        /// Nothing refers to what free space counts as in use.
+        case leaked
+        case uncounted
     }
 
-    private static func compare(_ allocator: Allocator, _ reached: UsedUnitsOfVersion, isExact: Bool) throws(StoreError) {
+    /// - Parameter isExact: every unit in use was reached, so that what was not is leaked.
+    static func compare(
+        _ allocator: Allocator, _ reached: UsedUnitsOfVersion, isExact: Bool, finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let space = allocator.space, map = allocator.freeMap
-        for page in FreeSpace.firstPage..<max(space.pages, FreeSpace.firstPage) {
-            var units = page < reached.pages ? reached.used.units(inPage: page) : 0
-            if units > 0, space.isReady(page) { throw StoreError(.corrupt, "page \(page) is in use and counts as free") }
-            if !isExact { continue }
-            if page >= map.page, page < map.page + map.count { units += PageSize.unitsPerPage }
-            if units != space.liveUnits(page) {
-                throw StoreError(.corrupt, "page \(page) has \(units) units in use, free space counts \(space.liveUnits(page))")
+        var run: (fault: Fault, pages: Range<Int>)?
+        func end() throws(StoreError) {
+            guard let (fault, pages) = run else { return }
+            run = nil
+            let name = pages.count == 1 ? "page \(pages.lowerBound)" : "pages \(pages.lowerBound)–\(pages.upperBound - 1)"
+            switch fault {
+            case .usedAndFree: try finding("free space: \(name): in use, and counted as free")
+            case .leaked: try finding("free space: \(name): counted as in use, and nothing refers to what lies there (leaked)")
+            case .uncounted: try finding("free space: \(name): more in use than free space counts")
             }
         }
+        for page in FreeSpace.firstPage..<max(space.pages, FreeSpace.firstPage) {
+            var units = page < reached.pages ? reached.used.units(inPage: page) : 0
+            var fault: Fault?
+            if units > 0, space.isReady(page) {
+                fault = .usedAndFree
+            } else if isExact {
+                if page >= map.page, page < map.page + map.count { units += PageSize.unitsPerPage }
+                if units != space.liveUnits(page) { fault = units < space.liveUnits(page) ? .leaked : .uncounted }
+            }
+            if let fault, let last = run, last.fault == fault, last.pages.upperBound == page {
+                run = (fault, last.pages.lowerBound..<page + 1)
+                continue
+            }
+            try end()
+            if let fault { run = (fault, page..<page + 1) }
+        }
+        try end()
     }
 }

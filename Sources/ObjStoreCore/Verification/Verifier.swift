@@ -1,5 +1,5 @@
 /// Reads everything that a version consists of and checks it: hashes, structure, order, every index against
-/// the objects, free space against pages in use.
+/// the objects, free space against pages in use. It goes on behind what is damaged, and tells every finding.
 package enum Verifier {
     /// How far a check is.
     package enum Step {
@@ -9,106 +9,113 @@ package enum Verifier {
         case compared(entries: Int)
     }
 
+    /// What a check has seen.
+    struct Outcome {
+        let used: UsedUnitsOfVersion
+        /// Nothing was wrong.
+        let isSound: Bool
+        /// Of each class: objects that can be read, and how many cannot; nil = nobody knows.
+        let classes: [(objects: Int, lost: Int?)]
+    }
+
     /// A line of text for each finding; empty = sound. Without free space: the simulated machine's allocators
     /// belong to tasks that may be in the middle of something, and have an oracle of their own.
     ///
     /// - Parameter pause: called between objects; the simulated machine lets others run there.
     package static func findings(_ snapshot: Snapshot, pause: () -> Void = {}) -> [String] {
-        (try? check(snapshot, freeSpace: nil) { (_) throws(StoreError) in pause() }) ?? ["cancelled"]
-    }
-
-    /// The same; a `step` that throws `.cancelled` ends it. `freeSpace` compares free space with the units that were
-    /// reached; asked when nothing else was found.
-    package static func check(
-        _ snapshot: Snapshot, freeSpace: ((UsedUnitsOfVersion) throws(StoreError) -> Void)?, step: (Step) throws(StoreError) -> Void
-    ) throws(StoreError) -> [String] {
         var findings: [String] = []
-        func attempt(_ what: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
-            do throws(StoreError) { try body() } catch {
-                if error.code == .cancelled || error.code == .timeout { throw error }
-                findings.append("\(what): \(error.message)")
-            }
-        }
-        // Each extent once: a tree that reaches one twice is not walked any further, nor checked in any other way.
-        let used = UsedUnits(fileBytes: snapshot.source.limit)
-        func visit(_ extent: VisitedExtent) throws(StoreError) {
-            if extent.born > snapshot.version { throw StoreError(.corrupt, "an extent of version \(extent.born) in version \(snapshot.version)") }
-            try used.insert(extent)
-            try step(.read(bytes: extent.units * PageSize.unit))
-        }
-        try attempt("pages") { () throws(StoreError) in
-            _ = try StoreWalk.forEachHead(root: snapshot.root, source: snapshot.source, visit: visit)
-        }
-        for (index, cls) in snapshot.schema.classes.enumerated() {
-            try attempt("class \(cls.name)") { () throws(StoreError) in
-                try StoreWalk.forEachExtent(ofClass: try snapshot.classNode(index), source: snapshot.source, visit: visit)
-                try checkClass(snapshot, index, step)
-            }
-        }
-        if findings.isEmpty, let freeSpace {
-            try attempt("free space") { () throws(StoreError) in
-                try freeSpace(UsedUnitsOfVersion(version: snapshot.version, pages: snapshot.source.limit / PageSize.page, used: used))
-            }
+        do throws(StoreError) {
+            _ = try check(
+                snapshot.image, step: { (_) throws(StoreError) in pause() }, finding: { (text) throws(StoreError) in findings.append(text) })
+        } catch {
+            findings.append("the check ended: \(error.message)")
         }
         return findings
     }
 
-    private static func checkClass(_ snapshot: Snapshot, _ index: Int, _ step: (Step) throws(StoreError) -> Void) throws(StoreError) {
-        let cls = snapshot.schema.classes[index]
-        let node = try snapshot.classNode(index)
-        let root = ClassNode.cluster(node)
-        try ClusterReader.checkInvariants(root: root, source: snapshot.source, columns: cls.columns)
-        try step(.compared(entries: ClassNode.objectCount(node)))
-        let reader = ClusterReader(source: snapshot.source, root: root, columns: cls.columns)
-        guard try reader.count() == ClassNode.objectCount(node) else {
-            throw StoreError(.corrupt, "the class counts \(ClassNode.objectCount(node)) objects, its tree has \(try reader.count())")
+    /// Tells `finding` one by one what is wrong; what `step` or `finding` throw (`.cancelled`) ends the check.
+    static func check(
+        _ image: VersionImage, step: (Step) throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) -> Outcome {
+        let used = UsedUnits(fileBytes: image.source.limit)
+        var isSound = true
+        func visit(_ extent: VisitedExtent) throws(StoreError) {
+            try used.insert(extent)
+            try step(.read(bytes: extent.units * PageSize.unit))
         }
-        if let last = try lastKey(reader), last >= ClassNode.nextKey(node) {
-            throw StoreError(.corrupt, "object \(last) has a key that is still to be given out")
+        func wrong(_ text: String) throws(StoreError) {
+            isSound = false
+            try finding(text)
         }
+        try checkHead(image, visit, wrong)
+        var classes: [(objects: Int, lost: Int?)] = []
+        for index in image.schema.classes.indices { classes.append(try checkClass(image, index, visit, step, wrong)) }
+        let units = UsedUnitsOfVersion(version: image.version, pages: image.source.limit / PageSize.page, used: used)
+        return Outcome(used: units, isSound: isSound, classes: classes)
+    }
+
+    /// Root and schema.
+    private static func checkHead(
+        _ image: VersionImage, _ visit: (VisitedExtent) throws(StoreError) -> Void, _ wrong: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        func node(_ ref: Ref, _ kind: NodeKind, _ name: String) throws(StoreError) -> UnsafeRawPointer? {
+            do throws(StoreError) {
+                let node = try image.source.node(ref, kind)
+                let born = NodeHeader.born(node)
+                if born > image.version { throw StoreError(.corrupt, "it is of version \(born), in version \(image.version)") }
+                try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: born))
+                return node
+            } catch {
+                guard error.isDamage else { throw error }
+                try wrong("\(name): \(error.message)")
+                return nil
+            }
+        }
+        guard let root = try node(image.root, .root, "root") else { return }
+        if NodeHeader.count(root) != image.schema.classes.count {
+            try wrong("root: it has \(NodeHeader.count(root)) classes, the schema \(image.schema.classes.count)")
+        }
+        guard let schema = try node(RootNode.schema(root), .schema, "schema") else { return }
+        do throws(StoreError) {
+            var reader = ByteReader(schema + NodeHeader.size, count: NodeHeader.bytes(schema) - NodeHeader.size)
+            _ = try SchemaCodec.read(&reader)
+        } catch {
+            guard error.isDamage else { throw error }
+            try wrong("schema: \(error.message)")
+        }
+    }
+
+    private static func checkClass(
+        _ image: VersionImage, _ index: Int, _ visit: (VisitedExtent) throws(StoreError) -> Void, _ step: (Step) throws(StoreError) -> Void,
+        _ wrong: (String) throws(StoreError) -> Void
+    ) throws(StoreError) -> (objects: Int, lost: Int?) {
+        let cls = image.schema.classes[index]
+        let node: UnsafeRawPointer
+        do throws(StoreError) {
+            node = try image.classNode(index)
+            let root = try image.source.node(image.root, .root)
+            let unit = RootNode.classNode(root, index).unit
+            try visit(VisitedExtent(unit: unit, units: PageSize.units(NodeHeader.bytes(node)), born: NodeHeader.born(node)))
+        } catch {
+            guard error.isDamage else { throw error }
+            try wrong("class \(cls.name), its node, all objects and indexes: \(error.message)")
+            return (0, nil)
+        }
+        let objects = ClassNode.objectCount(node)
+        try step(.compared(entries: objects))
+        var check = ClusterCheck(image, index, node)
+        try check.run(node, visit: visit, finding: wrong)
         for (position, property) in cls.indexes.enumerated() {
             guard position < NodeHeader.count(node), ClassNode.indexColumn(node, position) == cls.columns[property].id else {
-                throw StoreError(.corrupt, "the index of \(cls.properties[property].name) is missing")
+                try wrong("index of \(cls.name).\(cls.properties[property].name): it is missing")
+                continue
             }
-            let name = cls.properties[property].name
-            var entries = 0
-            let long = LongValues(reader, property: property)
-            try IndexTree.checkInvariants(
-                ClassNode.indexRoot(node, position), snapshot.source, kind: cls.columns[property].kind,
-                unique: cls.properties[property].isPrimaryKey, longValues: long
-            ) { (value, key) throws(StoreError) in
-                entries += 1
-                try step(.compared(entries: 1))
-                guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the index of \(name) names object \(key), which does not exist") }
-                let stored = try reader.value(row, property)
-                guard isIndexed(stored, as: value) else {
-                    throw StoreError(.corrupt, "the index of \(name) has \(value.text) for object \(key), which has \(stored.text)")
-                }
-            }
-            guard entries == ClassNode.objectCount(node) else {
-                throw StoreError(.corrupt, "the index of \(name) has \(entries) entries for \(ClassNode.objectCount(node)) objects")
-            }
+            let index = IndexCheck(image: image, cls: cls, property: property, reader: check.reader, known: check.messages)
+            try index.run(
+                ClassNode.indexRoot(node, position), objects: objects, isObjectTreeSound: check.isSound, visit: visit,
+                compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
         }
-    }
-
-    /// Index entries hold floats and doubles with one zero and one NaN, decimals by their number, and texts cut after 64
-    /// bytes.
-    private static func isIndexed(_ stored: Value, as entry: Value) -> Bool {
-        guard stored.kind == entry.kind else { return false }
-        switch stored.kind {
-        case .double: return stored.asDouble == entry.asDouble || (stored.asDouble.isNaN && entry.asDouble.isNaN)
-        case .float: return stored.asFloat == entry.asFloat || (stored.isNaN && entry.isNaN)
-        case .decimal128: return stored.asDecimal == entry.asDecimal
-        case .string, .binary:
-            if stored.count <= entry.count { return stored.isSame(as: entry) }
-            return Value(kind: stored.kind, pointer: stored.pointer, count: entry.count).isSame(as: entry)
-        default: return stored.isSame(as: entry)
-        }
-    }
-
-    private static func lastKey(_ reader: ClusterReader) throws(StoreError) -> Int64? {
-        let count = try reader.count()
-        return count == 0 ? nil : try reader.row(at: count - 1)?.key
+        return (check.objects, max(0, objects - check.objects))
     }
 }
 

@@ -1,0 +1,159 @@
+/// Copies what can be read of one class into a new store, and knows what could not be.
+///
+/// An object whose own pages are damaged in part is kept: a value that is lost is looked for in the property's index, and
+/// else becomes null, or the property's default where it cannot be null. Without its primary key an object is lost.
+struct ClassSalvage {
+    let image: VersionImage
+    let index: Int
+    let cls: ClassSchema
+
+    /// Objects that the class should have; nil: nobody knows.
+    private(set) var expected: Int?
+    /// Objects that were copied, and of those lost ones that the log deletes.
+    private(set) var copied = 0
+    var deletedLost = 0
+    /// Objects that exist in the end.
+    var objects = 0
+    /// By column id.
+    var lostValues: [UInt32: LostKeys] = [:]
+    private var lostObjects = LostKeys()
+    private var rescues: [Int: IndexRescue] = [:]
+    /// Of the object that is being copied.
+    private var values: [Value]
+
+    init(_ image: VersionImage, _ index: Int) {
+        self.image = image
+        self.index = index
+        cls = image.schema.classes[index]
+        values = Array(repeating: .null, count: cls.columns.count)
+    }
+
+    /// A class that only the log knows: nothing of it was lost.
+    init(addedBy schema: Schema, _ index: Int, _ source: PageSource) {
+        self.init(VersionImage(source: source, root: .null, version: 0, schema: schema), index)
+        expected = 0
+    }
+
+    var lost: Int? { expected.map { max(0, $0 - copied - deletedLost) } }
+
+    /// - Parameter copy: called after each object that was copied.
+    mutating func run(_ target: SalvageTarget, finding: (String) throws(StoreError) -> Void, copied didCopy: () throws(StoreError) -> Void) throws(StoreError) {
+        let node: UnsafeRawPointer
+        do throws(StoreError) { node = try image.classNode(index) } catch {
+            guard error.isDamage else { throw error }
+            return try finding("class \(cls.name), its node, so all its objects: \(error.message)")
+        }
+        expected = ClassNode.objectCount(node)
+        for (position, property) in cls.indexes.enumerated()
+        where position < NodeHeader.count(node) && ClassNode.indexColumn(node, position) == cls.columns[property].id {
+            rescues[property] = IndexRescue(
+                source: image.source, version: image.version, root: ClassNode.indexRoot(node, position), kind: cls.columns[property].kind)
+        }
+        let reader = image.reader(index, node), used = UsedUnits(fileBytes: image.source.limit)
+        var walk = ClusterWalk(source: image.source, version: image.version)
+        let nextKey = ClassNode.nextKey(node)
+        try walk.run(
+            reader.root, rows: expected, visit: { (extent) throws(StoreError) in try used.insert(extent) },
+            leaf: { (head) throws(StoreError) in
+                for slot in 0..<LeafHead.rows(head) where LeafHead.isLive(head, slot) {
+                    if try copyRow(RowPosition(head: head, slot: slot), reader, target) { try didCopy() }
+                }
+            },
+            damaged: { (damage) throws(StoreError) in
+                interrupt()
+                let rows = damage.rows.map { $0 == 0 ? "" : ", \($0) of them" } ?? ""
+                try finding("class \(cls.name), \(objectsText(damage.keys))\(rows): \(damage.message)")
+            })
+        rescues = [:]
+        try target.state(index).raiseNextKey(to: nextKey)
+        for run in lostObjects.runs {
+            try finding("class \(cls.name), \(objectsText(run.keys)), \(run.count) of them, lost: \(run.reason)")
+        }
+    }
+
+    private mutating func interrupt() {
+        lostObjects.interrupt()
+        for id in lostValues.keys { lostValues[id]!.interrupt() }
+    }
+
+    /// False where the object is lost.
+    private mutating func copyRow(_ row: RowPosition, _ reader: ClusterReader, _ target: SalvageTarget) throws(StoreError) -> Bool {
+        let key = row.key
+        var losses: [(property: Int, reason: String)] = []
+        // What the index gave stays as long as it is copied.
+        var kept: [OwnedValue] = []
+        for property in values.indices {
+            do throws(StoreError) {
+                values[property] = try reader.value(row, property)
+                try ValueCheck.check(values[property], for: property, of: cls, limit: .max)
+            } catch {
+                guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+                if let value = try rescue(property, key) {
+                    kept.append(value)
+                    values[property] = value.value
+                    continue
+                }
+                if property == cls.primaryKey {
+                    lostObjects.append(key, "their primary key \(cls.properties[property].name) cannot be read: \(error.message)")
+                    return false
+                }
+                losses.append((property, error.message))
+                values[property] = cls.substitute(property)
+            }
+        }
+        let state = try target.state(index)
+        if let primary = cls.primaryKey, let other = try state.find(primaryKey: values[primary]) {
+            lostObjects.append(key, "object \(other) has the same \(cls.properties[primary].name) \(values[primary].text), and came first")
+            return false
+        }
+        try state.replayCreate(key, values)
+        withExtendedLifetime(kept) {}
+        copied += 1
+        objects += 1
+        lostObjects.interrupt()
+        if !losses.isEmpty || !lostValues.isEmpty { note(losses, key) }
+        try target.didChange()
+        return true
+    }
+
+    private mutating func note(_ losses: [(property: Int, reason: String)], _ key: Int64) {
+        for property in values.indices {
+            let id = cls.columns[property].id
+            if let loss = losses.first(where: { $0.property == property }) {
+                lostValues[id, default: LostKeys()].append(key, loss.reason)
+            } else if lostValues[id] != nil {
+                lostValues[id]!.interrupt()
+            }
+        }
+    }
+
+    /// What the property's index says, if it is a value that the property can have.
+    private mutating func rescue(_ property: Int, _ key: Int64) throws(StoreError) -> OwnedValue? {
+        guard let value = try rescues[property]?.value(of: key) else { return nil }
+        do throws(StoreError) { try ValueCheck.check(value, for: property, of: cls, limit: .max) } catch {
+            guard ClassSalvage.isUnfit(error) else { throw error }
+            return nil
+        }
+        return OwnedValue(value)
+    }
+
+    /// It says that a value cannot stand in a property.
+    static func isUnfit(_ error: StoreError) -> Bool {
+        switch error.code {
+        case .wrongType, .notNullable, .outOfRange, .invalidUTF8, .valueTooLarge: return true
+        default: return false
+        }
+    }
+}
+
+extension ClassSchema {
+    /// What stands for a value that is lost: null where that is allowed, else the default, or what objects have that are
+    /// older than the property.
+    func substitute(_ property: Int) -> Value {
+        if columns[property].nullable { return .null }
+        for value in [properties[property].defaultValue?.value, properties[property].fill.value] {
+            if let value, (try? ValueCheck.check(value, for: property, of: self, limit: .max)) != nil { return value }
+        }
+        return .zero(of: columns[property].kind)
+    }
+}

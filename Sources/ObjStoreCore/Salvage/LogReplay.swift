@@ -1,0 +1,87 @@
+/// Applies the records of the log to what was salvaged of the version that they follow.
+///
+/// A change to an object that is lost changes nothing; a deleted one is no loss any more, nor is a value that the log
+/// has a newer one for.
+struct LogReplay {
+    let image: StoreImage
+    let target: SalvageTarget
+
+    /// What could not be applied, by reason.
+    private(set) var failures: [(reason: String, count: Int)] = []
+
+    init(_ image: StoreImage, _ target: SalvageTarget) {
+        self.image = image
+        self.target = target
+    }
+
+    /// The schema of the end, and the classes with what the log adds to them.
+    mutating func run(_ meta: Meta, _ chain: LogChain, _ classes: inout [ClassSalvage]) throws(StoreError) {
+        try image.log.forEachRecord(meta, chain) { (record, reader) throws(StoreError) in
+            while !reader.isAtEnd {
+                let op: Op
+                do throws(StoreError) { op = try Op.read(&reader, schema: target.schema) } catch {
+                    guard error.isDamage else { throw error }
+                    return fail("the rest of the record of version \(record.version): \(error.message)")
+                }
+                try apply(op, &classes)
+                try target.didChange()
+            }
+        }
+    }
+
+    private mutating func fail(_ reason: String) {
+        if let index = failures.firstIndex(where: { $0.reason == reason }) { failures[index].count += 1 } else { failures.append((reason, 1)) }
+    }
+
+    private mutating func apply(_ op: Op, _ classes: inout [ClassSalvage]) throws(StoreError) {
+        switch op {
+        case .schema(let schema):
+            try schema.checkWritable()
+            try target.setSchema(schema)
+            while classes.count < schema.classes.count {
+                classes.append(ClassSalvage(addedBy: schema, classes.count, target.transaction.space.source))
+            }
+        case .create(let id, let key, let values):
+            let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
+            guard key >= state.storedNextKey, try isFit(values, cls) else { return fail("new objects of class \(cls.name) that do not fit") }
+            if let primary = cls.primaryKey, try state.find(primaryKey: values[primary]) != nil {
+                return fail("new objects of class \(cls.name) whose primary key another one has")
+            }
+            try state.replayCreate(key, values)
+            classes[Int(id)].objects += 1
+        case .update(let id, let key, let changes):
+            let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
+            guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
+            for (column, value) in changes {
+                guard let property = cls.properties.firstIndex(where: { $0.columnID == column }), try isFit(value, property, cls) else {
+                    fail("changes of properties of class \(cls.name) that do not fit")
+                    continue
+                }
+                try state.replayUpdate(key, column: column, value)
+                classes[Int(id)].lostValues[column]?.remove(key)
+            }
+        case .delete(let id, let key):
+            let state = try target.state(Int(id))
+            guard try state.contains(key) else {
+                classes[Int(id)].deletedLost += 1
+                return
+            }
+            try state.replayDelete(key)
+            classes[Int(id)].objects -= 1
+            for column in classes[Int(id)].lostValues.keys { classes[Int(id)].lostValues[column]!.remove(key) }
+        }
+    }
+
+    private func isFit(_ values: [Value], _ cls: ClassSchema) throws(StoreError) -> Bool {
+        for property in values.indices where try !isFit(values[property], property, cls) { return false }
+        return true
+    }
+
+    private func isFit(_ value: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) -> Bool {
+        do throws(StoreError) { try ValueCheck.check(value, for: property, of: cls, limit: .max) } catch {
+            guard ClassSalvage.isUnfit(error) else { throw error }
+            return false
+        }
+        return true
+    }
+}

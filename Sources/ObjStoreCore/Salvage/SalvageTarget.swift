@@ -1,0 +1,62 @@
+/// The new store that a salvage fills: objects with their keys, in transactions of bounded size.
+final class SalvageTarget {
+    private let database: Database
+    private(set) var transaction: WriteTransaction
+    private var changes = 0
+
+    /// Changes in a transaction; its memory is bounded by that and by `bytes`.
+    private static let changes = 200_000
+    private static let bytes = 128 << 20
+
+    init(_ database: Database, _ schema: Schema) throws(StoreError) {
+        self.database = database
+        transaction = try WriteTransaction.begin(database)
+        try transaction.setSchema(schema)
+    }
+
+    var schema: Schema { transaction.schema }
+
+    func state(_ cls: Int) throws(StoreError) -> ClassState { try transaction.state(cls) }
+
+    /// After each change; true where what was changed so far was written.
+    @discardableResult
+    func didChange() throws(StoreError) -> Bool {
+        changes += 1
+        guard changes % SalvageTarget.changes == 0 || (changes & 0xff == 0 && transaction.space.arena.capacityInUse > SalvageTarget.bytes) else { return false }
+        try next()
+        return true
+    }
+
+    func setSchema(_ schema: Schema) throws(StoreError) {
+        if transaction.hasOpenClasses { try next() }
+        try transaction.setSchema(schema)
+    }
+
+    private func next() throws(StoreError) {
+        try end()
+        transaction = try WriteTransaction.begin(database)
+    }
+
+    /// Nothing of it is logged: the close makes everything durable at once.
+    func end() throws(StoreError) {
+        transaction.forceSummary()
+        try transaction.commit(StoreOptions.Durability.none)
+    }
+}
+
+extension Schema {
+    /// Throws where the schema asks for what this library cannot write: it was not written by one, or only seems whole.
+    func checkWritable() throws(StoreError) {
+        for cls in classes {
+            for property in cls.properties {
+                switch property.kind {
+                case .bool, .int, .double, .string, .binary, .timestamp: break
+                default: throw StoreError(.corrupt, "the schema has a type that this library does not know: \(cls.name).\(property.name)")
+                }
+            }
+            guard Set(cls.properties.map(\.columnID)).count == cls.properties.count, cls.properties.count(where: \.isPrimaryKey) <= 1 else {
+                throw StoreError(.corrupt, "the schema contradicts itself: class \(cls.name)")
+            }
+        }
+    }
+}

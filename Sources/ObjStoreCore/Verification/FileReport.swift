@@ -1,0 +1,73 @@
+/// One thing that a check or a salvage has to say, in the order in which it is found.
+package enum ReportEntry: Sendable, Equatable {
+    /// Something is damaged or was lost.
+    case finding(String)
+    /// Worth knowing, but no damage.
+    case note(String)
+    /// What is known of a class in the end: objects that can be read, and how many cannot; nil = nobody knows.
+    case cls(String, objects: Int, lost: Int?)
+    /// How many objects of a class have lost their value of a property, and have another one now.
+    case property(String, String, lost: Int)
+}
+
+/// Receives the entries of a report; what it throws ends the operation.
+package typealias ReportSink = (ReportEntry) throws(StoreError) -> Void
+
+extension StoreError {
+    /// It says that something in the file is wrong; others (cancelled, no memory, a failed read) end a check.
+    var isDamage: Bool {
+        switch code {
+        // `.invalidArgument` and `.noSuchClass`: one node speaks of what another one does not have.
+        case .corrupt, .invalidArgument, .noSuchClass: return true
+        default: return false
+        }
+    }
+}
+
+/// One version of a store, however it is reached: what checks and salvages read.
+struct VersionImage {
+    let source: PageSource
+    let root: Ref
+    let version: UInt64
+    let schema: Schema
+
+    func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer {
+        let node = try source.node(root, .root)
+        guard index < NodeHeader.count(node) else { throw StoreError(.noSuchClass, "the root has no class \(index)") }
+        let found = try source.node(RootNode.classNode(node, index), .classRoot)
+        guard NodeHeader.word(found) == UInt64(index) else { throw StoreError(.corrupt, "damaged page: the node of another class") }
+        return found
+    }
+
+    func reader(_ index: Int, _ classNode: UnsafeRawPointer) -> ClusterReader {
+        ClusterReader(source: source, root: ClassNode.cluster(classNode), columns: schema.classes[index].columns)
+    }
+}
+
+extension Snapshot {
+    var image: VersionImage { VersionImage(source: source, root: root, version: version, schema: schema) }
+}
+
+/// "objects 4096–8191": where in a class something lies.
+func objectsText(_ keys: Range<Int64>) -> String {
+    if keys.upperBound == .max { return keys.lowerBound == 0 ? "all objects" : "objects from \(keys.lowerBound) on" }
+    return keys.count <= 1 ? "object \(keys.lowerBound)" : "objects \(keys.lowerBound)–\(keys.upperBound - 1)"
+}
+
+/// How far a check of a file is, told in steps of at least a 256th.
+struct StepProgress {
+    let total: UInt64
+    private let step: UInt64
+    private var reported: UInt64 = 0
+
+    init(total: UInt64) {
+        self.total = total
+        step = max(total / 256, 1 << 16)
+    }
+
+    mutating func advance(to done: UInt64, _ progress: (UInt64, UInt64) throws(StoreError) -> Void) throws(StoreError) {
+        guard done >= reported + step else { return }
+        reported = done
+        try progress(min(done, total), total)
+    }
+}

@@ -1,0 +1,100 @@
+/// Checks one index of a class: every node, the order of its entries, and each pair (value, object) against the object.
+struct IndexCheck {
+    let image: VersionImage
+    let cls: ClassSchema
+    let property: Int
+    let reader: ClusterReader
+    /// What the objects' own pages were found to have; see `ClusterCheck.messages`.
+    let known: Set<String>
+
+    /// Contradictions that are told one by one; the others are counted.
+    private static let told = 20
+
+    func run(
+        _ root: Ref, objects: Int, isObjectTreeSound: Bool, visit: (VisitedExtent) throws(StoreError) -> Void,
+        compared: () throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let name = "\(cls.name).\(cls.properties[property].name)"
+        var reported: Set<UInt64> = []
+        var isWhole = true, entries = 0, contradictions = 0
+        func damaged(_ ref: Ref, _ what: String) throws(StoreError) {
+            reported.insert(ref.raw)
+            isWhole = false
+            if !known.contains(what) { try finding("index of \(name): \(what)") }
+        }
+        try walkExtents(root, .indexInner, above: IndexInner.deepest + 1, entries: objects, visit, damaged)
+        let long = LongValues(reader, property: property)
+        do throws(StoreError) {
+            if reported.contains(root.raw) { return }
+            try IndexTree.checkInvariants(
+                root, image.source, kind: cls.columns[property].kind, unique: cls.properties[property].isPrimaryKey, longValues: long,
+                damaged: { (ref, error) throws(StoreError) in
+                    guard error.isDamage else { throw error }
+                    // What the walk above has reported is not reported again.
+                    if reported.contains(ref.raw) { return }
+                    try damaged(ref, error.message)
+                }
+            ) { (value, key) throws(StoreError) in
+                entries += 1
+                try compared()
+                guard let contradiction = try compare(value, key) else { return }
+                contradictions += 1
+                if contradictions <= IndexCheck.told { try finding("index of \(name): \(contradiction)") }
+            }
+        } catch {
+            guard error.isDamage else { throw error }
+            try damaged(root, error.message)
+        }
+        if contradictions > IndexCheck.told { try finding("index of \(name): \(contradictions - IndexCheck.told) more entries contradict their objects") }
+        if isWhole, isObjectTreeSound, entries != objects { try finding("index of \(name): it has \(entries) entries for \(objects) objects") }
+    }
+
+    /// Nil where the pair is right, or the object's value cannot be read.
+    private func compare(_ value: Value, _ key: Int64) throws(StoreError) -> String? {
+        do throws(StoreError) {
+            guard let row = try reader.find(key) else { return "it names object \(key), which does not exist" }
+            let stored = try reader.value(row, property)
+            return IndexCheck.isIndexed(stored, as: value) ? nil : "it has \(value.text) for object \(key), which has \(stored.text)"
+        } catch {
+            guard error.isDamage else { throw error }
+            return nil
+        }
+    }
+
+    private func walkExtents(
+        _ ref: Ref, _ kind: NodeKind, above: Int, entries: Int, _ visit: (VisitedExtent) throws(StoreError) -> Void,
+        _ damaged: (Ref, String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if ref.isNull { return }
+        let node: UnsafeRawPointer
+        do throws(StoreError) {
+            node = try image.source.node(ref, kind)
+            if kind == .indexInner, IndexInner.level(node) >= above { throw StoreError(.corrupt, "a node of another level") }
+            let born = NodeHeader.born(node)
+            if born > image.version { throw StoreError(.corrupt, "a node of version \(born) in version \(image.version)") }
+            try visit(VisitedExtent(unit: ref.unit, units: PageSize.units(NodeHeader.bytes(node)), born: born))
+        } catch {
+            guard error.isDamage else { throw error }
+            return try damaged(ref, "\(error.message) (\(entries) entries)")
+        }
+        guard kind == .indexInner else { return }
+        let counts = IndexInner.counts(node)
+        for child in 0..<NodeHeader.count(node) {
+            try walkExtents(
+                IndexInner.ref(node, child), IndexInner.childKind(node), above: IndexInner.level(node),
+                entries: Int(truncatingIfNeeded: counts.offset(child)), visit, damaged)
+        }
+    }
+
+    /// Index entries hold doubles with one zero and one NaN, and texts cut after 64 bytes.
+    private static func isIndexed(_ stored: Value, as entry: Value) -> Bool {
+        guard stored.kind == entry.kind else { return false }
+        switch stored.kind {
+        case .double: return stored.asDouble == entry.asDouble || (stored.asDouble.isNaN && entry.asDouble.isNaN)
+        case .string, .binary:
+            if stored.count <= entry.count { return stored.isSame(as: entry) }
+            return Value(kind: stored.kind, pointer: stored.pointer, count: entry.count).isSame(as: entry)
+        default: return stored.isSame(as: entry)
+        }
+    }
+}
