@@ -9,10 +9,10 @@ SEED ?= 1
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
-	@echo 'make lib       build build/lib/libobjstore.so'
+	@echo 'make lib       build build/lib/libobjstore.so and the command-line tool, build/bin/objstore'
 	@echo 'make demo      cities and countries of the world: import, ask, kill a writer; checks every answer'
 	@echo 'make test      every test, then a table'
-	@echo 'make install   install library, header, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make install   install library, header, tool, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
@@ -28,6 +28,7 @@ setup:
 
 lib:
 	@scripts/build-lib
+	@scripts/build-tool
 
 demo:
 	@scripts/setup

@@ -17,6 +17,11 @@ let package = Package(
     products: [
         .library(name: "objstore", type: .dynamic, targets: ["ObjStoreC"]),  // libobjstore.so: the C interface
         .library(name: "ObjStore", targets: ["ObjStore"]),  // the Swift interface, linked from source
+        // The command-line tool. scripts/build-lib calls it "objstore", which as a product is the library.
+        .executable(name: "objstore-tool", targets: ["objstore-tool"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", "1.5.0"..<"2.0.0")  // of the tool alone
     ],
     targets: [
         // C, seen from Swift.
@@ -29,6 +34,11 @@ let package = Package(
         .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI"], swiftSettings: settings),
         .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
         .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
+
+        .executableTarget(
+            name: "objstore-tool",
+            dependencies: ["ObjStore", "CObjStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Sources/ObjStoreTool", swiftSettings: settings),
 
         // The simulated machine: test code, in no product. To come: the program that is given a
         // seed and a time, .executableTarget(name: "crash", dependencies: ["ObjStoreSimulation",

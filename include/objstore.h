@@ -878,7 +878,8 @@ OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text pa
                     text(path), name(path));
 
 /** Reads everything that `view`, live or frozen, can reach and checks it: hashes, structure, order, every index
- * against its objects, free space against pages in use. OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged. In
+ * against its objects, free space against pages in use. It goes on behind what is damaged: each page that fails is
+ * a finding, with class, property and objects. OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged. In
  * both cases `report` (NULL: not wanted) holds a line of text for each finding, and `findings` (NULL: not
  * wanted) their number. Other processes may write meanwhile; in the end writers wait for as long as comparing
  * free space takes (about a nanosecond a page), page by page where `view` still shows the newest version, else
@@ -889,6 +890,72 @@ OBJSTORE_API objstore_status objstore_verify(objstore_view *view, objstore_progr
                                              uint64_t *findings)
     OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata, report, findings), closed(view), kind(view),
                     committed(view), buffer(report));
+
+/** What a line of a report is about. More kinds may come: pass over what you do not know. */
+OBJSTORE_ENUM(objstore_report_kind) {
+    OBJSTORE_REPORT_FINDING = 1, /* something is damaged, or lost */
+    OBJSTORE_REPORT_NOTE = 2,    /* worth knowing, but no damage */
+    OBJSTORE_REPORT_CLASS = 3,   /* the sum of a class, after everything else */
+    OBJSTORE_REPORT_PROPERTY = 4 /* the sum of a property of that class that lost values (objstore_salvage) */
+};
+
+/** One line of a report. Everything is borrowed until the callback returns. */
+typedef struct objstore_report_line {
+    uint32_t struct_size; /* what the library knows of it */
+    objstore_report_kind kind;
+    objstore_text text;          /* the line, to be printed; never empty */
+    objstore_text class_name;    /* CLASS, PROPERTY; else empty */
+    objstore_text property_name; /* PROPERTY; else empty */
+    uint64_t objects;            /* CLASS: that can be read, or are in the new store */
+    int64_t lost;                /* CLASS: objects that cannot be read, -1 = nobody knows; PROPERTY: lost values */
+} objstore_report_line;
+
+/** Receives a report line by line, on the calling thread. Not OK ends the operation, which then returns
+ * OBJSTORE_ERR_CANCELLED and leaves nothing behind; callback_code is the status. */
+typedef objstore_status (*objstore_report)(const objstore_report_line *line, void *userdata);
+
+/** Checks the files of the store at `path` without opening it, also when it cannot be opened: both metas, root,
+ * schema, and everything that objstore_verify checks, of the newest version that a whole meta names. Where none does,
+ * the newest version that can be found is read. A store that was not closed cleanly is checked as of its last
+ * checkpoint, and the log as far as its chain goes (how many records follow is a note). Changes nothing; read
+ * permission is enough. While it runs nobody can open the store, where this process may write to it.
+ *
+ * OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged; the message names the first finding. In both cases `findings`
+ * (NULL: not wanted) is their number, and `report` (NULL: not wanted) got each of them, notes, and a CLASS line for
+ * each class. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded. Blocks: O(size).
+ * Errors: NOT_FOUND; NOT_A_STORE; BUSY: some process has it open, use objstore_verify; VERSION_MISMATCH: a newer
+ * library wrote it; IO; CANCELLED. A page that the medium cannot read makes the process die of SIGBUS, as with any
+ * mapped file: copy the file with a tool that passes over such pages first. */
+OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_progress progress, objstore_report report,
+                                                  void *userdata, objstore_free_userdata free_userdata,
+                                                  uint64_t *findings)
+    OBJSTORE_CHECKS(nullable(progress, report, free_userdata, findings), text(path), name(path));
+
+/** Makes a new store at `new_path` of what can be read of the damaged one at `path`, which is never written. Only what
+ * its hashes prove is copied, so no value in the new store is a wrong one. In the new store objects keep their keys,
+ * and indexes are made anew.
+ *
+ * - The newest version is read that a meta leads to; where both metas are damaged, the root with the greatest version
+ *   that a search of the file finds. A schema that cannot be read is searched in the same way.
+ * - A damaged page of the object tree costs the objects below it. They are not searched: that a leaf is of the newest
+ *   version, and of its class, is known through its parents only. A damaged class node costs the class.
+ * - A damaged part of a column costs the values of that property, for its objects only. Values of an indexed property
+ *   are then read from its index (texts up to 64 bytes). What stays lost becomes null, or the property's default where
+ *   it cannot be null. An object without its primary key is lost; of two with the same one, the first is kept.
+ * - Where the store was not closed cleanly, the log is applied as recovery would, as far as its chain goes. What it
+ *   says of lost objects is not applied.
+ *
+ * OBJSTORE_OK: the new store is there, closed and synced. `losses` (NULL: not wanted) is then 0 if everything could be
+ * read, else the number of findings that tell what is lost, or may be. `report` (NULL: not wanted) got each finding,
+ * with objects and reasons, and in the end the sums: a CLASS line for each class, followed by a PROPERTY line for each
+ * of its properties that lost values. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded.
+ * Blocks: O(size). On any error no file is left at `new_path`.
+ * Errors: those of objstore_verify_file; ALREADY_EXISTS: something is at `new_path`, and stays as it is; CORRUPT:
+ * nothing can be read at all; OUT_OF_SPACE. */
+OBJSTORE_API objstore_status objstore_salvage(objstore_text path, objstore_text new_path, objstore_progress progress,
+                                              objstore_report report, void *userdata,
+                                              objstore_free_userdata free_userdata, uint64_t *losses)
+    OBJSTORE_CHECKS(nullable(progress, report, free_userdata, losses), text(path, new_path), name(path, new_path));
 
 /** Is there a store at `path`? Looks at the first bytes of the file only. */
 OBJSTORE_API objstore_status objstore_file_exists(objstore_text path, bool *exists)

@@ -20,8 +20,8 @@ public func objstore_config_new(_ config: UnsafeMutablePointer<OpaquePointer?>?)
 }
 
 /// A path: text without NUL bytes.
-func path(_ text: objstore_text) throws(StoreError) -> String {
-    try naming("path") { () throws(StoreError) in
+func path(_ text: objstore_text, _ argument: StaticString = "path") throws(StoreError) -> String {
+    try naming(argument) { () throws(StoreError) in
         let path = try name(text)
         if path.utf8.contains(0) { throw StoreError(.invalidArgument, "it contains a NUL byte") }
         return path

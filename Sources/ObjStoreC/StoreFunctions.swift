@@ -208,25 +208,3 @@ public func objstore_verify(
         return found.isEmpty ? .OBJSTORE_OK : fail(.corrupt, "\(found.count) findings, the first: \(found[0])")
     }
 }
-
-@c @implementation
-public func objstore_file_exists(_ path: objstore_text, _ exists: UnsafeMutablePointer<Bool>?) -> objstore_status {
-    guard let exists else { return failNull("exists") }
-    return free { () throws(StoreError) in exists.pointee = try StoreFiles.exists(try ObjStoreC.path(path)) }
-}
-
-@c @implementation
-public func objstore_delete_files(_ path: objstore_text) -> objstore_status {
-    free { () throws(StoreError) in try StoreFiles.delete(try ObjStoreC.path(path)) }
-}
-
-/// A call without a handle.
-private func free(_ body: () throws(StoreError) -> Void) -> objstore_status {
-    if Handles.isSilent { return fail(.inCallback, "this callback must not call the library") }
-    do throws(StoreError) {
-        try body()
-        return .OBJSTORE_OK
-    } catch {
-        return report(error, [.notFound: "path", .notAStore: "path", .busy: "path"])
-    }
-}

@@ -20,7 +20,8 @@ DEFAULTS = {
     "store": "S", "schema": "SC", "config": "CF", "view": "LV", "transaction": "TX", "results": "RS", "row": "&ROW",
     "buffer": "&BUF", "report": "&BUF", "class_id": "ITEM", "property_id": "P_N", "properties": "PROPS", "values": "VALS",
     "count": "2", "object": "OBJ", "class_name": 'OBJSTORE_STR("Item")', "name": 'OBJSTORE_STR("n")', "kind": "OBJSTORE_KIND_INT",
-    "flags": "0", "value": "objstore_int(7)", "path": "PATH", "mode": "OBJSTORE_MODE_READ_WRITE", "creation": "OBJSTORE_CREATION_IF_MISSING",
+    "flags": "0", "value": "objstore_int(7)", "path": "PATH", "new_path": "NEW_PATH",
+    "mode": "OBJSTORE_MODE_READ_WRITE", "creation": "OBJSTORE_CREATION_IF_MISSING",
     "durability": "OBJSTORE_DURABILITY_RELAXED", "relaxed_ms": "10", "version": "1", "limit": "OBJSTORE_LIMIT_VALUE_BYTES",
     "level": "OBJSTORE_LOG_ERROR", "handler": "NULL", "userdata": "NULL", "free_userdata": "NULL", "progress": "NULL",
     "timeout_ms": "10", "body": "body_ok", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
@@ -44,6 +45,7 @@ SPECIAL = {
     ("objstore_row_timestamp", "property_id"): "P_TIME", ("objstore_row_text", "property_id"): "P_NAME",
     ("objstore_row_binary", "property_id"): "P_DATA",
     ("objstore_config_set_limit", "value"): "1000",
+    ("objstore_verify_file", "report"): "NULL", ("objstore_salvage", "report"): "NULL",
     ("objstore_get_row", "values"): "OUT_VALUES", ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes", ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
@@ -76,8 +78,8 @@ PRELUDE = r'''
 
 static int calls, failures;
 static const char *DIR;
-static char path_a[512], path_b[512], path_c[512];
-static objstore_text PATH;
+static char path_a[512], path_b[512], path_c[512], path_new[512];
+static objstore_text PATH, NEW_PATH;
 static objstore *S, *READ_ONLY, *B;
 static objstore_schema *SC;
 static objstore_config *CF;
@@ -213,7 +215,9 @@ static void set_up(void) {
     snprintf(path_a, sizeof path_a, "%s/a.objstore", DIR);
     snprintf(path_b, sizeof path_b, "%s/b.objstore", DIR);
     snprintf(path_c, sizeof path_c, "%s/c.objstore", DIR);
+    snprintf(path_new, sizeof path_new, "%s/new.objstore", DIR);
     PATH = objstore_cstr(path_a);
+    NEW_PATH = objstore_cstr(path_new);
     S = open_store(path_a, OBJSTORE_MODE_READ_WRITE);
     READ_ONLY = open_store(path_a, OBJSTORE_MODE_READ_ONLY);
     B = open_store(path_b, OBJSTORE_MODE_READ_WRITE);

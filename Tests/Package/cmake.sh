@@ -5,6 +5,7 @@ set -euo pipefail
 . "$(dirname "$0")/install.sh"
 
 install_objstore Ninja
+[ "$("$prefix/bin/objstore" --version)" = "$version" ] || fail "the tool is not installed, or of another version"
 built=$work/build/lib/libobjstore.so.$version
 before=$(stat -c %y "$built")
 start=$EPOCHREALTIME

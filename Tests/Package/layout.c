@@ -108,6 +108,19 @@ AT(objstore_statistics, change_sets, 160);
 AT(objstore_statistics, mapped_bytes, 168);
 AT(objstore_statistics, arena_bytes, 176);
 
+SIZE(objstore_report_line, 72);
+AT(objstore_report_line, struct_size, 0);
+AT(objstore_report_line, kind, 4);
+AT(objstore_report_line, text, 8);
+AT(objstore_report_line, class_name, 24);
+AT(objstore_report_line, property_name, 40);
+AT(objstore_report_line, objects, 56);
+AT(objstore_report_line, lost, 64);
+IS(OBJSTORE_REPORT_FINDING == 1);
+IS(OBJSTORE_REPORT_NOTE == 2);
+IS(OBJSTORE_REPORT_CLASS == 3);
+IS(OBJSTORE_REPORT_PROPERTY == 4);
+
 SIZE(objstore_pin, 48);
 AT(objstore_pin, version, 0);
 AT(objstore_pin, since_ms, 8);

@@ -32,13 +32,21 @@ package enum IndexTree {
 
     /// Checks levels, order of all entries, separators, counts and encodings; throws `.corrupt` naming what
     /// is wrong. `longValues` as for `IndexReader`. `visit` gets every entry's key and value in order (texts
-    /// longer than 64 bytes cut); the pages were checked on first touch. What is wrong below a child goes to `damaged`
-    /// with the child's ref; where that does not throw, the check goes on with the next child.
+    /// longer than 64 bytes cut); the pages were checked on first touch.
     @discardableResult
     package static func checkInvariants(
         _ root: Ref, _ source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues? = nil,
-        damaged: (Ref, StoreError) throws(StoreError) -> Void = { (_, error) throws(StoreError) in throw error },
         visit: (Value, Int64) throws(StoreError) -> Void = { (_, _) throws(StoreError) in }
+    ) throws(StoreError) -> IndexShape {
+        try checkInvariants(
+            root, source, kind: kind, unique: unique, longValues: longValues, damaged: { (_, error) throws(StoreError) in throw error }, visit: visit)
+    }
+
+    /// The same; what is wrong below a child goes to `damaged` with the child's ref, and where that does not throw, the
+    /// check goes on with the next child.
+    static func checkInvariants(
+        _ root: Ref, _ source: PageSource, kind: ValueKind, unique: Bool, longValues: IndexLongValues?,
+        damaged: (Ref, StoreError) throws(StoreError) -> Void, visit: (Value, Int64) throws(StoreError) -> Void
     ) throws(StoreError) -> IndexShape {
         let checker = IndexChecker(source: source, kind: kind, unique: unique, longValues: longValues)
         defer { checker.release() }

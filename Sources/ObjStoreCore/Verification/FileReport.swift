@@ -10,6 +10,19 @@ package enum ReportEntry: Sendable, Equatable {
     case property(String, String, lost: Int)
 }
 
+extension ReportEntry {
+    /// The line to be printed.
+    package var text: String {
+        switch self {
+        case .finding(let text), .note(let text): return text
+        case .cls(let name, let objects, let lost):
+            let rest = lost.map { $0 == 0 ? "" : ", \($0) lost" } ?? ", nobody knows how many lost"
+            return "class \(name): \(objects) objects\(rest)"
+        case .property(let cls, let name, let lost): return "class \(cls), property \(name): \(lost) values lost"
+        }
+    }
+}
+
 /// Receives the entries of a report; what it throws ends the operation.
 package typealias ReportSink = (ReportEntry) throws(StoreError) -> Void
 

@@ -26,21 +26,21 @@ struct IndexCheck {
         let long = LongValues(reader, property: property)
         do throws(StoreError) {
             if reported.contains(root.raw) { return }
-            try IndexTree.checkInvariants(
+            _ = try IndexTree.checkInvariants(
                 root, image.source, kind: cls.columns[property].kind, unique: cls.properties[property].isPrimaryKey, longValues: long,
                 damaged: { (ref, error) throws(StoreError) in
                     guard error.isDamage else { throw error }
                     // What the walk above has reported is not reported again.
                     if reported.contains(ref.raw) { return }
                     try damaged(ref, error.message)
-                }
-            ) { (value, key) throws(StoreError) in
-                entries += 1
-                try compared()
-                guard let contradiction = try compare(value, key) else { return }
-                contradictions += 1
-                if contradictions <= IndexCheck.told { try finding("index of \(name): \(contradiction)") }
-            }
+                },
+                visit: { (value, key) throws(StoreError) in
+                    entries += 1
+                    try compared()
+                    guard let contradiction = try compare(value, key) else { return }
+                    contradictions += 1
+                    if contradictions <= IndexCheck.told { try finding("index of \(name): \(contradiction)") }
+                })
         } catch {
             guard error.isDamage else { throw error }
             try damaged(root, error.message)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from objstore import (
-    _ffi, aggregates, changes, config, delivery, errors, info, kinds, observing, packed, properties, schema, transaction,
+    _ffi, aggregates, changes, checking, config, delivery, errors, info, kinds, observing, packed, properties, schema, transaction,
 )  # fmt: skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -35,7 +35,7 @@ MEMBERS = {
     "uint8_t": ctypes.c_uint8, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64,
     "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "bool": ctypes.c_bool, "float": ctypes.c_float,
     "double": ctypes.c_double, "objstore_class_id": ctypes.c_uint32, "objstore_property_id": ctypes.c_uint32,
-} | {"objstore_" + e: ctypes.c_int32 for e in ("kind", "mode", "status", "pin_holder")}  # fmt: skip
+} | {"objstore_" + e: ctypes.c_int32 for e in ("kind", "mode", "status", "pin_holder", "report_kind")}  # fmt: skip
 
 
 def structure(c_name):
@@ -111,7 +111,7 @@ def test_callbacks():
     found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
     ours = {
         "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
-        "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
+        "objstore_report": _ffi.Report, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
         "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
     }  # fmt: skip
     assert set(found) == set(ours)
@@ -136,6 +136,7 @@ def test_every_status():
         ("POLICY", transaction.POLICIES),
         ("MODE", config.MODES),
         ("CREATION", config.CREATIONS),
+        ("REPORT", checking.KINDS),
         ("DURABILITY", config.DURABILITIES),
         ("LIMIT", config.LIMITS),
         ("CONFIG", {"EXCLUSIVE": config.EXCLUSIVE, "WITHOUT_LOG": config.WITHOUT_LOG}),

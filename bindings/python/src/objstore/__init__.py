@@ -20,6 +20,7 @@
 from . import _ffi
 from .bound import Bound
 from .changes import Changes
+from .checking import ClassReport, FileReport, salvage, verify_file
 from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
@@ -44,12 +45,13 @@ from .transaction import Counts, Transaction
 __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
-    "AlreadyExists", "AlreadyInWrite", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "Closed", "Condition",
-    "Corrupt", "Counts", "DuplicateKey", "Error", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "AlreadyExists", "AlreadyInWrite", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
+    "Corrupt", "Counts", "DuplicateKey", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "delete_files", "exists", "field", "open",
+    "salvage", "verify_file",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ getting it back while another thread computes takes up to sys.getswitchinterval(
 import ctypes
 from ctypes import (
     CFUNCTYPE,
+    POINTER,
     Structure,
     Union,
     c_bool,
@@ -247,8 +248,21 @@ class ChangesInfo(Structure):
     ]
 
 
+class ReportLine(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("text", Text),
+        ("class_name", Text),
+        ("property_name", Text),
+        ("objects", c_uint64),
+        ("lost", c_int64),
+    ]
+
+
 FreeUserdata = CFUNCTYPE(None, c_void_p)
 Progress = CFUNCTYPE(c_int32, c_uint64, c_uint64, c_void_p)
+Report = CFUNCTYPE(c_int32, POINTER(ReportLine), c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 ChangeHandler = CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -293,6 +307,8 @@ PROTOTYPES = {
     "objstore_compact": "wwww",
     "objstore_copy": "wTwww",
     "objstore_verify": "wwwwww",
+    "objstore_verify_file": "Twwwww",
+    "objstore_salvage": "TTwwwww",
     "objstore_file_exists": "Tw",
     "objstore_delete_files": "T",
     "objstore_view_open": "ww",

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Foundation
+internal import ObjStore
+
+/// What the tool prints: reports on standard output, everything else on standard error.
+enum Output {
+    static func complain(_ text: String) {
+        FileHandle.standardError.write(Data((text + "\n").utf8))
+    }
+
+    /// Runs an operation, with its progress on standard error where that is a terminal. What it throws ends the tool.
+    static func performing(_ file: String, _ body: (Store.FileProgress) throws(ObjStoreError) -> FileReport) throws -> FileReport {
+        let isTerminal = isatty(STDERR_FILENO) != 0
+        var shown = -1
+        do {
+            defer { if shown >= 0 { FileHandle.standardError.write(Data("\r\u{1b}[K".utf8)) } }
+            return try body { done, total in
+                let percent = total == 0 ? 100 : Int(done * 100 / total)
+                if isTerminal, percent != shown {
+                    shown = percent
+                    FileHandle.standardError.write(Data("\r\(file): \(percent) %".utf8))
+                }
+                return true
+            }
+        } catch {
+            complain("objstore: \(error.message)")
+            throw Tool.Outcome.impossible
+        }
+    }
+
+    static func show(_ report: FileReport, json: Bool, goal: String, otherwise: String) {
+        if json { return print(Output.json(report)) }
+        for line in report.findings { print(line) }
+        for line in report.notes { print("note: \(line)") }
+        for cls in report.classes {
+            let lost = cls.lost.map { $0 == 0 ? "" : ", \($0) lost" } ?? ", nobody knows how many lost"
+            print("class \(cls.name): \(cls.objects) objects\(lost)")
+            for (property, count) in cls.lostValues { print("    \(property): \(count) values lost") }
+        }
+        print(report.isComplete ? goal : "\(otherwise): \(report.findings.count) findings")
+    }
+
+    private struct Report: Encodable {
+        struct Class: Encodable {
+            let name: String
+            let objects: Int
+            /// Null: nobody knows.
+            let lost: Int?
+            let lostValues: [String: Int]
+
+            enum CodingKeys: String, CodingKey {
+                case name, objects, lost
+                case lostValues = "lost_values"
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(name, forKey: .name)
+                try container.encode(objects, forKey: .objects)
+                try container.encode(lost, forKey: .lost)
+                try container.encode(lostValues, forKey: .lostValues)
+            }
+        }
+        let complete: Bool
+        let findings: [String]
+        let notes: [String]
+        let classes: [Class]
+    }
+
+    private static func json(_ report: FileReport) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let value = Report(
+            complete: report.isComplete, findings: report.findings, notes: report.notes,
+            classes: report.classes.map { cls in
+                Report.Class(
+                    name: cls.name, objects: cls.objects, lost: cls.lost,
+                    lostValues: Dictionary(cls.lostValues.map { ($0.property, $0.count) }, uniquingKeysWith: +))
+            })
+        // Strings and numbers always have a form in JSON.
+        return String(decoding: try! encoder.encode(value), as: UTF8.self)
+    }
+}
