@@ -1,11 +1,24 @@
 internal import ArgumentParser
-internal import Foundation
 internal import ObjStore
+
+// The tables of the other half of Foundation would make the tool eight times as large.
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+#if canImport(Glibc)
+internal import Glibc
+#endif
 
 /// What the tool prints: reports on standard output, everything else on standard error.
 enum Output {
-    static func complain(_ text: String) {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
+    static func complain(_ text: String) { say(text + "\n") }
+
+    /// On standard error. Where that is closed nobody wants to know.
+    private static func say(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
     }
 
     /// Runs an operation, with its progress on standard error where that is a terminal. What it throws ends the tool.
@@ -13,12 +26,12 @@ enum Output {
         let isTerminal = isatty(STDERR_FILENO) != 0
         var shown = -1
         do {
-            defer { if shown >= 0 { FileHandle.standardError.write(Data("\r\u{1b}[K".utf8)) } }
+            defer { if shown >= 0 { say("\r\u{1b}[K") } }
             return try body { done, total in
                 let percent = total == 0 ? 100 : Int(done * 100 / total)
                 if isTerminal, percent != shown {
                     shown = percent
-                    FileHandle.standardError.write(Data("\r\(file): \(percent) %".utf8))
+                    say("\r\(file): \(percent) %")
                 }
                 return true
             }

@@ -42,8 +42,23 @@ enum Target: String, CaseIterable {
     private func answer(_ subject: Subject, _ folder: String) -> String {
         let path = folder + "/case"
         subject.write(path)
+        // Before anybody recovers it.
+        salvage(path, folder + "/salvaged")
         do throws(StoreError) { try Session(path: path, isWriting: true).run() } catch { return "\(error.code)" }
         return "sound"
+    }
+
+    /// Checked and salvaged as files; what a salvage makes must be a store that opens.
+    private func salvage(_ path: String, _ target: String) {
+        for suffix in ["", "-log", "-lock"] { unlink(target + suffix) }
+        var findings = 0
+        do throws(StoreError) {
+            _ = try StoreFiles.verify(path, progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in findings += 1 }
+            _ = try StoreFiles.salvage(path, to: target, progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in findings += 1 }
+        } catch {
+            return
+        }
+        do throws(StoreError) { try Session(path: target, isWriting: false).run() } catch { fatalError("what was salvaged of \(path) is damaged: \(error)") }
     }
 
     private func signature(_ random: inout RandomNumbers) -> String {

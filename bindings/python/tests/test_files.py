@@ -266,3 +266,49 @@ def test_an_object_of_a_closed_store_is_nobodys(path):
                 with pytest.raises(objstore.Closed):
                     use(theirs)
         assert copy.objects(Person).count() == 1
+
+
+def test_verify_file_and_salvage(path, tmp_path):
+    with objstore.open(path, models=KENNEL) as store:
+        with store.write():
+            store.create_all(Turtle, [[i, f"turtle {i * 7919 % 20011:08}"] for i in range(20_000)])
+        with pytest.raises(objstore.Busy):
+            objstore.verify_file(path)
+    seen = []
+    report = objstore.verify_file(path, progress=lambda done, total: seen.append((done, total)))
+    assert report.complete and report.findings == [] and report.classes["Turtle"].objects == 20_000
+    assert seen and seen[-1][0] == seen[-1][1]
+
+    content = bytearray(path.read_bytes())
+    at = content.find(b"turtle 00010000")
+    assert at > 0, "the names are not stored as they are: damage something else"
+    content[at + 12] ^= 1
+    path.write_bytes(content)
+    report = objstore.verify_file(path)
+    assert not report.complete and any("class Turtle, property name" in line for line in report.findings)
+    target = tmp_path / "salvaged.objstore"
+    report = objstore.salvage(path, target)
+    assert path.read_bytes() == content
+    lost = report.classes["Turtle"].lost_values["name"]
+    assert not report.complete and 0 < lost <= 4096 and report.classes["Turtle"].lost == 0 and report.classes["Turtle"].objects == 20_000
+    with objstore.open(target, models=KENNEL) as store:
+        store.verify()
+        changed = [t for t in store.objects(Turtle) if t.name != f"turtle {t._id * 7919 % 20011:08}"]
+        assert len(changed) == lost and all(t.name is None for t in changed)
+    with pytest.raises(objstore.AlreadyExists):
+        objstore.salvage(path, target)
+
+    class Enough(Exception):
+        pass
+
+    def stop(done, total):
+        raise Enough
+
+    with pytest.raises(Enough):
+        objstore.salvage(path, tmp_path / "stopped.objstore", progress=stop)
+    assert not list(tmp_path.glob("stopped*"))
+    with pytest.raises(objstore.NotFound):
+        objstore.verify_file(tmp_path / "none")
+    (tmp_path / "text").write_text("no store")
+    with pytest.raises(objstore.NotAStore):
+        objstore.salvage(tmp_path / "text", tmp_path / "other")
