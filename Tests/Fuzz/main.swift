@@ -63,7 +63,7 @@ rmdir(folder)
 exit(result)
 
 func removeFiles() {
-    for name in ["base", "case"] { for suffix in ["", "-log", "-lock"] { unlink("\(folder)/\(name)\(suffix)") } }
+    for name in ["base", "case", "salvaged"] { for suffix in ["", "-log", "-lock"] { unlink("\(folder)/\(name)\(suffix)") } }
 }
 
 func run() -> Int32 {

@@ -281,17 +281,17 @@ import Testing
         #expect(try copy.verify() == [])
         // The files, when nobody has them open.
         #expect(code { _ = try Store.verify(atPath: folder.file("copy.objstore")) } == .busy)
-        try copy.close()
+        try store.writeCopy(to: folder.file("second.objstore"))
         var calls = 0
-        let report = try Store.verify(atPath: folder.file("copy.objstore")) { done, total in
+        let report = try Store.verify(atPath: folder.file("second.objstore")) { done, total in
             calls += 1
             return done <= total
         }
         #expect(report.isComplete && report.findings.isEmpty && calls >= 2 && report.classes.map(\.objects) == [1000])
-        #expect(code { _ = try Store.salvage(from: folder.file("copy.objstore"), to: folder.file("new.objstore")) { _, _ in false } } == .cancelled)
-        let salvaged = try Store.salvage(from: folder.file("copy.objstore"), to: folder.file("new.objstore"))
+        #expect(code { _ = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore")) { _, _ in false } } == .cancelled)
+        let salvaged = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore"))
         #expect(salvaged.isComplete && salvaged.classes.map(\.name) == ["Dog"] && salvaged.classes[0].lost == 0 && salvaged.classes[0].lostValues.isEmpty)
-        #expect(code { _ = try Store.salvage(from: folder.file("copy.objstore"), to: folder.file("new.objstore")) } == .alreadyExists)
+        #expect(code { _ = try Store.salvage(from: folder.file("second.objstore"), to: folder.file("new.objstore")) } == .alreadyExists)
         #expect(try Store.exists(atPath: folder.file("copy.objstore")))
         #expect(code { try Store.delete(atPath: folder.file("copy.objstore")) } == .busy)
         try copy.close()

@@ -24,7 +24,7 @@ enum Salvage {
         guard var version = try image.newestVersion(prefersNewest: true, report) else {
             throw StoreError(.corrupt, "\(image.path): no root can be read: there is nothing to salvage")
         }
-        version.image = try withSchema(version, image, report)
+        version.image = try withSchema(version, image, lose)
         if version.isUncertain { summary.losses += 1 }
         let schema = version.image.schema
         let root = try version.image.source.node(version.image.root, .root)
@@ -53,13 +53,16 @@ enum Salvage {
         }
     }
 
-    private static func withSchema(_ version: StoreImage.Version, _ image: StoreImage, _ report: ReportSink) throws(StoreError) -> VersionImage {
+    private static func withSchema(
+        _ version: StoreImage.Version, _ image: StoreImage, _ lose: (String) throws(StoreError) -> Void
+    ) throws(StoreError) -> VersionImage {
         var found = version.image
-        if found.schema.classes.isEmpty, version.isUncertain, let (schema, born) = try image.searchSchema(found) {
-            try report(.finding("schema: it cannot be read; that of version \(born) was found by a search, and may be an older one"))
+        if !version.hasSchema {
+            guard let (schema, born) = try image.searchSchema(found) else {
+                throw StoreError(.corrupt, "\(image.path): no schema can be read: there is nothing to salvage")
+            }
+            try lose("schema: it cannot be read; that of version \(born) was found by a search, and may be an older one")
             found = VersionImage(source: found.source, root: found.root, version: found.version, schema: schema)
-        } else if found.schema.classes.isEmpty, NodeHeader.count(try found.source.node(found.root, .root)) > 0 {
-            throw StoreError(.corrupt, "\(image.path): no schema can be read: there is nothing to salvage")
         }
         try found.schema.checkWritable()
         return found

@@ -17,7 +17,7 @@ enum FileVerifier {
         try image.describe(say)
         guard var version = try image.newestVersion(prefersNewest: false, say) else { return summary }
         summary.version = version.image.version
-        if version.image.schema.classes.isEmpty { version.image = try withSchema(version.image, image, say) }
+        if !version.hasSchema { version.image = try withSchema(version.image, image, say) }
         var steps = VerifySteps(version.image)
         try progress(0, steps.total)
         let outcome = try Verifier.check(
@@ -38,9 +38,9 @@ enum FileVerifier {
         return summary
     }
 
-    /// A store without classes has a schema that says so; where that cannot be read, another one may be found.
+    /// Where the schema cannot be read, another one may be found.
     private static func withSchema(_ version: VersionImage, _ image: StoreImage, _ say: ReportSink) throws(StoreError) -> VersionImage {
-        guard NodeHeader.count(try version.source.node(version.root, .root)) > 0, let found = try image.searchSchema(version) else { return version }
+        guard let found = try image.searchSchema(version) else { return version }
         try say(.note("schema: objects are read with one of version \(found.version), found by a search"))
         return VersionImage(source: version.source, root: version.root, version: version.version, schema: found.schema)
     }

@@ -33,8 +33,10 @@ final class StoreImage {
         var meta: Meta?
         /// The meta is whole.
         var isVouched: Bool
-        /// It may not be the newest one, or its schema not the right one.
+        /// It may not be the newest one.
         var isUncertain = false
+        /// False: the image has an empty one in its place.
+        var hasSchema: Bool
         /// Records of the log that lead on from it.
         var chain = LogChain()
     }
@@ -202,9 +204,7 @@ final class StoreImage {
     ) throws(StoreError) -> Version {
         let schema = try readSchema(RootNode.schema(node), source)
         let image = VersionImage(source: source, root: root, version: version, schema: schema ?? Schema(classes: [], version: 0))
-        var found = Version(image: image, meta: meta, isVouched: isVouched, chain: chain)
-        if schema == nil { found.isUncertain = true }
-        return found
+        return Version(image: image, meta: meta, isVouched: isVouched, hasSchema: schema != nil, chain: chain)
     }
 
     private func readSchema(_ ref: Ref, _ source: PageSource) throws(StoreError) -> Schema? {
@@ -245,13 +245,13 @@ final class StoreImage {
         return found
     }
 
-    /// The youngest schema in the file that is not younger than the version; nil where there is none.
+    /// The youngest schema in the file that is not younger than the version and has a class; nil where there is none.
     func searchSchema(_ image: VersionImage) throws(StoreError) -> (schema: Schema, version: UInt64)? {
         var best: (schema: Schema, version: UInt64)?
         try forEachNode(.schema, largest: StoreImage.largestSchema, image.source) { (ref, node) throws(StoreError) in
             let born = NodeHeader.born(node)
             guard born <= image.version, best == nil || born > best!.version else { return }
-            if let schema = try readSchema(ref, image.source) { best = (schema, born) }
+            if let schema = try readSchema(ref, image.source), !schema.classes.isEmpty { best = (schema, born) }
         }
         return best
     }
