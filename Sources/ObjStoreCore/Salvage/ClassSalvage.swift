@@ -55,8 +55,15 @@ struct ClassSalvage {
         try walk.run(
             reader.root, rows: expected, visit: { (extent) throws(StoreError) in try used.insert(extent) },
             leaf: { (head) throws(StoreError) in
+                let keys = LeafKeys(image.source, head)
+                do throws(StoreError) { try reader.checkKeys(head) } catch {
+                    guard error.isDamage else { throw error }
+                    interrupt()
+                    let range = LeafHead.keyBase(head)..<LeafHead.keyBase(head) + LeafHead.keyEntry(head).max + 1
+                    return try finding("class \(cls.name), \(objectsText(range)), \(LeafHead.live(head)) of them, lost: \(error.message)")
+                }
                 for slot in 0..<LeafHead.rows(head) where LeafHead.isLive(head, slot) {
-                    if try copyRow(RowPosition(head: head, slot: slot), reader, target) { try didCopy() }
+                    if try copyRow(RowPosition(head: head, slot: slot, key: try keys.key(slot)), reader, target) { try didCopy() }
                 }
             },
             damaged: { (damage) throws(StoreError) in

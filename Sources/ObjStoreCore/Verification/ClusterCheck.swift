@@ -31,7 +31,7 @@ struct ClusterCheck {
             reader.root, rows: ClassNode.objectCount(node), visit: visit,
             leaf: { (head) throws(StoreError) in
                 objects += LeafHead.live(head)
-                last = LeafHead.keyBase(head) + Int64(LeafHead.rows(head)) - 1
+                last = keys(head, 0..<LeafHead.rows(head)).upperBound - 1
                 try checkLeaf(head, visit, damaged)
             },
             damaged: { (damage) throws(StoreError) in
@@ -51,6 +51,12 @@ struct ClusterCheck {
             let entry = LeafEntry(head + LeafHead.directory + line << 6)
             let isWhole = try checkParts(head, entry, visit, damaged)
             if !isWhole { broken.insert(entry.columnID) }
+        }
+        if !broken.contains(LeafKeys.column) {
+            do throws(StoreError) { try reader.checkKeys(head) } catch {
+                guard error.isDamage else { throw error }
+                try damaged("\(name(LeafKeys.column)), \(objectsText(keys(head, 0..<LeafHead.rows(head))))", error.message)
+            }
         }
         for column in 0..<reader.columns.count where !broken.contains(reader.columns[column].id) {
             do throws(StoreError) { try reader.checkColumn(head, column) } catch {
@@ -113,12 +119,18 @@ struct ClusterCheck {
         }
     }
 
+    /// The keys of some slots; where a list of keys cannot be read, all that the leaf may have.
     private func keys(_ head: UnsafeRawPointer, _ rows: Range<Int>) -> Range<Int64> {
-        let base = LeafHead.keyBase(head)
-        return base + Int64(rows.lowerBound)..<base + Int64(rows.upperBound)
+        let base = LeafHead.keyBase(head), keys = LeafKeys(image.source, head)
+        guard LeafHead.isSparse(head) else { return base + Int64(rows.lowerBound)..<base + Int64(rows.upperBound) }
+        guard let first = try? keys.key(rows.lowerBound), let last = try? keys.key(rows.upperBound - 1), base <= first, first <= last else {
+            return base..<base + LeafHead.keyEntry(head).max + 1
+        }
+        return first..<last + 1
     }
 
     private func name(_ column: UInt32) -> String {
+        if column == LeafKeys.column { return "object keys" }
         if let property = cls.properties.first(where: { $0.columnID == column }) { return "property \(property.name)" }
         return "column \(column), which no property has any more"
     }

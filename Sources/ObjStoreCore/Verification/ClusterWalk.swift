@@ -61,14 +61,16 @@ struct ClusterWalk {
             return Below(rows: 0, isWhole: false)
         }
         if isLeaf {
-            nextKey = LeafHead.keyBase(node) + Int64(LeafHead.rowsPerLeaf)
+            // Leaves begin at multiples of 4096; one that lists its keys may hold more than those up to the next.
+            nextKey = LeafHead.keyBase(node) + (LeafHead.isSparse(node) ? LeafHead.keyBase(of: LeafHead.keyEntry(node).max) : 0) + Int64(LeafHead.rowsPerLeaf)
             try leaf(node)
             return Below(rows: LeafHead.live(node), isWhole: true)
         }
         let count = NodeHeader.count(node), level = ClusterInner.level(node), firstKeys = ClusterInner.keys(node)
         var all = Below()
         for index in 0..<count {
-            let upper = level == 1 ? firstKeys[index] + Int64(LeafHead.rowsPerLeaf) : index + 1 < count ? firstKeys[index + 1] : keys.upperBound
+            // A leaf that lists its keys has them up to the next one's; the last one has none.
+            let upper = index + 1 < count ? firstKeys[index + 1] : level == 1 ? firstKeys[index] + Int64(LeafHead.rowsPerLeaf) : keys.upperBound
             let range = firstKeys[index]..<max(firstKeys[index], upper), said = Int(ClusterInner.rows(node)[index])
             let below = try descend(ClusterInner.ref(node, index), level: level - 1, range, rows: said, visit, leaf, damaged)
             if below.isWhole, below.rows != said {

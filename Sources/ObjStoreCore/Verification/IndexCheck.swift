@@ -91,6 +91,8 @@ struct IndexCheck {
         guard stored.kind == entry.kind else { return false }
         switch stored.kind {
         case .double: return stored.asDouble == entry.asDouble || (stored.asDouble.isNaN && entry.asDouble.isNaN)
+        case .float: return stored.asFloat == entry.asFloat || (stored.isNaN && entry.isNaN)
+        case .decimal128: return stored.asDecimal == entry.asDecimal
         case .string, .binary:
             if stored.count <= entry.count { return stored.isSame(as: entry) }
             return Value(kind: stored.kind, pointer: stored.pointer, count: entry.count).isSame(as: entry)
