@@ -114,8 +114,11 @@ final class BackgroundWork: @unchecked Sendable {
 
     /// In steps, each of which gives way to writers that are waiting; between them what else is due is done.
     private func compact(_ thread: WorkerThread) {
-        lock.withLock { deletions = 0 }
-        try? database.compact(timeout: 50_000_000) { (_, _) throws(StoreError) in
+        let deleted = lock.withLock { () -> Int in
+            defer { deletions = 0 }
+            return deletions
+        }
+        let isDone: Void? = try? database.compact(timeout: 1_000_000_000) { (_, _) throws(StoreError) in
             if thread.isStopping { throw StoreError(.cancelled, "the store is being closed") }
             let syncDue = lock.withLock { () -> Bool in
                 let due = syncDeadline.map { $0 <= machine.monotonic() } ?? false
@@ -124,5 +127,7 @@ final class BackgroundWork: @unchecked Sendable {
             }
             if syncDue { try? database.flush() }
         }
+        // A long transaction was in its way, or a full disk: another time.
+        if isDone == nil { lock.withLock { deletions += deleted } }
     }
 }
