@@ -15,6 +15,8 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             case classNode, inner, head
             /// Of a property; nil: of one that the class no longer has.
             case part(Int), fingerprints(Int), longValue(Int)
+            /// The list of keys of a sparse leaf.
+            case keys
             case indexInner(Int), indexLeaf(Int)
         }
         var kind: Kind
@@ -54,8 +56,10 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         return ClassSchema(name: name, id: id, properties: all, nextColumnID: UInt32(all.count))
     }
 
-    /// - Parameter after: commits after the last checkpoint, of some rows each; the file is then taken as a killed process leaves it.
-    init(rows: Int, after: Int = 0) throws {
+    /// - Parameters:
+    ///   - after: commits after the last checkpoint, of some rows each; the file is then taken as a killed process leaves it.
+    ///   - keeps: of so many objects only one is kept, and the rest compacted.
+    init(rows: Int, after: Int = 0, keeps: Int64 = 1) throws {
         let folder = TestFolder(), path = folder["db"]
         var options = StoreOptions()
         options.hasBackgroundThread = false
@@ -78,6 +82,14 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             try transaction.state(1).update(key, 1, .int(key * 1_000_003))
         }
         try transaction.commit(StoreOptions.Durability.none)
+        if keeps > 1 {
+            let transaction = try WriteTransaction.begin(database)
+            for cls in 0..<3 {
+                for key in 0..<Int64(rows) where key % keeps != 0 && (cls == 1 || key % 7 != 3) { try transaction.state(cls).delete(key) }
+            }
+            try transaction.commit(StoreOptions.Durability.none)
+            try database.compact(timeout: -1) { _, _ in }
+        }
         try database.checkpoint()
         for round in 0..<after {
             let transaction = try WriteTransaction.begin(database)
@@ -167,18 +179,24 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         for (index, cls) in schema.classes.enumerated() {
             let classNode = try node(.classNode, index, RootNode.classNode(root, index), .classRoot, 0..<Int64.max)
             func leaf(_ ref: Ref) throws {
-                let head = try source.node(ref, .leafHead), base = LeafHead.keyBase(head), rows = LeafHead.rows(head)
-                add(.head, index, ref, NodeHeader.bytes(head), base..<base + Int64(rows))
+                let head = try source.node(ref, .leafHead), rows = LeafHead.rows(head), keys = LeafKeys(source, head)
+                func range(_ first: Int, _ end: Int) throws -> Range<Int64> { try keys.key(first)..<(try keys.key(end - 1)) + 1 }
+                let all = try range(0, rows)
+                add(.head, index, ref, NodeHeader.bytes(head), all)
                 for line in 0..<LeafHead.entries(head) {
                     let entry = LeafEntry(head + LeafHead.directory + line << 6)
+                    if entry.columnID == LeafKeys.column {
+                        LeafExtents(source).forEachPart(head, entry) { (raw, bytes, _, _, _) in add(.keys, index, Ref(raw: raw), bytes, all) }
+                        continue
+                    }
                     let property = try #require(cls.properties.firstIndex { $0.columnID == entry.columnID })
                     var segment = 0
-                    LeafExtents(source).forEachPart(head, entry) { (raw, bytes, _, _, kind) in
+                    try LeafExtents(source).forEachPart(head, entry) { (raw, bytes, _, _, kind) throws in
                         if kind == .fingerprints {
-                            add(.fingerprints(property), index, Ref(raw: raw), bytes, base..<base + Int64(rows))
+                            add(.fingerprints(property), index, Ref(raw: raw), bytes, all)
                         } else {
                             let first = segment * entry.segmentRows
-                            add(.part(property), index, Ref(raw: raw), bytes, base + Int64(first)..<base + Int64(min(rows, first + entry.segmentRows)))
+                            add(.part(property), index, Ref(raw: raw), bytes, try range(first, min(rows, first + entry.segmentRows)))
                             segment += 1
                         }
                     }
@@ -188,7 +206,7 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
                         let row = slot & (entry.segmentRows - 1)
                         guard StringSegment.isLong(part, row) else { continue }
                         let value = LongValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row))
-                        add(.longValue(property), index, Ref(raw: value.ref), value.bytes, base + Int64(slot)..<base + Int64(slot) + 1)
+                        add(.longValue(property), index, Ref(raw: value.ref), value.bytes, try range(slot, slot + 1))
                     }
                 }
             }

@@ -381,7 +381,7 @@ import Testing
     @Test(arguments: 0..<12) func randomBitFlips(seed: Int) throws {
         var random = SalvageFixture.Numbers(seed: UInt64(seed))
         for _ in 0..<20 {
-            let subject = try (random.below(4) == 0 ? SalvageTests.killed : SalvageTests.small).get()
+            let subject = try [SalvageTests.killed, SalvageTests.small, SalvageTests.compacted, SalvageTests.small][random.below(4)].get()
             let damaged = try DamagedStore(subject) { store, log in
                 for _ in 0..<(1 + random.below(8)) {
                     switch random.below(10) {
@@ -400,6 +400,26 @@ import Testing
         }
     }
 
+    /// Leaves that compaction has put together, and what they list: without the keys nobody knows the objects.
+    @Test func leavesThatListTheirKeys() throws {
+        let fixture = try SalvageTests.compacted.get()
+        let sound = try DamagedStore(fixture, [])
+        #expect(try sound.verify().findings == [])
+        try compare(sound, [:], [:], sourceLocation: #_sourceLocation)
+        for cls in 0..<3 {
+            let keys = try fixture.first(.keys, cls), name = fixture.schema.classes[cls].name
+            let damaged = try DamagedStore(fixture, [keys])
+            let findings = try damaged.verify().findings
+            #expect(findings.contains { $0.contains("class \(name), object keys") }, "\(findings)")
+            try compare(damaged, [cls: fixture.keys(cls, keys.keys)], [:], sourceLocation: #_sourceLocation)
+            let damagedHead = try #require(fixture.all(.head, cls).first)
+            try compare(DamagedStore(fixture, [damagedHead]), [cls: fixture.keys(cls, damagedHead.keys)], [:], sourceLocation: #_sourceLocation)
+        }
+        let numbers = try #require(fixture.all(.part(3), 0).first)
+        try compare(DamagedStore(fixture, [numbers]), [:], [0: [3: fixture.keys(0, numbers.keys)]], sourceLocation: #_sourceLocation)
+    }
+
+    private static let compacted = Result { try SalvageFixture(rows: 13_000, keeps: 9) }
     private static let small = Result { try SalvageFixture(rows: 1200) }
 
     /// Every value is the right one, or counted as lost; every missing object is counted, where anybody knows.
