@@ -171,12 +171,17 @@ import Testing
             let snapshot = try store.database.snapshot()
             snapshots.append((snapshot, try store.content(snapshot)))
             try store.write { _, items in
+                if step == 3 {
+                    // Most of one, for compaction to put what is left beside others.
+                    for key in store.keys where key < 4096 && key % 8 != 0 { try store.delete(items, key) }
+                }
                 if step == 5 {
                     // A whole leaf goes.
                     for key in store.keys where key >= 4096 && key < 8192 { try store.delete(items, key) }
                 }
                 for _ in 0..<(step == 2 ? 1 : 100) { try store.randomOperation(items) }
             }
+            if step == 3 || step == 6 { try store.database.compact(timeout: -1) { _, _ in } }
         }
         for (index, from) in snapshots.enumerated() {
             for to in snapshots[index...] {
@@ -189,6 +194,29 @@ import Testing
             }
         }
         snapshots = []
+        try store.close()
+    }
+
+    /// Compaction moves rows and pages, and observers hear nothing of it; what was written around it they do.
+    @Test func compactionIsNoChange() throws {
+        let store = try ObservedStore(seed: 17)
+        try store.write { _, items in for _ in 0..<9000 { try store.create(items) } }
+        try store.write { _, items in for key in store.keys where key % 9 != 0 { try store.delete(items, key) } }
+        let received = Received()
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        try store.database.compact(timeout: -1) { _, _ in }
+        _ = try store.hub.deliver()
+        #expect(received.take().allSatisfy { $0.changes.isEmpty })
+        let before = try store.content(try store.database.snapshot())
+        try store.write { _, items in try store.update(items, 9, 1, .int(4711)) }
+        try store.database.compact(timeout: -1) { _, _ in }
+        try store.write { _, items in try store.delete(items, 18) }
+        _ = try store.hub.deliver()
+        let sets = received.take().filter { !$0.changes.isEmpty }
+        let real = ObservedStore.difference(before, try store.content(try store.database.snapshot()))
+        #expect(sets.flatMap(\.changes.deleted) == real.deleted && sets.flatMap(\.modified) == Array(real.modified.keys))
+        #expect(real.deleted == [18])
+        observer.close()
         try store.close()
     }
 
