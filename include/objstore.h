@@ -608,14 +608,16 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
 OBJSTORE_API objstore_status objstore_schema_new(objstore_schema **schema)
     OBJSTORE_CHECKS(null(schema));
 
-/** Adds a class without properties. INVALID_SCHEMA: a bad name, or a class of that name is there. */
+/** Adds a class without properties. A store can have 4096 classes. INVALID_SCHEMA: a bad name, or a class of that name is
+ * there. */
 OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
 /** Adds a property to a class of the schema. The order in which properties are added is their order everywhere.
- * `flags` are OBJSTORE_PROPERTY_…, or 0.
+ * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
+ * OBJECT_ID, UUID) count twice.
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
- * primary key, or flags that do not fit the kind. NOT_SUPPORTED: a kind of a later version. */
+ * primary key, too many properties, or flags that do not fit the kind. NOT_SUPPORTED: a kind of a later version. */
 OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schema, objstore_text class_name,
                                                           objstore_text name, objstore_kind kind,
                                                           uint32_t flags)

@@ -4,6 +4,8 @@ package struct SchemaDraft: Sendable {
         package var name: String
         package fileprivate(set) var properties: [PropertySchema] = []
         private var places: [String: Int] = [:]
+        /// Lines that a leaf's directory needs for them: values of two words take two.
+        fileprivate private(set) var lines = 0
 
         init(name: String) { self.name = name }
 
@@ -12,6 +14,7 @@ package struct SchemaDraft: Sendable {
         fileprivate mutating func append(_ property: PropertySchema) {
             places[property.name] = properties.count
             properties.append(property)
+            lines += property.kind.isPair ? 2 : 1
         }
     }
 
@@ -60,8 +63,8 @@ package struct SchemaDraft: Sendable {
             if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
         }
         if flags.contains(.indexed), kind == .binary { throw invalid("a binary property cannot have an index") }
-        guard classes[index].properties.count < SchemaDraft.maximumProperties else {
-            throw invalid("a class can have \(SchemaDraft.maximumProperties) properties")
+        guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
+            throw invalid("a class can have \(SchemaDraft.maximumProperties) properties; timestamp, decimal128, object id and uuid count twice")
         }
         classes[index].append(PropertySchema(
             name: name, kind: kind, isNullable: flags.contains(.nullable), isPrimaryKey: flags.contains(.primaryKey),
@@ -90,7 +93,7 @@ package struct SchemaDraft: Sendable {
         return index
     }
 
-    /// Bounded by the ids of `PropertyID`.
+    /// Bounded by the ids of `PropertyID` and by the lines of a leaf's directory.
     static let maximumProperties = 65_000
 
     /// 1 to 255 bytes: ASCII letters, digits, `_` and anything beyond ASCII, not beginning with a digit.
@@ -147,6 +150,7 @@ package struct SchemaDraft: Sendable {
         }
         var properties = old.properties
         var next = old.nextColumnID
+        var lines = properties.reduce(0) { $0 + ($1.kind.isPair ? 2 : 1) }
         var changed = false
         for property in cls.properties {
             guard let index = old.propertyIndex(named: property.name) else {
@@ -157,6 +161,8 @@ package struct SchemaDraft: Sendable {
                 added.columnID = next
                 next += 1
                 properties.append(added)
+                lines += property.kind.isPair ? 2 : 1
+                guard lines <= SchemaDraft.maximumProperties else { throw mismatch(property.name, "the class would have too many properties") }
                 changed = true
                 continue
             }

@@ -7,8 +7,8 @@
 /// ```
 ///  0            32                      64          128               64+64n
 /// +------------+-----------------------+-----------+-----+-----------+--------+----------+--------+
-/// | NodeHeader | entries, live,        | directory | ... | directory | part   | presence | inline |
-/// | word =     | presence, mainEntries | line 0    |     | line n-1  | tables | bitmap   | parts  |
+/// | NodeHeader | entries, live,        | directory | ... | directory |presence| part     | inline |
+/// | word =     | presence, mainEntries | line 0    |     | line n-1  |bitmap  | tables   | parts  |
 /// | keyBase    | bornEpoch             |           |     |           |        |          |        |
 /// +------------+-----------------------+-----------+-----+-----------+--------+----------+--------+
 ///  32 u16 entries        number of directory lines

@@ -116,7 +116,7 @@ struct ColumnImage {
         return bytes + (presence ? LeafHead.presenceBytes : 0)
     }
 
-    /// Lays out a head of `headBytes` bytes: directory, tables, presence bitmap, inline parts.
+    /// Lays out a head of `headBytes` bytes: directory, presence bitmap, tables, inline parts.
     static func layOut(_ images: UnsafeBufferPointer<ColumnImage>, mainEntries: Int, _ fields: HeadFields, bytes: Int, into head: UnsafeMutableRawPointer) {
         let directoryEnd = LeafHead.directory + images.count << 6
         memset(head + LeafHead.directory, 0, bytes - LeafHead.directory)
@@ -125,16 +125,17 @@ struct ColumnImage {
             bornEpoch: fields.bornEpoch)
         if fields.isSparse { LeafHead.setSparse(head) }
         var at = directoryEnd
+        // Right behind the directory: its place must fit 16 bits, however many tables follow.
+        if let presence = fields.presence {
+            (head + at).copyMemory(from: presence, byteCount: LeafHead.presenceBytes)
+            LeafHead.setPresence(head, offset: at)
+            at += LeafHead.presenceBytes
+        }
         for index in 0..<images.count where images[index].isSegmented {
             let image = images[index]
             (head + at).copyMemory(from: image.mainSource!, byteCount: image.segments * LeafSegment.size)
             (head + LeafHead.directory + index << 6).storeBytes(of: UInt64(at), toByteOffset: 24, as: UInt64.self)
             at += image.tableRoom
-        }
-        if let presence = fields.presence {
-            (head + at).copyMemory(from: presence, byteCount: LeafHead.presenceBytes)
-            LeafHead.setPresence(head, offset: at)
-            at += LeafHead.presenceBytes
         }
         for index in 0..<images.count {
             let image = images[index]
