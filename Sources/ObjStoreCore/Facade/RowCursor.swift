@@ -43,7 +43,7 @@ package struct RowCursor {
         try access { (row) throws(StoreError) in
             switch row.state {
             case .behind: return false
-            case .nowhere: throw row.notPositioned
+            case .nowhere: throw row.notPositioned()
             case .before, .on: break
             }
             if let head = row.head {
@@ -87,7 +87,7 @@ package struct RowCursor {
     }
 
     package mutating func object() throws(StoreError) -> ObjectID {
-        guard state == .on else { throw notPositioned }
+        guard state == .on else { throw notPositioned() }
         return ObjectID(classID: classID, storeTag: view._withUnsafeGuaranteedRef { $0.shared.tag }, key: key)
     }
 
@@ -98,13 +98,19 @@ package struct RowCursor {
     /// The way of a frozen view stands by itself, without a closure: the row is then read where it lies.
     @inline(__always)
     private mutating func number(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
-        if _fastPath(isFrozen) { return try cluster.int(try position(), try column(propertyID, kind)) }
+        if _fastPath(isFrozen) {
+            let position = try position(), column = try column(propertyID, kind)
+            return try cluster.int(position, column)
+        }
         return try movingNumber(propertyID, kind)
     }
 
     @inline(never)
     private mutating func movingNumber(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int64? {
-        try access { (row) throws(StoreError) in try row.cluster.int(try row.position(), try row.column(propertyID, kind)) }
+        try access { (row) throws(StoreError) in
+            let position = try row.position(), column = try row.column(propertyID, kind)
+            return try row.cluster.int(position, column)
+        }
     }
 
     package mutating func int(_ propertyID: UInt32) throws(StoreError) -> Int64? { try number(propertyID, .int) }
@@ -122,8 +128,8 @@ package struct RowCursor {
     /// A value of two words, or null.
     package mutating func pair(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Value {
         try access { (row) throws(StoreError) in
-            let column = try row.column(propertyID, kind)
-            return try row.cluster.value(try row.position(), column)
+            let column = try row.column(propertyID, kind), position = try row.position()
+            return try row.cluster.value(position, column)
         }
     }
 
@@ -132,12 +138,20 @@ package struct RowCursor {
         -> (pointer: UnsafeRawPointer?, count: Int, isNull: Bool)
     {
         if _fastPath(isFrozen && buffer == nil) {
-            guard let bytes = try cluster.bytes(try position(), try column(propertyID, kind)) else { return (nil, 0, true) }
+            let position = try position(), column = try column(propertyID, kind)
+            guard let bytes = try cluster.bytes(position, column) else { return (nil, 0, true) }
             return (bytes.baseAddress, bytes.count, false)
         }
-        return try access { (row) throws(StoreError) in
-            let column = try row.column(propertyID, kind)
-            guard let bytes = try row.cluster.bytes(try row.position(), column) else { return (nil, 0, true) }
+        return try movingBytes(propertyID, kind, buffer)
+    }
+
+    @inline(never)
+    private mutating func movingBytes(_ propertyID: UInt32, _ kind: ValueKind, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError)
+        -> (pointer: UnsafeRawPointer?, count: Int, isNull: Bool)
+    {
+        try access { (row) throws(StoreError) in
+            let column = try row.column(propertyID, kind), position = try row.position()
+            guard let bytes = try row.cluster.bytes(position, column) else { return (nil, 0, true) }
             if buffer == nil, row.lends { return (bytes.baseAddress, bytes.count, false) }
             let copy = try row.handOut(Value(kind: kind, pointer: bytes.baseAddress, count: bytes.count), column, buffer)
             return (copy.pointer, copy.count, false)
@@ -146,12 +160,15 @@ package struct RowCursor {
 
     package mutating func value(_ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
         try access { (row) throws(StoreError) in
-            let column = try row.column(propertyID)
-            return try row.handOut(try row.cluster.value(try row.position(), column), column, buffer)
+            let column = try row.column(propertyID), position = try row.position()
+            return try row.handOut(try row.cluster.value(position, column), column, buffer)
         }
     }
 
     // MARK: Inside
+
+    // Whatever a read can end in is `mutating`: it gets the row where it lies. Others would get a copy, made before every
+    // read, from which the processor cannot read on until it is written.
 
     /// Runs `body` alone and with everything looked up.
     @inline(__always)
@@ -168,10 +185,16 @@ package struct RowCursor {
     private func lock() { view._withUnsafeGuaranteedRef { $0.lock.lock() } }
     private func unlock() { view._withUnsafeGuaranteedRef { $0.lock.unlock() } }
 
-    /// Looks everything up again where the view has moved or written.
+    @inline(__always)
     private mutating func follow() throws(StoreError) {
+        if _fastPath(layout == view._withUnsafeGuaranteedRef { $0.layout }) { return }
+        try lookAgain()
+    }
+
+    /// Looks everything up again: the view has moved or written.
+    @inline(never)
+    private mutating func lookAgain() throws(StoreError) {
         let view = view.takeUnretainedValue()
-        if layout == view.layout { return }
         let cls = try view.schema.cls(classID)
         cluster = try view.reader(cls)
         layout = view.layout
@@ -181,19 +204,19 @@ package struct RowCursor {
 
     /// Where the object lies; it may be gone.
     @inline(__always)
-    private func position() throws(StoreError) -> RowPosition {
-        guard _fastPath(state == .on), let head else { throw state == .on ? gone : notPositioned }
+    private mutating func position() throws(StoreError) -> RowPosition {
+        guard _fastPath(state == .on), let head else { throw state == .on ? gone() : notPositioned() }
         return RowPosition(head: head, slot: slot, key: key)
     }
 
     @inline(__always)
-    private func column(_ propertyID: UInt32) throws(StoreError) -> Int {
+    private mutating func column(_ propertyID: UInt32) throws(StoreError) -> Int {
         guard let column = PropertyID.position(propertyID, classID &- 1, cluster.columns) else { throw noSuchProperty(propertyID) }
         return column
     }
 
     @inline(__always)
-    private func column(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int {
+    private mutating func column(_ propertyID: UInt32, _ kind: ValueKind) throws(StoreError) -> Int {
         let column = try column(propertyID)
         guard _fastPath(cluster.columns.baseAddress.unsafelyUnwrapped[column].kind == kind) else { throw wrongType(column, kind) }
         return column
@@ -206,18 +229,18 @@ package struct RowCursor {
 
     // MARK: Errors
 
-    private func cls() throws(StoreError) -> ClassSchema { try view.takeUnretainedValue().schema.cls(classID) }
+    private mutating func cls() throws(StoreError) -> ClassSchema { try view.takeUnretainedValue().schema.cls(classID) }
 
-    @inline(never) private var notPositioned: StoreError {
+    @inline(never) private mutating func notPositioned() -> StoreError {
         StoreError(.notPositioned, state == .before ? "the row stands before the first object: step to the next" : "the row stands on no object")
     }
-    @inline(never) private var gone: StoreError {
+    @inline(never) private mutating func gone() -> StoreError {
         do throws(StoreError) { return View.noSuchObject(try cls(), key) } catch { return error }
     }
-    @inline(never) private func noSuchProperty(_ propertyID: UInt32) -> StoreError {
+    @inline(never) private mutating func noSuchProperty(_ propertyID: UInt32) -> StoreError {
         do throws(StoreError) { return try cls().noSuchProperty(propertyID) } catch { return error }
     }
-    @inline(never) private func wrongType(_ column: Int, _ kind: ValueKind) -> StoreError {
+    @inline(never) private mutating func wrongType(_ column: Int, _ kind: ValueKind) -> StoreError {
         do throws(StoreError) {
             let cls = try cls()
             return cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[column].name) is a \(cls.columns[column].kind), not a \(kind)"), column)
