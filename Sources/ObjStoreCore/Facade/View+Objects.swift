@@ -104,13 +104,13 @@ extension View {
             let cls = try classOf(object, try schema)
             let reader = try reader(cls)
             guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
-            let positions = UnsafeMutablePointer<Int>.allocate(capacity: properties.count + 1)
-            defer { positions.deallocate() }
-            for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
             // No scratch memory here: a frozen view is read by several threads at a time.
-            for index in 1..<max(properties.count, 1) {
-                for other in 0..<index where positions[other] == positions[index] { throw givenTwice(cls, positions[index]) }
-            }
+            let memory = UnsafeMutableRawPointer.allocate(byteCount: properties.count * 8 + cls.columns.count, alignment: 8)
+            defer { memory.deallocate() }
+            let positions = memory.bindMemory(to: Int.self, capacity: properties.count)
+            for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
+            let marks = (memory + properties.count * 8).initializeMemory(as: Bool.self, repeating: false, count: cls.columns.count)
+            try checkOnce(cls, positions, properties.count, marks)
             for index in 0..<properties.count {
                 let value = try reader.value(row, positions[index])
                 if buffer == nil, !lends, value.pointer != nil { throw cannotLend(cls, positions[index]) }
@@ -290,7 +290,7 @@ extension View {
     func resolve(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafeMutablePointer<Int> {
         let positions = scratch.positions(max(properties.count, cls.columns.count))
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
-        try checkOnce(cls, positions, properties.count)
+        try checkOnce(cls, positions, properties.count, scratch.marks(cls.columns.count))
         for index in 0..<properties.count { try check(values[index], positions[index], cls) }
         return positions
     }
@@ -313,9 +313,10 @@ extension View {
 
     static let longestKey = 1024
 
-    func checkOnce(_ cls: ClassSchema, _ positions: UnsafePointer<Int>, _ count: Int) throws(StoreError) {
-        if count < 2 { return }
-        let marks = scratch.marks(cls.columns.count)
+    /// `marks`: one for each property of the class, all false.
+    private func checkOnce(
+        _ cls: ClassSchema, _ positions: UnsafePointer<Int>, _ count: Int, _ marks: UnsafeMutablePointer<Bool>
+    ) throws(StoreError) {
         for index in 0..<count {
             if marks[positions[index]] { throw givenTwice(cls, positions[index]) }
             marks[positions[index]] = true
