@@ -127,13 +127,15 @@ extension ClusterReader {
                 continue
             }
             let shift = NumberCodec.segmentShift(64)
-            if LeafHead.presence(head) == nil, !entry.hasAux, !extremes {
+            if LeafHead.presence(head) == nil, !entry.hasAux {
                 var row = 0
                 while row < rows {
                     let part = try reader.mainPart(head, entry, segment: row &>> shift, .numbers)
                     let next = row &+ 1 &<< shift < rows ? LeafSegment(head + Int(entry.main) + (row &>> shift &+ 1) &* LeafSegment.size).ref : 0
                     let ahead = next != 0 && next < UInt64(source.limit) ? source.base + Int(next & ~Ref.tagMask) : part
-                    result.sum += NumberKernels.sumDoubles(part, min(1 &<< shift, rows &- row), next: ahead)
+                    let count = min(1 &<< shift, rows &- row)
+                    result.sum += NumberKernels.sumDoubles(part, count, next: ahead)
+                    if extremes { NumberKernels.extremes(part, count, &result.minimum, &result.maximum) }
                     row &+= 1 &<< shift
                 }
                 result.count += rows
@@ -150,6 +152,7 @@ extension ClusterReader {
                     if row &+ 64 <= rows {
                         result.sum += NumberKernels.sumDoubles(part + at &<< 3, where: bits)
                         if !extremes { return }
+                        if bits == ~0 { return NumberKernels.extremes(part + at &<< 3, 64, &result.minimum, &result.maximum) }
                     }
                     var left = bits
                     while left != 0 {
