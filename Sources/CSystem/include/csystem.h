@@ -93,6 +93,8 @@ static inline int32_t cs_open(const char *path, int32_t flags) {
 static inline int64_t cs_pread(int32_t fd, void *buffer, size_t count, int64_t offset) {
     ssize_t n; do n = pread(fd, buffer, count, (off_t)offset); while (n < 0 && errno == EINTR); return n;
 }
+/* What is read next lies anywhere: the kernel reads only what is asked for. Best effort. */
+static inline void cs_advise_random(int32_t fd) { (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); }
 static inline int64_t cs_pwritev(int32_t fd, const struct iovec *vectors, int32_t count, int64_t offset) {
     ssize_t n; do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR); return n;
 }

@@ -29,7 +29,9 @@ final class RealFile: StorageFile, @unchecked Sendable {
         // O_NONBLOCK: opening a pipe would wait for its other end. It means nothing for regular files.
         held = cs_held_open(path, flags | O_NONBLOCK, 0o666)
         super.init()
-        if held == nil { throw systemError(cs_errno(), "\(action) \(path)") }
+        guard let held else { throw systemError(cs_errno(), "\(action) \(path)") }
+        // Opening reads a few blocks here and there; reading ahead would cost more than them. Those who read all ask for much at once.
+        cs_advise_random(held.pointee.fd)
         do throws(StoreError) {
             opened = try status("open")
             guard opened.st_mode & UInt32(S_IFMT) == UInt32(S_IFREG) else {
