@@ -57,13 +57,13 @@ extension View {
     package func insert(
         _ classID: UInt32, _ policy: UpsertPolicy, _ columns: UnsafeBufferPointer<InputColumn>, rows: Int, keys: UnsafeMutablePointer<Int64>?
     ) throws(StoreError) -> InsertCounts {
-        try write(classID) { (transaction, cls) throws(StoreError) in
+        try write(classID) { (state) throws(StoreError) in
+            let cls = state.schema
             if policy != .error, cls.primaryKey == nil { throw noPrimaryKey(cls) }
             let insert = try ColumnInsert(self, cls, columns, rows)
             try insert.validate()
-            let state = try transaction.state(Int(cls.id))
             try insert.findKeys(state, policy)
-            return try changing(state, transaction) { () throws(StoreError) in
+            return try changing(state) { () throws(StoreError) in
                 do throws(StoreError) {
                     return try insert.apply(state, policy, keys)
                 } catch {

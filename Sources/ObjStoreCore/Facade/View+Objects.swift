@@ -24,10 +24,9 @@ extension View {
 
     /// Creates an object; what is not given gets its default, or null. `.missingValue`, `.duplicateKey`.
     package func create(_ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> ObjectID {
-        try write(classID) { (transaction, cls) throws(StoreError) in
-            let row = try fullRow(cls, properties, values)
-            let state = try transaction.state(Int(cls.id))
-            let key = try changing(state, transaction) { () throws(StoreError) in try state.create(row) }
+        try write(classID) { (state) throws(StoreError) in
+            let row = try fullRow(state.schema, properties, values)
+            let key = try changing(state) { () throws(StoreError) in try state.create(row) }
             return ObjectID(classID: classID, storeTag: shared.tag, key: key)
         }
     }
@@ -36,33 +35,39 @@ extension View {
     package func upsert(
         _ classID: UInt32, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        try write(classID) { (transaction, cls) throws(StoreError) in
+        try write(classID) { (state) throws(StoreError) in
+            let cls = state.schema
             guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
-            let positions = try resolve(cls, properties, values)
-            guard let given = (0..<properties.count).first(where: { positions[$0] == primary }) else {
+            let positions = try positions(cls, properties)
+            let given = (0..<properties.count).first { positions[$0] == primary }
+            guard let given, isKey(values[given], primary, cls) else {
+                try check(values, positions, properties.count, cls)
                 throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)
             }
-            let state = try transaction.state(Int(cls.id))
             guard let key = try state.find(primaryKey: values[given]) else {
                 let row = try fullRow(cls, properties, values)
-                let key = try changing(state, transaction) { () throws(StoreError) in try state.create(row) }
+                let key = try changing(state) { () throws(StoreError) in try state.createUnchecked(row) }
                 return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
             }
-            if policy == .error { throw state.duplicate(values[given]) }
+            if policy == .error {
+                try check(values, positions, properties.count, cls)
+                throw state.duplicate(values[given])
+            }
             let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
-            // Key out, and what does not differ where that matters.
+            let row = try state.row(key)
+            // Key out, and what does not differ where that matters. What is there already need not be checked.
             var count = 0
-            let reader = policy == .modified ? try state.reader() : nil
-            let there = try reader?.find(key)
-            let changes = scratch.reserve(properties.count)
+            let changes = scratch.reserve(properties.count), limit = shared.database.options.valueLimit
             for index in 0..<properties.count where positions[index] != primary {
-                if let reader, let there, try reader.value(there, positions[index]).isSame(as: values[index]) { continue }
+                let isThere = try state.value(row, positions[index]).isSame(as: values[index])
+                if !isThere || values[index].count > limit { try check(values[index], positions[index], cls) }
+                if isThere, policy == .modified { continue }
                 positions[count] = positions[index]
                 changes[count] = values[index]
                 count += 1
             }
             if count == 0 { return (object, .unchanged) }
-            try changing(state, transaction) { () throws(StoreError) in try state.update(key, positions, changes, count) }
+            try changing(state, row) { () throws(StoreError) in try state.update(row, positions, changes, count) }
             return (object, .changed)
         }
     }
@@ -142,24 +147,26 @@ extension View {
 
     /// Writes one property, also when it has that value already.
     package func set(_ object: ObjectID, _ propertyID: UInt32, _ value: Value) throws(StoreError) {
-        var id = propertyID, value = value
-        try withUnsafePointer(to: &id) { (id) throws(StoreError) in
-            try withUnsafePointer(to: &value) { (value) throws(StoreError) in
-                try set(object, UnsafeBufferPointer(start: id, count: 1), value)
-            }
+        try write(object) { (state) throws(StoreError) in
+            let cls = state.schema
+            let position = try cls.position(propertyID)
+            try check(value, position, cls)
+            let row = try state.row(object.key)
+            if position == cls.primaryKey { return try confirm(state, row, position, value) }
+            try changing(state, row) { () throws(StoreError) in try state.update(row, position, value) }
         }
     }
 
     /// Writes several properties, all or none.
     package func set(_ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) {
-        try write(object) { (transaction, cls) throws(StoreError) in
+        try write(object) { (state) throws(StoreError) in
+            let cls = state.schema
             let positions = try resolve(cls, properties, values)
-            let state = try transaction.state(Int(cls.id))
-            guard let row = try state.cluster.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            let row = try state.row(object.key)
             var count = properties.count
             var changes = values
             if let primary = cls.primaryKey, let given = (0..<count).first(where: { positions[$0] == primary }) {
-                guard try state.reader().value(row, primary).isSame(as: values[given]) else { throw keyImmutable(cls) }
+                try confirm(state, row, primary, values[given])
                 // The key stays; the others move up.
                 let others = scratch.reserve(count)
                 for index in 0..<count { others[index] = values[index] }
@@ -171,38 +178,38 @@ extension View {
                 count -= 1
             }
             if count == 0 { return }
-            let layout = layout
-            try changing(state, transaction) { () throws(StoreError) in try state.update(object.key, positions, changes, count) }
-            // Its leaf was the transaction's own already, and is where it was: so is everything else.
-            if try state.cluster.find(object.key)?.head == row.head { self.layout = layout }
+            try changing(state, row) { () throws(StoreError) in try state.update(row, positions, changes, count) }
         }
+    }
+
+    /// A primary key may be given where it stays what it is.
+    private func confirm(_ state: ClassState, _ row: RowPosition, _ primary: Int, _ value: Value) throws(StoreError) {
+        guard try state.value(row, primary).isSame(as: value) else { throw keyImmutable(state.schema) }
     }
 
     /// Adds to an int; returns the sum. `.nullValue`, `.outOfRange`, `.keyImmutable`, `.wrongType`.
     package func increment(_ object: ObjectID, _ propertyID: UInt32, _ delta: Int64) throws(StoreError) -> Int64 {
-        try write(object) { (transaction, cls) throws(StoreError) in
+        try write(object) { (state) throws(StoreError) in
+            let cls = state.schema
             let position = try cls.position(propertyID)
             guard cls.columns[position].kind == .int else {
                 throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not an int"), position)
             }
             if position == cls.primaryKey { throw keyImmutable(cls) }
-            let state = try transaction.state(Int(cls.id))
-            return try changing(state, transaction) { () throws(StoreError) in try state.increment(object.key, position, delta) }
+            return try changing(state) { () throws(StoreError) in try state.increment(object.key, position, delta) }
         }
     }
 
     package func delete(_ object: ObjectID) throws(StoreError) {
-        try write(object) { (transaction, cls) throws(StoreError) in
-            let state = try transaction.state(Int(cls.id))
-            try changing(state, transaction) { () throws(StoreError) in try state.delete(object.key) }
+        try write(object) { (state) throws(StoreError) in
+            try changing(state) { () throws(StoreError) in try state.delete(object.key) }
         }
     }
 
     /// Returns how many there were.
     package func deleteAll(_ classID: UInt32) throws(StoreError) -> Int {
-        try write(classID) { (transaction, cls) throws(StoreError) in
-            let state = try transaction.state(Int(cls.id))
-            return try changing(state, transaction) { () throws(StoreError) in try state.deleteAll() }
+        try write(classID) { (state) throws(StoreError) in
+            try changing(state) { () throws(StoreError) in try state.deleteAll() }
         }
     }
 
@@ -250,33 +257,56 @@ extension View {
 
     // MARK: Checks
 
-    func write<T>(_ classID: UInt32, _ body: (WriteTransaction, ClassSchema) throws(StoreError) -> T) throws(StoreError) -> T {
+    @inline(__always)
+    func write<T>(_ classID: UInt32, _ body: (ClassState) throws(StoreError) -> T) throws(StoreError) -> T {
         if kind != .transaction { throw notInWrite }
         lock.lock()
         defer { lock.unlock() }
-        let transaction = try writing()
-        try checkUsable(transaction)
-        return try body(transaction, try transaction.schema.cls(classID))
+        if let state = writtenState(classID) { return try state.unretained(body) }
+        return try (try openState(nil, classID)).unretained(body)
     }
 
-    func write<T>(_ object: ObjectID, _ body: (WriteTransaction, ClassSchema) throws(StoreError) -> T) throws(StoreError) -> T {
+    @inline(__always)
+    func write<T>(_ object: ObjectID, _ body: (ClassState) throws(StoreError) -> T) throws(StoreError) -> T {
         if kind != .transaction { throw notInWrite }
         lock.lock()
         defer { lock.unlock() }
-        let transaction = try writing()
-        try checkUsable(transaction)
-        return try body(transaction, try classOf(object, transaction.schema))
+        if object.storeTag == shared.tag, let state = writtenState(object.classID) { return try state.unretained(body) }
+        return try (try openState(object, object.classID)).unretained(body)
     }
 
-    private func checkUsable(_ transaction: WriteTransaction) throws(StoreError) {
+    /// The class, if it is the one that was written last and nothing has gone wrong since.
+    @inline(__always)
+    func writtenState(_ classID: UInt32) -> Unmanaged<ClassState>? {
+        guard let written, written.classID == classID, !(written.state._withUnsafeGuaranteedRef { $0.space.mayBeBroken }) else { return nil }
+        return written.state
+    }
+
+    @inline(never)
+    private func openState(_ object: ObjectID?, _ classID: UInt32) throws(StoreError) -> Unmanaged<ClassState> {
+        let transaction = try writing()
         if transaction.isBroken {
             throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled")
         }
+        let cls: ClassSchema
+        if let object { cls = try classOf(object, transaction.schema) } else { cls = try transaction.schema.cls(classID) }
+        let state = Unmanaged.passUnretained(try transaction.state(Int(cls.id)))
+        written = (classID, state)
+        return state
+    }
+
+    /// A change of one object's values. Where its leaf was the transaction's own already, and is where it was, so is
+    /// everything else: no row looks again.
+    @inline(__always)
+    private func changing(_ state: ClassState, _ row: RowPosition, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+        let layout = layout
+        try changing(state, body)
+        if state.cluster.isInPlace(row) { self.layout = layout }
     }
 
     /// The step that changes something: rows look again, and a failed undo is remembered.
     @inline(__always)
-    func changing<T>(_ state: ClassState, _ transaction: WriteTransaction, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+    func changing<T>(_ state: ClassState, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         defer { didMove() }
         do throws(StoreError) {
             return try body()
@@ -288,11 +318,30 @@ extension View {
 
     /// Positions of the given properties, each once; their values checked. Valid until the next call.
     func resolve(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafeMutablePointer<Int> {
+        let positions = try positions(cls, properties)
+        try check(values, positions, properties.count, cls)
+        return positions
+    }
+
+    private func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
         let positions = scratch.positions(max(properties.count, cls.columns.count))
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
         try checkOnce(cls, positions, properties.count, scratch.marks(cls.columns.count))
-        for index in 0..<properties.count { try check(values[index], positions[index], cls) }
         return positions
+    }
+
+    private func check(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) {
+        for index in 0..<count { try check(values[index], positions[index], cls) }
+    }
+
+    /// Whether a value may be looked up as primary key; `check` says what is wrong with it.
+    private func isKey(_ value: Value, _ primary: Int, _ cls: ClassSchema) -> Bool {
+        do throws(StoreError) {
+            try check(value, primary, cls)
+            return true
+        } catch {
+            return false
+        }
     }
 
     @inline(__always)

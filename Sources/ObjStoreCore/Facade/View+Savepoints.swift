@@ -21,7 +21,11 @@ extension View {
         lock.lock()
         defer { lock.unlock() }
         let transaction = try writing()
-        defer { didMove() }
+        defer {
+            didMove()
+            // Classes that were opened since the savepoint are closed.
+            written = nil
+        }
         return try body(transaction)
     }
 }

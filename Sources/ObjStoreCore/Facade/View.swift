@@ -28,7 +28,9 @@ package final class View: @unchecked Sendable {
     /// The same for reads of a few nanoseconds: a reference counted costs more than the read.
     private(set) var lookUp: SnapshotAccess?
     /// Of transactions; nil once it ended.
-    private(set) var transaction: WriteTransaction?
+    private(set) var transaction: WriteTransaction? { didSet { written = nil } }
+    /// The class that was written last, of the transaction: to find it anew costs more than many a change.
+    var written: (classID: UInt32, state: Unmanaged<ClassState>)?
     /// Changes whenever what was read may be another.
     private(set) var epoch: UInt64 = 1
     /// Changes whenever rows may lie elsewhere, which they compare. A value that is written where the old one stood moves none.
@@ -206,6 +208,7 @@ package final class View: @unchecked Sendable {
     /// An object's row, through `reader`, which is the class's, or faster. Serialised by the caller.
     @inline(__always)
     func row(_ cls: ClassSchema, _ key: Int64, _ reader: ClusterReader) throws(StoreError) -> RowPosition? {
+        if let state = writtenState(cls.classID) { return try state.unretained { (state) throws(StoreError) in try state.cluster.find(key) } }
         guard let transaction else { return try reader.find(key) }
         return try transaction.state(Int(cls.id)).cluster.find(key)
     }

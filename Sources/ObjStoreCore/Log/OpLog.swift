@@ -29,6 +29,19 @@ package final class OpLog {
         package var count: Int64
         /// Bit i: the property at position i changed; bit 63 stands for it and all behind it.
         package var columns: UInt64
+
+        /// Becomes the run that is both, if there is one.
+        @inline(__always)
+        fileprivate mutating func takes(_ next: Run) -> Bool {
+            guard classID == next.classID, kind == next.kind else { return false }
+            if columns == next.columns, firstKey + count == next.firstKey {
+                count += next.count
+                return true
+            }
+            guard count == 1, next.count == 1, firstKey == next.firstKey else { return false }
+            columns |= next.columns
+            return true
+        }
     }
 
     let bytes = ByteBuffer(capacity: 4096)
@@ -144,17 +157,9 @@ package final class OpLog {
     }
 
     private func note(_ classID: UInt32, _ kind: ChangeKind, _ key: Int64, count: Int64, columns: UInt64) {
-        if let last = runs.indices.last, runs[last].classID == classID, runs[last].kind == kind {
-            if runs[last].columns == columns, runs[last].firstKey + runs[last].count == key {
-                runs[last].count += count
-                return
-            }
-            if runs[last].count == 1, count == 1, runs[last].firstKey == key {
-                runs[last].columns |= columns
-                return
-            }
-        }
-        runs.append(Run(classID: classID, kind: kind, firstKey: key, count: count, columns: columns))
+        let run = Run(classID: classID, kind: kind, firstKey: key, count: count, columns: columns)
+        if !runs.isEmpty, runs[runs.count - 1].takes(run) { return }
+        runs.append(run)
     }
 
     func encodeSummary(into buffer: ByteBuffer) {

@@ -1,26 +1,47 @@
 /// Changes of a class that touch several properties or many objects.
 extension ClassState {
     /// Writes several properties of an object, all or none; `positions` are distinct, none is the primary key.
-    func update(_ key: Int64, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
-        if count == 1 { return try update(key, positions[0], values[0]) }
-        // The old values, for an undo: reading them now also finds damaged pages before anything changes.
-        let reader = try self.reader()
-        guard let row = try reader.find(key) else { throw noSuchObject(key) }
-        var old: [OwnedValue] = []
-        old.reserveCapacity(count)
-        for index in 0..<count { old.append(OwnedValue(try reader.value(row, positions[index]))) }
+    ///
+    /// What has its value already is logged as changed, but not written: its page need not be copied. `row` is what `row`
+    /// gave, since when no other was changed.
+    func update(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+        if count == 1 { return try update(row, positions[0], values[0]) }
+        var differing = 0, last = 0
+        for index in 0..<count where !(try value(row, positions[index]).isSame(as: values[index])) {
+            differing += 1
+            last = index
+        }
+        // First what is logged: values may lie in the leaf that changes.
         let mark = ops.mark
+        for index in 0..<count { ops.update(schema, key: row.key, property: positions[index], value: values[index]) }
+        do throws(StoreError) {
+            // One that fails changes nothing, several have to be undone.
+            if differing == 1 { try change(row, positions[last], values[last]) }
+            if differing > 1 { try changeSeveral(row, positions, values, count) }
+        } catch {
+            ops.rollBack(to: mark)
+            throw error
+        }
+        hasChanges = true
+    }
+
+    private func changeSeveral(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+        var old: [(index: Int, value: OwnedValue)] = []
+        for index in 0..<count {
+            let value = try value(row, positions[index])
+            if !value.isSame(as: values[index]) { old.append((index, OwnedValue(value))) }
+        }
         var done = 0
         do throws(StoreError) {
-            while done < count {
-                try update(key, positions[done], values[done])
+            while done < old.count {
+                let index = old[done].index
+                try change(try self.row(row.key), positions[index], values[index])
                 done += 1
             }
         } catch {
             undo { () throws(StoreError) in
-                for index in (0..<done).reversed() { try change(key, positions[index], old[index].value) }
+                for (index, value) in old[..<done].reversed() { try change(try self.row(row.key), positions[index], value.value) }
             }
-            ops.rollBack(to: mark)
             throw error
         }
     }

@@ -9,6 +9,8 @@ package final class ClassState {
     let cluster: ClusterWriter
     /// In the order of `schema.indexes`.
     let indexes: [IndexWriter]
+    /// The same with the property of each, for those who change one object: nothing is counted.
+    private let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
     let ops: OpLog
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
@@ -19,7 +21,7 @@ package final class ClassState {
     private(set) var isOpen = false
     private let longValues: [LongValues]
     /// A failing call could not be undone.
-    package internal(set) var isBroken = false
+    package internal(set) var isBroken = false { didSet { if isBroken { space.mayBeBroken = true } } }
 
     init(_ schema: ClassSchema, space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
         self.schema = schema
@@ -35,7 +37,13 @@ package final class ClassState {
                 space: space, root: .null, kind: schema.columns[property].kind,
                 unique: schema.properties[property].isPrimaryKey, longValues: longValues[position])
         }
+        indexed = .allocate(capacity: indexes.count)
+        for (position, property) in schema.indexes.enumerated() {
+            indexed.initializeElement(at: position, to: (property, Unmanaged.passUnretained(indexes[position])))
+        }
     }
+
+    deinit { indexed.deallocate() }
 
     /// Begins with the class as that node describes it; null: it has no objects yet.
     func open(_ ref: Ref) throws(StoreError) {
@@ -102,17 +110,23 @@ package final class ClassState {
     /// The object with that primary key, as the transaction sees it.
     package func find(primaryKey value: Value) throws(StoreError) -> Int64? {
         guard schema.primaryKey != nil else { throw noPrimaryKey }
-        return try indexes[0].find(value)
+        return try indexed[0].index.unretained { (index) throws(StoreError) in try index.find(value) }
     }
 
-    package func contains(_ key: Int64) throws(StoreError) -> Bool { try cluster.reader().find(key) != nil }
+    package func contains(_ key: Int64) throws(StoreError) -> Bool { try cluster.find(key) != nil }
+
+    /// Where an object lies, until the next change of another.
+    @inline(__always)
+    func row(_ key: Int64) throws(StoreError) -> RowPosition {
+        guard let row = try cluster.find(key) else { throw noSuchObject(key) }
+        return row
+    }
 
     /// Text and binaries point into the transaction's memory until its next write.
-    package func value(_ key: Int64, _ property: Int) throws(StoreError) -> Value {
-        let reader = try cluster.reader()
-        guard let row = try reader.find(key) else { throw noSuchObject(key) }
-        return try reader.value(row, property)
-    }
+    package func value(_ key: Int64, _ property: Int) throws(StoreError) -> Value { try value(try row(key), property) }
+
+    @inline(__always)
+    func value(_ row: RowPosition, _ property: Int) throws(StoreError) -> Value { try cluster.tree.value(row, property) }
 
     /// What scans and cursors read: the transaction's own state, until its next write.
     package func reader() throws(StoreError) -> ClusterReader { try cluster.reader() }
@@ -133,13 +147,14 @@ package final class ClassState {
         try cluster.append(key, values)
         var done = 0
         do throws(StoreError) {
-            for (position, property) in schema.indexes.enumerated() {
-                try indexes[position].insert(values[property], key)
+            while done < indexed.count {
+                let (property, index) = indexed[done]
+                try index.unretained { (index) throws(StoreError) in try index.insert(values[property], key) }
                 done += 1
             }
         } catch {
-            undo {  () throws(StoreError) in
-                for position in 0..<done { try indexes[position].remove(values[schema.indexes[position]], key) }
+            undo { () throws(StoreError) in
+                for (property, index) in indexed[..<done] { try index.takeUnretainedValue().remove(values[property], key) }
                 _ = try cluster.delete(key)
             }
             throw error
@@ -151,53 +166,65 @@ package final class ClassState {
 
     /// Writes one property, also when it has that value already.
     package func update(_ key: Int64, _ property: Int, _ value: Value) throws(StoreError) {
-        try change(key, property, value)
-        ops.update(schema, key: key, property: property, value: value)
+        try update(try row(key), property, value)
     }
 
-    func change(_ key: Int64, _ property: Int, _ value: Value) throws(StoreError) {
+    /// The same for the row that `row` gave, since when no other was changed.
+    func update(_ row: RowPosition, _ property: Int, _ value: Value) throws(StoreError) {
+        try change(row, property, value)
+        ops.update(schema, key: row.key, property: property, value: value)
+    }
+
+    func change(_ row: RowPosition, _ property: Int, _ value: Value) throws(StoreError) {
         if let position = schema.indexPosition(of: property) {
-            let old = try self.value(key, property)
+            let old = try self.value(row, property)
             if !old.isSame(as: value) {
-                // The old value lies in the leaf, which does not change before the last step.
-                try indexes[position].remove(old, key)
-                do throws(StoreError) {
-                    try indexes[position].insert(value, key)
-                    do throws(StoreError) {
-                        _ = try cluster.update(key, property, value)
-                    } catch {
-                        undo { () throws(StoreError) in try indexes[position].remove(value, key) }
-                        throw error
-                    }
-                } catch {
-                    undo { () throws(StoreError) in try indexes[position].insert(old, key) }
-                    throw error
-                }
-                hasChanges = true
-                return
+                return try indexed[position].index.unretained { (index) throws(StoreError) in try move(row, index, property, from: old, to: value) }
             }
         }
-        guard try cluster.update(key, property, value) else { throw noSuchObject(key) }
+        try cluster.update(row, property, value)
+        hasChanges = true
+    }
+
+    private func move(_ row: RowPosition, _ index: IndexWriter, _ property: Int, from old: Value, to value: Value) throws(StoreError) {
+        let key = row.key
+        // The old value lies in the leaf, which does not change before the last step.
+        try index.remove(old, key)
+        do throws(StoreError) {
+            try index.insert(value, key)
+            do throws(StoreError) {
+                try cluster.update(row, property, value)
+            } catch {
+                undo { () throws(StoreError) in try index.remove(value, key) }
+                throw error
+            }
+        } catch {
+            undo { () throws(StoreError) in try index.insert(old, key) }
+            throw error
+        }
         hasChanges = true
     }
 
     package func delete(_ key: Int64) throws(StoreError) {
-        try erase(key)
+        try erase(try row(key))
         ops.delete(schema, key: key)
     }
 
-    func erase(_ key: Int64) throws(StoreError) {
-        guard try contains(key) else { throw noSuchObject(key) }
+    func erase(_ row: RowPosition) throws(StoreError) {
+        let key = row.key
         var done = 0
         do throws(StoreError) {
-            for (position, property) in schema.indexes.enumerated() {
-                try indexes[position].remove(try value(key, property), key)
+            // Indexes change no leaf: the row stays where it is up to the last step.
+            while done < indexed.count {
+                let (property, index) = indexed[done]
+                let old = try value(row, property)
+                try index.unretained { (index) throws(StoreError) in try index.remove(old, key) }
                 done += 1
             }
-            guard try cluster.delete(key) else { throw noSuchObject(key) }
+            try cluster.delete(row)
         } catch {
             undo { () throws(StoreError) in
-                for position in 0..<done { try indexes[position].insert(try value(key, schema.indexes[position]), key) }
+                for (property, index) in indexed[..<done] { try index.takeUnretainedValue().insert(try value(key, property), key) }
             }
             throw error
         }
@@ -229,13 +256,14 @@ package final class ClassState {
 
     /// One property of an int object plus `delta`; the caller has checked the kind.
     package func increment(_ key: Int64, _ property: Int, _ delta: Int64) throws(StoreError) -> Int64 {
-        let old = try value(key, property)
+        let row = try row(key)
+        let old = try value(row, property)
         if old.isNull { throw StoreError(.nullValue, "\(schema.name).\(schema.properties[property].name) is null: there is nothing to add \(delta) to").at(class: schema.name, property: schema.properties[property].name) }
         let (sum, overflow) = old.low.addingReportingOverflow(delta)
         if overflow {
             throw StoreError(.outOfRange, "\(schema.name).\(schema.properties[property].name): \(old.low) + \(delta) does not fit in 64 bits").at(class: schema.name, property: schema.properties[property].name)
         }
-        try update(key, property, .int(sum))
+        try update(row, property, .int(sum))
         return sum
     }
 
@@ -251,10 +279,10 @@ package final class ClassState {
         guard let property = schema.columns.firstIndex(where: { $0.id == column }) else {
             throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
         }
-        try change(key, property, value)
+        try change(try row(key), property, value)
     }
 
-    func replayDelete(_ key: Int64) throws(StoreError) { try erase(key) }
+    func replayDelete(_ key: Int64) throws(StoreError) { try erase(try row(key)) }
 
     // MARK: Commit
 

@@ -15,6 +15,8 @@ package final class WriteSpace {
     private(set) var source: PageSource
     /// What the new version no longer refers to. Dirty extents never appear here.
     private(set) var freed: [FreedExtent] = []
+    /// Whether a class may have become unusable in this transaction: if not, nobody need look at each.
+    var mayBeBroken = false
     /// Memory for one operation on a leaf.
     let scratch = Scratch()
     /// Refs from this one on are of extents that may be changed in place. Dirty ones before it are what an open
@@ -34,6 +36,7 @@ package final class WriteSpace {
         freed.removeAll(keepingCapacity: true)
         superseded.removeAll(keepingCapacity: true)
         firstOwn = Ref.dirtyBit
+        mayBeBroken = false
     }
 
     /// Whether the extent may be changed in place.

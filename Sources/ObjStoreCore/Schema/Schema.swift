@@ -38,6 +38,8 @@ package final class ClassSchema: Sendable {
     package let indexes: [Int]
     package let nextColumnID: UInt32
     private let byName: [String: Int]
+    /// For each property its position in `indexes`, or -1.
+    private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
 
     package init(name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32) {
         self.name = name
@@ -54,14 +56,25 @@ package final class ClassSchema: Sendable {
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         indexes = properties.indices.filter { properties[$0].isPrimaryKey }
             + properties.indices.filter { properties[$0].isIndexed && !properties[$0].isPrimaryKey }
+        let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count))
+        positions.initialize(repeating: -1, count: max(1, properties.count))
+        for (position, property) in indexes.enumerated() { positions[property] = position }
+        indexPositions = UnsafePointer(positions)
         byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
     }
 
-    deinit { columns.deallocate() }
+    deinit {
+        columns.deallocate()
+        indexPositions.deallocate()
+    }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
     /// Position in `indexes` of the index of a property.
-    package func indexPosition(of property: Int) -> Int? { indexes.firstIndex(of: property) }
+    @inline(__always)
+    package func indexPosition(of property: Int) -> Int? {
+        let position = indexPositions[property]
+        return position < 0 ? nil : position
+    }
 }
 
 /// One property of a class.

@@ -274,31 +274,47 @@ package final class ClusterWriter {
 
     /// Gives an object another value in one column. False: there is no such object.
     package func update(_ key: Int64, _ column: Int, _ value: Value) throws(StoreError) -> Bool {
+        guard let row = try find(key) else { return false }
+        try update(row, column, value)
+        return true
+    }
+
+    /// The same for the row that `find` gave, since when no other was changed.
+    func update(_ row: RowPosition, _ column: Int, _ value: Value) throws(StoreError) {
         try check()
         try validate(columns[column], value)
-        guard let slot = try find(key)?.slot else { return false }
         try change { () throws(StoreError) in
-            guard let leaf = try self.writableLeaf(key) else { throw ClusterReader.damaged("a leaf is gone") }
-            try self.editor.set(leaf, slot, column, value)
+            guard let leaf = try self.writableLeaf(row.key) else { throw ClusterReader.damaged("a leaf is gone") }
+            try self.editor.set(leaf, row.slot, column, value)
         }
-        return true
+    }
+
+    /// Whether a row that `find` gave still lies there, its leaf having been changed since and no other.
+    @inline(__always)
+    func isInPlace(_ row: RowPosition) -> Bool {
+        pathKeys.contains(row.key) && pathLeaf.isDirty && UnsafeRawPointer(space.arena.table.pointer(pathLeaf)) == row.head
     }
 
     /// Deletes an object. False: there is no such object.
     package func delete(_ key: Int64) throws(StoreError) -> Bool {
+        guard let row = try find(key) else { return false }
+        try delete(row)
+        return true
+    }
+
+    /// The same for the row that `find` gave, since when none was changed.
+    func delete(_ row: RowPosition) throws(StoreError) {
         try check()
-        guard let slot = try find(key)?.slot else { return false }
         if !lastKnown { try findLastKey() }
         try change { () throws(StoreError) in
-            guard let leaf = try self.writableLeaf(key) else { throw ClusterReader.damaged("a leaf is gone") }
-            let left = try self.editor.remove(leaf, slot)
+            guard let leaf = try self.writableLeaf(row.key) else { throw ClusterReader.damaged("a leaf is gone") }
+            let left = try self.editor.remove(leaf, row.slot)
             self.addRows(-1)
             if left == 0 {
                 try LeafExtents(self.space.source).discardLeaf(leaf, self.space)
                 try self.unlinkLeaf()
             }
         }
-        return true
     }
 
     /// Gives up every extent of the tree, which is empty afterwards. Cost: all heads are read.
