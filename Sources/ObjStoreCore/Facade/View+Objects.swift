@@ -55,6 +55,7 @@ extension View {
             }
             let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
             let row = try state.row(key)
+            state.cluster.tree.prefetch(row, positions, properties.count)
             // Key out, and what does not differ where that matters. What is there already need not be checked.
             var count = 0
             let changes = scratch.reserve(properties.count), limit = shared.database.options.valueLimit

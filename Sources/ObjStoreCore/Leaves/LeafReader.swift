@@ -83,6 +83,36 @@ struct LeafReader {
         return try part(entry.aux, .fingerprints, head, entry.auxBytes, entry.auxHash, entry.auxBorn)
     }
 
+    /// Asks for what a value will be read from.
+    @inline(__always)
+    func prefetch(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ slot: Int) {
+        guard entry.hasMain, !entry.isMainInline else { return }
+        var raw = entry.main, bytes = entry.mainBytes, row = slot, shift = LeafHead.log2Rows
+        if entry.isSegmented {
+            let segment = LeafSegment(head + Int(raw) + entry.segmentIndex(slot) &* LeafSegment.size)
+            shift = entry.segmentShift
+            row = slot & (1 &<< shift &- 1)
+            (raw, bytes) = (segment.ref, segment.bytes)
+        }
+        // Those of the transaction were touched a moment ago, most likely.
+        guard raw < UInt64(source.limit) else { return }
+        let part = source.base + Int(raw & ~Ref.tagMask)
+        if entry.isText {
+            cs_prefetch(part)
+            cs_prefetch(part + StringSegment.header + row &<< 1)
+            cs_prefetch(part + textGuess(bytes, row, shift))
+        } else {
+            cs_prefetch(part + (row &* entry.width) &>> 3)
+        }
+    }
+
+    /// Where in a segment the text of a row will be, give or take a cache line.
+    @inline(__always)
+    private func textGuess(_ bytes: Int, _ row: Int, _ shift: Int) -> Int {
+        let blob = StringSegment.blobOffset(capacity: 1 &<< shift, long: false)
+        return bytes > blob ? blob &+ ((bytes &- blob) &* row) &>> shift : 0
+    }
+
     // MARK: Text
 
     /// The bytes of a row; an empty text may be null (see `isNullText`). The caller checked the encoding.
@@ -96,9 +126,8 @@ struct LeafReader {
             let segment = LeafSegment(head + Int(entry.main) + (slot &>> shift) &* LeafSegment.size)
             let bytes = segment.bytes
             part = try self.part(segment.ref, .strings, head, bytes, segment.hash, segment.born)
-            // Where the bytes will be, give or take a cache line: fetched while the offsets are.
-            let guess = StringSegment.blobOffset(capacity: 1 &<< shift, long: false)
-            if bytes > guess { cs_prefetch(part + guess + ((bytes &- guess) &* row) &>> shift) }
+            // Fetched while the offsets are.
+            cs_prefetch(part + textGuess(bytes, row, shift))
         } else {
             part = try mainPart(head, entry, segment: 0, .strings)
         }

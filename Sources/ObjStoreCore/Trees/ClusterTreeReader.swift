@@ -159,6 +159,16 @@ package struct ClusterReader: @unchecked Sendable {
         try LeafReader(source: source).value(row.head, columns[column], hint: column, row.slot)
     }
 
+    /// Asks for what the values of a row will be read from: misses side by side, not one after the other.
+    func prefetch(_ row: RowPosition, _ columns: UnsafePointer<Int>, _ count: Int) {
+        for index in 0..<count { cs_prefetch(row.head + LeafHead.directory + columns[index] &<< 6) }
+        let reader = LeafReader(source: source)
+        for index in 0..<count {
+            guard let entry = LeafHead.entry(row.head, id: self.columns[columns[index]].id, hint: columns[index]) else { continue }
+            reader.prefetch(row.head, entry, row.slot)
+        }
+    }
+
     /// An int, bool (0/1), the bits of a float or double, or the first word of a pair; nil = null.
     @inline(__always)
     package func int(_ row: RowPosition, _ column: Int) throws(StoreError) -> Int64? {
