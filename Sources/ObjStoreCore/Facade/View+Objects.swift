@@ -219,6 +219,11 @@ extension View {
     /// The object with that primary key, or nil.
     package func find(_ classID: UInt32, _ key: Value) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
+            if let found = try lookUp?.find(classID, key) { return found.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) } }
+            if key.kind == .int, let state = writtenState(classID), state._withUnsafeGuaranteedRef({ $0.hasPrimaryKey(of: .int) }) {
+                return try state.unretained { (state) throws(StoreError) in try state.find(primaryKey: key) }
+                    .map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+            }
             let cls = try schema.cls(classID)
             guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
             guard key.kind == cls.columns[primary].kind else {

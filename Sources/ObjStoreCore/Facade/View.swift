@@ -284,13 +284,35 @@ struct SnapshotAccess {
         let index = ClassID.index(object.classID)
         guard index >= 0, index < classes.count else { return nil }
         let columns = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef { $0.columns }
-        guard let column = PropertyID.position(propertyID, object.classID &- 1, columns) else { return nil }
-        let node = try source.node(root, .root)
-        guard index < NodeHeader.count(node) else { return nil }
-        let cls = try source.node(RootNode.classNode(node, index), .classRoot)
+        guard let column = PropertyID.position(propertyID, object.classID &- 1, columns), let cls = try classNode(index) else { return nil }
         let reader = ClusterReader(source: source, root: ClassNode.cluster(cls), columns: columns)
         guard let row = try reader.find(object.key) else { return nil }
         return (reader, row, column)
+    }
+
+    /// The key of the object with a primary key, or nil; nil instead of it where others have to look.
+    @inline(__always)
+    func find(_ classID: UInt32, _ key: Value) throws(StoreError) -> Int64?? {
+        let index = ClassID.index(classID)
+        guard index >= 0, index < classes.count else { return nil }
+        guard let spec = classes.baseAddress.unsafelyUnwrapped[index]._withUnsafeGuaranteedRef({ cls in cls.primaryKey.map { cls.columns[$0] } }),
+            spec.kind == key.kind
+        else { return nil }
+        // Of texts those that lie in the index as a whole.
+        let isShort = key.kind == .string && key.count <= View.longestIndexHead && ValueCheck.isUTF8(key.pointer, key.count)
+        guard key.kind == .int || isShort, let cls = try classNode(index) else { return nil }
+        // The primary key's index is the first.
+        guard NodeHeader.count(cls) > 0, ClassNode.indexColumn(cls, 0) == spec.id else { return nil }
+        return .some(try IndexReader(source: source, root: ClassNode.indexRoot(cls, 0), kind: key.kind).find(key))
+    }
+
+    /// Nil where the class has no objects.
+    @inline(__always)
+    private func classNode(_ index: Int) throws(StoreError) -> UnsafeRawPointer? {
+        let node = try source.node(root, .root)
+        guard index < NodeHeader.count(node) else { return nil }
+        let ref = RootNode.classNode(node, index)
+        return ref.isNull ? nil : try source.node(ref, .classRoot)
     }
 }
 

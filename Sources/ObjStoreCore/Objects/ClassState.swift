@@ -113,6 +113,9 @@ package final class ClassState {
         return try indexed[0].index.unretained { (index) throws(StoreError) in try index.find(value) }
     }
 
+    @inline(__always)
+    func hasPrimaryKey(of kind: ValueKind) -> Bool { schema.primaryKey.map { schema.columns[$0].kind == kind } ?? false }
+
     package func contains(_ key: Int64) throws(StoreError) -> Bool { try cluster.find(key) != nil }
 
     /// Where an object lies, until the next change of another.
