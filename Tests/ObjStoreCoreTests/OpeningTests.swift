@@ -160,6 +160,15 @@ import Testing
         return findings
     }
 
+    /// Found by fuzzing: the mode immutable read behind the end of the file, and the process died of it.
+    @Test(arguments: [3, 4, 6, 10]) func missingEnd(pages: Int) throws {
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try file.truncate(atOffset: UInt64(pages * PageSize.page))
+        try file.close()
+        refused(.corrupt)
+        refused(.corrupt) { $0.isReadOnly = true }
+    }
+
     /// Found by fuzzing: what is counted on from there overflowed.
     @Test(arguments: [56, 64, 96, 104]) func hugeNumbersInMetas(field: Int) throws {
         try edit { base in
@@ -173,12 +182,11 @@ import Testing
         refused(.corrupt) { $0.isReadOnly = true }
     }
 
-    /// Found by fuzzing: `verify` multiplied the number of objects. It reports what is damaged; it does not fail.
-    @Test(arguments: [4, Int64.max, -1]) func forgedObjectCounts(count: Int64) throws {
+    /// Changes the class of the newest version, or its only leaf, with hashes made anew: only the change is wrong.
+    private func forge(_ change: (_ base: UnsafeMutableRawPointer, _ cls: UnsafeMutableRawPointer, _ leaf: UnsafeMutableRawPointer) throws -> Void) throws {
         try edit { base in
             var metas = (0..<2).map { Meta.decode(base + $0 * PageSize.page)! }
             let newest = metas[0].generation > metas[1].generation ? 0 : 1
-            // The hashes above it are made anew, so that only the count is wrong.
             func resealed(_ ref: Ref) -> Ref {
                 let node = base + ref.offset
                 let hash = NodeHeader.computeHash(node, bytes: NodeHeader.bytes(node), seed: metas[newest].hashSeed)
@@ -187,11 +195,28 @@ import Testing
             }
             let root = base + metas[newest].root.offset
             let cls = RootNode.classNode(root, 0)
-            ClassNode.setObjectCount(base + cls.offset, Int(count))
+            let leaf = ClassNode.cluster(base + cls.offset)
+            try change(base, base + cls.offset, base + leaf.offset)
+            ClassNode.setCluster(base + cls.offset, resealed(leaf))
             RootNode.setClassNode(root, 0, resealed(cls))
             metas[newest].root = resealed(metas[newest].root)
             metas[newest].encode(to: base + newest * PageSize.page)
         }
+    }
+
+    /// Found by fuzzing: the commit subtracted it from its own version.
+    @Test func forgedEpochOfLeaf() throws {
+        try forge { _, _, leaf in LeafHead.setBornEpoch(leaf, 1 << 40) }
+        let store = try open()
+        #expect(try store.ids == [1, 2, 3, 4, 5])
+        let error = #expect(throws: StoreError.self) { try store.write(6...6) }
+        #expect(error?.code == .corrupt)
+        try? store.close()
+    }
+
+    /// Found by fuzzing: `verify` multiplied the number of objects. It reports what is damaged; it does not fail.
+    @Test(arguments: [4, Int64.max, -1]) func forgedObjectCounts(count: Int64) throws {
+        try forge { _, cls, _ in ClassNode.setObjectCount(cls, Int(count)) }
         let found = try findings()
         let what = count == 4 ? "counts 4 objects" : "classRoot is not well formed"
         #expect(found.contains { $0.hasPrefix("class Row, ") && $0.contains(what) }, "\(found)")

@@ -120,6 +120,7 @@ struct LeafExtents {
         let head = space.arena.table.pointer(leaf)
         let epoch = LeafHead.bornEpoch(head)
         if epoch == 0 { return LeafHead.setBornEpoch(head, version) }
+        guard epoch <= version else { throw StoreError(.corrupt, "damaged leaf: it has parts of version \(epoch), which is to come") }
         if version - epoch <= UInt64(UInt32.max) { return }
         for index in LeafExtents.entries(head) {
             let line = head + LeafHead.directory + index << 6

@@ -108,9 +108,7 @@ extension Database {
     ) throws(StoreError) -> Database {
         let (slot, meta) = try chooseMeta(file, path: path)
         let bytes = try file.size()
-        guard meta.filePages * PageSize.page <= bytes else {
-            throw StoreError(.corrupt, "\(path) was cut off: it should have \(meta.filePages * PageSize.page) bytes")
-        }
+        try checkLength(meta, bytes, path)
         let boot = try machine.bootID()
         if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
             // The mistake: what the memory says is believed.
@@ -183,6 +181,13 @@ extension Database {
         }
         guard StoreFiles.isStore(file) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
         throw StoreError(.corrupt, "both metas of \(path) are damaged")
+    }
+
+    /// What is missing at the end could be mapped, but not read: the system would end the process.
+    private static func checkLength(_ meta: Meta, _ bytes: Int, _ path: String) throws(StoreError) {
+        guard meta.filePages * PageSize.page <= bytes else {
+            throw StoreError(.corrupt, "\(path) was cut off: it should have \(meta.filePages * PageSize.page) bytes")
+        }
     }
 
     private static func openLog(_ path: String, meta: Meta, machine: Machine) throws(StoreError) -> LogFile? {
@@ -280,9 +285,11 @@ extension Database {
         guard meta.isClean else {
             throw StoreError(.needsLog, "\(path) is open for writing, or was not closed cleanly: open it for writing once, so that it can be recovered")
         }
+        let bytes = try file.size()
+        try checkLength(meta, bytes, path)
         let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(options.shared)), limits: options.shared)
         let instance = max(1, machine.random64() >> 3)
-        let database = try make(file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe)
+        let database = try make(file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe, bytes: bytes)
         let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)
         database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
         database.markOpen()
