@@ -56,7 +56,7 @@ let package = Package(
             name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "quiet.py"], swiftSettings: settings),
         .executableTarget(  // threads that read pinned versions while their pages are reused
             name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
-        .executableTarget(  // hostile files and signatures
+        .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
             name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", swiftSettings: settings),
         .executableTarget(  // the other process of tests of observing
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),

@@ -1,15 +1,15 @@
-import ObjStoreSimulation
-
 /// Changes bytes as somebody would who knows where fields, refs and counts stand.
-struct Mutation {
-    var random: RandomNumbers
+struct Mutation<Source: NumberSource> {
+    var random: Source
 
     /// One change in an extent; what it copies comes from anywhere within a larger range.
     mutating func change(_ bytes: inout [UInt8], _ extent: Range<Int>, within range: Range<Int>) {
+        guard extent.upperBound <= bytes.count, !range.isEmpty else { return }  // the file was cut before it
         // The first words of an extent are kind, count, length, birth, levels, and the directory of a leaf.
         let unit = extent.lowerBound
+        let range = range.clamped(to: 0..<bytes.count)
         let span = min(extent.count, random.chance(0.5) ? 128 : random.chance(0.7) ? 512 : extent.count)
-        func place(_ width: Int, _ random: inout RandomNumbers) -> Int {
+        func place(_ width: Int, _ random: inout Source) -> Int {
             let offset = unit + random.below(span / width) * width
             return min(offset, bytes.count - 8)
         }
@@ -27,7 +27,7 @@ struct Mutation {
             for index in 0..<length where unit + index < bytes.count && from + index < bytes.count { bytes[unit + index] = bytes[from + index] }
         default:
             let at = place(8, &random)
-            let value = read(bytes, at) &+ [1, .max, 8, 512, 4096, 1 << 12, 1 << 32][random.below(7)]
+            let value = read(bytes, at) &+ ([1, .max, 8, 512, 4096, 1 << 12, 1 << 32] as [UInt64])[random.below(7)]
             write(&bytes, at, 8, value)
         }
     }
@@ -45,5 +45,29 @@ struct Mutation {
 
     private func write(_ bytes: inout [UInt8], _ at: Int, _ width: Int, _ value: UInt64) {
         for index in 0..<width where at + index < bytes.count { bytes[at + index] = UInt8(truncatingIfNeeded: value >> UInt64(8 * index)) }
+    }
+
+    // MARK: Whole pieces of a file
+
+    /// One change as of a file system, or of somebody who cuts and pastes: pages and units that are swapped, copied, filled, or
+    /// missing at the end. The first `header` bytes stay what they are in most cases.
+    mutating func changePieces(_ bytes: inout [UInt8], header: Int) {
+        let size = random.chance(0.5) ? 512 : 4096
+        let first = random.chance(0.9) ? header / size : 0
+        guard bytes.count / size > first + 1 else { return }
+        func piece(_ random: inout Source) -> Int { (first + random.below(bytes.count / size - first)) * size }
+        switch random.below(6) {
+        case 0, 1:
+            let one = piece(&random), other = piece(&random)
+            if one != other { for index in 0..<size { bytes.swapAt(one + index, other + index) } }
+        case 2:
+            let from = piece(&random), to = piece(&random)
+            for index in 0..<size { bytes[to + index] = bytes[from + index] }
+        case 3:
+            let at = piece(&random), value: UInt8 = [0, 0xff, 0x80, 1][random.below(4)], start = random.below(size)
+            for index in start..<size { bytes[at + index] = value }
+        case 4: bytes.removeLast(bytes.count - max(8, piece(&random) + (random.chance(0.3) ? random.below(size) : 0)))
+        default: bytes.append(contentsOf: [UInt8](repeating: 0, count: size * (1 + random.below(8))))
+        }
     }
 }

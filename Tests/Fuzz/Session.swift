@@ -6,12 +6,21 @@ import ObjStoreSimulation
 struct Session {
     let path: String
     let isWriting: Bool
+    var mode = StoreConfiguration.Mode.readWrite
+    var rounds = 2
+    /// Of so many objects of a class each value is read by itself.
+    var samples = 50
+    /// The second round ends with a compaction.
+    var compacts = false
+    /// What the first round reads is written down here.
+    var transcript: Transcript?
 
     func run() throws(StoreError) {
         var problem: StoreError?
-        for round in 0..<2 {
+        for round in 0..<rounds {
             var configuration = StoreConfiguration()
             configuration.place = .file(path)
+            configuration.mode = mode
             configuration.creation = .never
             let store = try Store.open(configuration)
             do throws(StoreError) { try use(store, round) } catch { problem = problem ?? error }
@@ -22,6 +31,7 @@ struct Session {
 
     private func use(_ store: Store, _ round: Int) throws(StoreError) {
         let view = try store.openView()
+        let transcript = round == 0 ? transcript : nil
         var problem: StoreError?
         func attempt(_ body: () throws(StoreError) -> Void) {
             do throws(StoreError) { try body() } catch { problem = problem ?? error }
@@ -35,19 +45,42 @@ struct Session {
             for index in 0..<(try view.classCount()) { classes.append(try view.classInfo(at: index)) }
         }
         for cls in classes {
-            for index in 0..<cls.propertyCount { attempt { () throws(StoreError) in try read(view, cls, try view.propertyInfo(cls.classID, at: index)) } }
-            attempt { () throws(StoreError) in try readRows(view, cls) }
+            transcript?.note(.init(classID: cls.classID, way: .classInfo)) { hasher in
+                hasher.combine(cls.name); hasher.combine(cls.propertyCount); hasher.combine(cls.primaryKey)
+            }
+            for index in 0..<cls.propertyCount {
+                attempt { () throws(StoreError) in try read(view, cls, try view.propertyInfo(cls.classID, at: index), transcript) }
+            }
+            attempt { () throws(StoreError) in try readRows(view, cls, transcript) }
         }
         view.close()
         if isWriting {
+            let before = try? store.shared.database.snapshot()
             for cls in classes { attempt { () throws(StoreError) in try write(store, cls, round) } }
+            attempt { () throws(StoreError) in try compare(store, before, classes) }
+            if compacts && round == 1 { attempt { () throws(StoreError) in try store.compact { (_, _) throws(StoreError) in } } }
             attempt { () throws(StoreError) in try store.checkpoint() }
         }
         if let problem { throw problem }
     }
 
+    /// What an observer is told that comes early, and late.
+    private func compare(_ store: Store, _ before: Snapshot?, _ classes: [ClassInfo]) throws(StoreError) {
+        guard let before else { return }
+        let after = try store.shared.database.snapshot()
+        for compares in [false, true] {
+            _ = try ChangeReader(store.shared.database, from: before, to: after, classes: Set(classes.indices.map { UInt32($0) }), compares: compares)
+        }
+    }
+
     /// One property: searched, summed up, read as a column.
-    private func read(_ view: View, _ cls: ClassInfo, _ property: PropertyInfo) throws(StoreError) {
+    private func read(_ view: View, _ cls: ClassInfo, _ property: PropertyInfo, _ transcript: Transcript?) throws(StoreError) {
+        func question(_ way: Transcript.Way, _ index: Int64 = 0) -> Transcript.Question {
+            Transcript.Question(classID: cls.classID, propertyID: property.propertyID, way: way, index: index)
+        }
+        transcript?.note(question(.propertyInfo)) { hasher in
+            hasher.combine(property.name); hasher.combine(property.kind); hasher.combine(property.flags.rawValue); hasher.combine(property.index)
+        }
         var problem: StoreError?
         func attempt(_ body: () throws(StoreError) -> Void) {
             do throws(StoreError) { try body() } catch { if error.code == .corrupt { problem = problem ?? error } }
@@ -55,14 +88,23 @@ struct Session {
         for comparison in [Comparison.equal, .notEqual, .less, .greaterOrEqual] {
             attempt { () throws(StoreError) in
                 let value = Session.value(property.kind, 5)
-                _ = try view.count(cls.classID, where: property.propertyID, comparison, value)
-                _ = try view.first(cls.classID, where: property.propertyID, comparison, value)
-                _ = try view.find(cls.classID, where: property.propertyID, comparison, value)
+                let count = try view.count(cls.classID, where: property.propertyID, comparison, value)
+                transcript?.note(question(.count, Int64(comparison.rawValue)), count)
+                let first = try view.first(cls.classID, where: property.propertyID, comparison, value)
+                transcript?.note(question(.first, Int64(comparison.rawValue))) { $0.combine(first) }
+                let found = try view.find(cls.classID, where: property.propertyID, comparison, value)
+                try transcript?.note(question(.find, Int64(comparison.rawValue)), found)
             }
         }
-        attempt { () throws(StoreError) in _ = try view.count(cls.classID, where: property.propertyID, .equal, .null) }
-        for kind in [AggregateKind.sum, .minimum, .maximum, .average] {
-            attempt { () throws(StoreError) in _ = try view.aggregate(cls.classID, property.propertyID, kind) }
+        attempt { () throws(StoreError) in
+            let nulls = try view.count(cls.classID, where: property.propertyID, .equal, .null)
+            transcript?.note(question(.nulls), nulls)
+        }
+        for (index, kind) in [AggregateKind.sum, .minimum, .maximum, .average].enumerated() {
+            attempt { () throws(StoreError) in
+                let value = try view.aggregate(cls.classID, property.propertyID, kind)
+                transcript?.note(question(.aggregate, Int64(index))) { $0.combine(value) }
+            }
         }
         let rows = 1000
         let values = UnsafeMutableRawPointer.allocate(byteCount: rows * 16 + 16, alignment: 16)
@@ -75,7 +117,7 @@ struct Session {
         }
         attempt { () throws(StoreError) in
             var position: Int64 = -1
-            for _ in 0..<20 {
+            for part in 0..<20 {
                 let count: Int
                 if property.kind == .string || property.kind == .binary {
                     count = try view.readTextColumn(
@@ -84,6 +126,18 @@ struct Session {
                     count = try view.readColumn(
                         cls.classID, property.propertyID, capacity: rows, position: &position, values: values, validity: bits, keys: keys)
                 }
+                transcript?.note(question(.column, Int64(part))) { hasher in
+                    hasher.combine(count)
+                    hasher.combine(bytes: UnsafeRawBufferPointer(start: keys, count: count * 8))
+                    let isText = property.kind == .string || property.kind == .binary, width = ValueCell.size(property.kind)
+                    for row in 0..<count {
+                        guard bits[row >> 3] >> UInt8(row & 7) & 1 != 0 else { hasher.combine(row); continue }
+                        hasher.combine(
+                            bytes: isText
+                                ? UnsafeRawBufferPointer(start: buffer.bytes! + Int(offsets[row]), count: Int(offsets[row + 1] - offsets[row]))
+                                : UnsafeRawBufferPointer(start: values + row * width, count: width))
+                    }
+                }
                 if count < rows { break }
             }
         }
@@ -91,19 +145,26 @@ struct Session {
     }
 
     /// All objects: as a list, in packed form, by row cursor and key.
-    private func readRows(_ view: View, _ cls: ClassInfo) throws(StoreError) {
+    private func readRows(_ view: View, _ cls: ClassInfo, _ transcript: Transcript?) throws(StoreError) {
+        func question(_ way: Transcript.Way, _ propertyID: UInt32 = 0, _ index: Int64 = 0) -> Transcript.Question {
+            Transcript.Question(classID: cls.classID, propertyID: propertyID, way: way, index: index)
+        }
         var ids: [UInt32] = []
         for index in 0..<cls.propertyCount { ids.append(try view.propertyInfo(cls.classID, at: index).propertyID) }
         if cls.primaryKey != 0 {
             let kind = try view.propertyInfo(cls.primaryKey).kind
-            for number in [0, 5, 100_000] as [Int64] { _ = try? view.find(cls.classID, Session.value(kind, number)) }
+            for number in [0, 5, 100_000] as [Int64] {
+                if let found = try? view.find(cls.classID, Session.value(kind, number)) { transcript?.note(question(.key, 0, number)) { $0.combine(found) } }
+            }
         }
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
         var row = try RowCursor(view, cls.classID)
         var rows = 0
         while rows < 10_000, try row.next() { rows += 1 }
+        transcript?.note(question(.rows), rows)
         let all = try view.findAll(cls.classID)
+        try transcript?.note(question(.find), all)
         var problem: StoreError?
         do throws(StoreError) {
             var failure: StoreError?
@@ -111,11 +172,15 @@ struct Session {
                 do throws(StoreError) { try all.read(from: 0, limit: 5000, ids, into: &buffer) } catch { failure = error }
             }
             if let failure { throw failure }
+            transcript?.note(question(.packed)) { $0.combine(packed: UnsafeRawBufferPointer(start: buffer.bytes, count: buffer.length)) }
         } catch { problem = problem ?? error }
-        for index in 0..<min(all.count, 50) {
-            let object = try all.object(at: UInt64(index * max(1, all.count / 50)))
+        for index in 0..<min(all.count, samples) {
+            let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
             for id in ids {
-                do throws(StoreError) { _ = try view.value(object, id, &buffer) } catch { problem = problem ?? error }
+                do throws(StoreError) {
+                    let value = try view.value(object, id, &buffer)
+                    transcript?.note(question(.object, id, object.key)) { $0.combine(value) }
+                } catch { problem = problem ?? error }
             }
         }
         if let problem { throw problem }

@@ -8,6 +8,10 @@ struct Subject {
     var store: [UInt8]
     /// Nil where the store was closed cleanly.
     var log: [UInt8]?
+    /// The files as each commit left them, oldest first: what recovery may come to. Of small ones only.
+    var history: [Subject] = []
+    /// What reading `history` answers.
+    var transcripts: [Transcript] = []
     /// Byte ranges of the store where extents lie that its newest version needs, and its free map.
     var extents: [Range<Int>] = []
 
@@ -38,13 +42,7 @@ struct Subject {
     }
 
     private static func make(_ name: String, _ rows: Int, isClean: Bool, _ path: String) throws -> Subject {
-        for suffix in ["", "-log", "-lock"] { unlink(path + suffix) }
-        var options = StoreOptions()
-        options.hasBackgroundThread = false
-        options.logBytes = 65536
-        options.logBytesLimit = 65536
-        options.growthPages = 8
-        let database = try Database.open(path, options: options, machine: RealMachine())
+        let database = try begin(path)
         var random = RandomNumbers(seed: UInt64(rows))
         var done = 0
         while done < rows {
@@ -57,18 +55,109 @@ struct Subject {
             try transaction.commit(StoreOptions.Durability.none)
         }
         let transaction = try WriteTransaction.begin(database)
-        for key in 0..<Int64(rows) where key % 7 == 3 {
+        try change(transaction, Array(0..<Int64(rows)))
+        if name == "summary" { transaction.forceSummary() }
+        try transaction.commit(StoreOptions.Durability.none)
+        return try end(database, name, isClean: isClean, path)
+    }
+
+    private static func begin(_ path: String) throws -> Database {
+        for suffix in ["", "-log", "-lock"] { unlink(path + suffix) }
+        var options = StoreOptions()
+        options.hasBackgroundThread = false
+        options.logBytes = 65536
+        options.logBytesLimit = 65536
+        options.growthPages = 8
+        return try Database.open(path, options: options, machine: RealMachine())
+    }
+
+    private static func change(_ transaction: WriteTransaction, _ keys: [Int64]) throws {
+        for key in keys where key % 7 == 3 {
             try transaction.state(0).delete(key)
             try transaction.state(1).update(key, 2, .int(key * 1_000_003))
             try transaction.state(1).update(key, 8, .null)
         }
-        if name == "summary" { transaction.forceSummary() }
-        try transaction.commit(StoreOptions.Durability.none)
+    }
+
+    private static func end(_ database: Database, _ name: String, isClean: Bool, _ path: String) throws -> Subject {
         if isClean { try database.close() }
-        var subject = Subject(name: name, store: try read(path), log: isClean ? nil : try read(path + "-log"))
+        var subject = try files(name, isClean: isClean, path)
         if !isClean { try database.close() }
         try subject.findExtents()
         return subject
+    }
+
+    private static func files(_ name: String, isClean: Bool, _ path: String) throws -> Subject {
+        Subject(name: name, store: try read(path), log: isClean || access(path + "-log", R_OK) != 0 ? nil : try read(path + "-log"))
+    }
+
+    // MARK: Small ones
+
+    /// See `Session.samples`.
+    static let samples = 10
+
+    /// Small enough for hundreds of cases a second, with everything in them that a file can have.
+    static func small(_ folder: String) throws -> [Subject] {
+        let path = folder + "/base"
+        return [
+            try makeSmall("leaves", leaves: 3, rows: 12, isClean: true, path), try makeSmall("sparse", leaves: 4, rows: 10, isClean: true, path),
+            try makeSmall("log", leaves: 2, rows: 8, isClean: false, path), try makeSmall("summary", leaves: 1, rows: 8, isClean: false, path),
+        ]
+    }
+
+    /// Leaves with few rows each, for keys may leave gaps. A reader pins an old version all the time: the free map has
+    /// pages in limbo.
+    private static func makeSmall(_ name: String, leaves: Int, rows: Int, isClean: Bool, _ path: String) throws -> Subject {
+        let database = try begin(path)
+        var random = RandomNumbers(seed: UInt64(leaves * 100 + rows))
+        var keys: [Int64] = [], history = [try files(name, isClean: false, path)]
+        var reader: Snapshot?
+        for leaf in 0..<leaves {
+            let transaction = try WriteTransaction.begin(database)
+            if leaf == 0 { try transaction.setSchema(schema) }
+            for row in 0..<rows {
+                for cls in 0..<2 { try Row.create(try transaction.state(cls), cls, leaf * rows + row, &random) }
+                keys.append(Int64(leaf) << 12 + Int64(row))
+            }
+            for cls in 0..<2 { try transaction.state(cls).raiseNextKey(to: Int64(leaf + 1) << 12) }
+            try transaction.commit(StoreOptions.Durability.none)
+            history.append(try files(name, isClean: false, path))
+            if leaf == 0 { reader = try database.snapshot() }
+        }
+        let transaction = try WriteTransaction.begin(database)
+        try change(transaction, keys)
+        if name == "summary" { transaction.forceSummary() }
+        try transaction.commit(StoreOptions.Durability.none)
+        history.append(try files(name, isClean: false, path))
+        if name == "sparse" {
+            try database.compact(timeout: -1) { (_, _) throws(StoreError) in }
+            history.append(try files(name, isClean: false, path))
+        }
+        if name != "summary" {
+            // Behind a meta that is not that of the beginning.
+            try database.checkpoint()
+            for key in [1, 2] as [Int64] {
+                let transaction = try WriteTransaction.begin(database)
+                try transaction.state(1).update(key, 4, .string("changed", 7))
+                try transaction.state(0).update(key, 1, .bool(key == 1))
+                try transaction.commit(StoreOptions.Durability.none)
+                history.append(try files(name, isClean: false, path))
+            }
+        }
+        var subject = try withExtendedLifetime(reader) { try end(database, name, isClean: isClean, path) }
+        subject.history = history
+        return subject
+    }
+
+    /// Reads what recovery may come to.
+    mutating func readHistory(_ path: String) throws {
+        for state in history + [self] {
+            state.write(path)
+            let transcript = Transcript()
+            try Session(path: path, isWriting: false, rounds: 1, samples: Subject.samples, transcript: transcript).run()
+            transcripts.append(transcript)
+        }
+        history = []
     }
 
     private mutating func findExtents() throws {

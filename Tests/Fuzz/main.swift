@@ -2,7 +2,8 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|signature|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`.
+/// Hostile input: `fuzz [store|log|signature|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
+/// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
 /// A case is made from its seed alone: a real store file, a real log or a signature, changed in a few places by
 /// somebody who knows the format. Hashes and tags are not compared (`InjectedBug.hashUnchecked`), as if they had
@@ -43,7 +44,7 @@ struct Arguments {
 }
 
 func usage() -> Never {
-    print("usage: fuzz [store|log|signature|all] [--seconds N] [--cases N] [--seed S] [--only SEED]")
+    print("usage: fuzz [store|log|signature|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n       fuzz libfuzzer ARGUMENTS of libFuzzer")
     exit(2)
 }
 
@@ -53,11 +54,18 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-let arguments = Arguments(CommandLine.arguments)
 let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
 let folder = "\(parent)/objstore-fuzz-\(getpid())"
 mkdir(folder, 0o700)
-let result = run()
+// libFuzzer reads the other arguments itself, and starts processes of its own (to minimise what it has found, to merge).
+let isLibFuzzer = CommandLine.arguments.dropFirst().first == "libfuzzer"
+let isOfLibFuzzer = isLibFuzzer || getenv("OBJSTORE_LIBFUZZER") != nil
+if isOfLibFuzzer {
+    atexit { removeFiles(); rmdir(folder) }
+    setenv("OBJSTORE_LIBFUZZER", "1", 1)
+}
+let arguments = isOfLibFuzzer ? Arguments([]) : Arguments(CommandLine.arguments)
+let result = isOfLibFuzzer ? LibFuzzer.run([CommandLine.arguments[0]] + CommandLine.arguments.dropFirst(isLibFuzzer ? 2 : 1)) : run()
 removeFiles()
 rmdir(folder)
 exit(result)
