@@ -17,7 +17,7 @@ help:
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
 	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
-	@echo 'make fuzz      hostile store files, logs and signatures; SECONDS=$(SECONDS) SEED=$(SEED)'
+	@echo 'make fuzz      hostile store files, logs and signatures, by chance and by libFuzzer; SECONDS=$(SECONDS) each, SEED=$(SEED)'
 	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
 	@echo 'make docs      reference of the C and the Swift interface: build/docs/index.html'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
@@ -51,6 +51,7 @@ sanitize:
 
 fuzz:
 	@scripts/fuzz all --seconds $(SECONDS) --seed $(SEED)
+	@scripts/fuzz libfuzzer --seconds $(SECONDS) --seed $(SEED)
 
 install:
 	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release
