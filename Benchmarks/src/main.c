@@ -122,7 +122,7 @@ static int helper(char **arguments) {
 
 int main(int count, char **arguments) {
     if (count == 7 && !strcmp(arguments[1], "--helper")) return helper(arguments + 2);
-    bench b = {.directory = "bench-data", .objects = 1000000, .effort = 1};
+    bench b = {.directory = "build/bench/data", .objects = 1000000, .effort = 1};
     const char *out = "results.json";
     const char *peers = NULL;       // all that were built in
     bool append = false;
