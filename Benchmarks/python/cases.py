@@ -202,7 +202,7 @@ def chosen(what: str, given: str | None, known: "list[str]") -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--dir", type=pathlib.Path, default=pathlib.Path("bench-data"))
+    parser.add_argument("--dir", type=pathlib.Path, default=pathlib.Path("build/bench/data"))
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results.json"))
     parser.add_argument("--append", action="store_true")
     parser.add_argument("--n", type=float, default=LARGEST)
