@@ -40,6 +40,7 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             cls("Everything", 0, [
                 ("id", .int, "p"), ("flag", .bool, ""), ("number", .int, "i"), ("score", .double, ""), ("name", .string, ""), ("bytes", .binary, ""),
                 ("time", .timestamp, ""), ("maybe", .int, "n"), ("note", .string, "n"), ("level", .double, "n"), ("tag", .string, "ni"),
+                ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "i"), ("origin", .objectID, "i"),
             ]),
             cls("Named", 1, [("key", .string, "p"), ("value", .int, ""), ("text", .string, "")]),
             cls("Plain", 2, [("x", .int, ""), ("y", .double, "n")]),
@@ -152,6 +153,11 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
                 random.below(3) == 0 ? .null : text(random.below(40) == 0 ? 5000 + random.below(3000) : random.below(20)),
                 random.below(3) == 0 ? .null : .double(Double(random.below(1 << 40)) / 3),
                 random.below(3) == 0 ? .null : text(index % 50 == 0 ? 70 : 1 + random.below(20)),
+                random.below(3) == 0 ? .null : .float([0, -0.0, .nan, Float(random.below(1 << 20)) / 8][random.below(4)]),
+                // Several ways to write one number: an index knows which number, not which way.
+                random.below(3) == 0 ? .null : .decimal128(Decimal128(isNegative: false, exponent: 6176 - random.below(4), coefficient: UInt128(random.below(500) * 10))),
+                Value(kind: .uuid, low: Int64(truncatingIfNeeded: random.next()), high: Int64(truncatingIfNeeded: random.next())),
+                Value(kind: .objectID, low: Int64(truncatingIfNeeded: random.next()), high: Int64(random.below(1 << 32))),
             ]
         case 1: values = [text(12 + random.below(4)), .int(Int64(random.below(1 << 45))), text(random.below(15))]
         default: values = [.int(Int64(random.below(1 << 33))), random.below(4) == 0 ? .null : .double(Double(random.below(1 << 33)) / 3)]

@@ -48,10 +48,8 @@ package struct SchemaDraft: Sendable {
         try SchemaDraft.checkName(name, "property")
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
         guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
-        switch kind {
-        case .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid: break
-        case .null: throw invalid("a property needs a kind of value")
-        default:
+        if kind == .null { throw invalid("a property needs a kind of value") }
+        guard kind.isStorable else {
             throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
         }
         if flags.contains(.primaryKey) {

@@ -67,6 +67,14 @@ package enum ValueKind: UInt8, Sendable {
 }
 
 extension ValueKind {
+    /// A property can be of this kind, in this version.
+    package var isStorable: Bool {
+        switch self {
+        case .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid: true
+        case .null, .link, .list, .set, .map: false
+        }
+    }
+
     /// Bytes of any length, in memory of their own.
     @inline(__always) package var isText: Bool { self == .string || self == .binary }
 

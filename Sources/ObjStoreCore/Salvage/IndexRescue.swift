@@ -21,8 +21,8 @@ struct IndexRescue {
         self.kind = kind
     }
 
-    /// Nil where the index does not say it, or not all of it: texts are cut after 64 bytes, and doubles have one zero and
-    /// one NaN. Valid until the next call.
+    /// Nil where the index does not say it, or not all of it: texts are cut after 64 bytes, floats and doubles have one zero
+    /// and one NaN, decimals one way to write a number. Valid until the next call.
     mutating func value(of key: Int64) throws(StoreError) -> Value? {
         if !keys.contains(key) {
             keys = key..<key + IndexRescue.window
@@ -65,7 +65,7 @@ struct IndexRescue {
     }
 
     private mutating func take(_ leaf: UnsafeRawPointer, _ entries: inout IndexEntryBuffer, _ memory: inout IndexBump) throws(StoreError) {
-        let isText = kind == .string || kind == .binary
+        let isText = kind.isIndexedAsBytes
         guard IndexLeaf.isNull(leaf) || (IndexLeaf.encoding(leaf) == IndexLeaf.text) == isText else {
             throw StoreError(.corrupt, "damaged index: a leaf of another kind")
         }
@@ -92,7 +92,11 @@ struct IndexRescue {
         if entry.isNull { return .null }
         if entry.isLong { return nil }
         let value = entry.value(kind)
-        if kind == .double, value.asDouble == 0 || value.asDouble.isNaN { return nil }
-        return value
+        switch kind {
+        case .decimal128: return nil
+        case .double: return value.asDouble == 0 || value.isNaN ? nil : value
+        case .float: return value.asFloat == 0 || value.isNaN ? nil : value
+        default: return value
+        }
     }
 }
