@@ -50,9 +50,9 @@ package struct OutputBuffer {
     /// Copies the texts of `values`, each followed by a NUL, and lets the values point there.
     static func copy(_ values: UnsafeMutablePointer<Value>, _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>) throws(StoreError) {
         var total = 0
-        for index in 0..<count where values[index].kind == .string || values[index].kind == .binary { total += values[index].count + 1 }
+        for index in 0..<count where values[index].kind.isText { total += values[index].count + 1 }
         var next = try start(buffer, total)
-        for index in 0..<count where values[index].kind == .string || values[index].kind == .binary {
+        for index in 0..<count where values[index].kind.isText {
             let length = values[index].count
             if length > 0 { memcpy(next, values[index].pointer.unsafelyUnwrapped, length) }
             next.storeBytes(of: 0, toByteOffset: length, as: UInt8.self)

@@ -129,7 +129,7 @@ extension View {
     /// A value on its way out of the view.
     @inline(__always)
     func handOut(_ value: Value, _ cls: ClassSchema, _ position: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
-        guard value.kind == .string || value.kind == .binary else { return value }
+        guard value.kind.isText else { return value }
         guard let buffer else {
             if lends { return value }
             throw cannotLend(cls, position)

@@ -45,7 +45,7 @@ extension LeafEditor {
         for column in 0..<specs.count {
             let spec = specs[column], value = values[column]
             guard let entry = LeafHead.entry(head, id: spec.id, hint: hints[column]) else {
-                if value.equals(spec.fill) { continue }
+                if value.isSame(as: spec.fill) { continue }
                 return false
             }
             if spec.kind.isText {

@@ -179,7 +179,7 @@ final class LeafEditor {
         let spec = specs[column]
         let head = head(leaf)
         guard let entry = LeafHead.entry(head, id: spec.id, hint: hints[column]) else {
-            if value.equals(spec.fill) { return }
+            if value.isSame(as: spec.fill) { return }
             return try reencode(leaf, column, slot, value)
         }
         if spec.kind.isText {

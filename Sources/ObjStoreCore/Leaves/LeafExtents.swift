@@ -56,11 +56,7 @@ struct LeafExtents {
         for index in LeafExtents.entries(head) {
             let entry = LeafExtents.entry(head, index)
             guard entry.isText, entry.flags & LeafEntry.Flags.longValues != 0 else { continue }
-            let row = slot & (entry.segmentRows - 1)
-            let part = try LeafReader(source: source).textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row + 1)
-            if StringSegment.isLong(part, row) {
-                try body(LongValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row)))
-            }
+            if let value = try longValue(head, entry, slot) { try body(value) }
         }
     }
 

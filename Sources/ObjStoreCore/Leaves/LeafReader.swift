@@ -182,16 +182,3 @@ struct LeafReader {
         StoreError(.corrupt, "damaged page: column \(spec.id) is not stored as \(spec.kind)")
     }
 }
-
-extension Value {
-    /// Whether two values of one kind are stored alike (floats, doubles and decimals by bit pattern, so NaN equals itself).
-    func equals(_ other: Value) -> Bool {
-        if kind != other.kind { return false }
-        switch kind {
-        case .null: return true
-        case .string, .binary: return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
-        case .timestamp, .decimal128, .objectID, .uuid: return low == other.low && high == other.high
-        default: return low == other.low
-        }
-    }
-}

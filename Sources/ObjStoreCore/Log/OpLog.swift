@@ -55,9 +55,15 @@ package final class OpLog {
 
     var isEmpty: Bool { runs.isEmpty && bytes.count == 0 && !isSummary }
 
-    var changedObjects: Int { runs.reduce(0) { $0 + Int($1.count) } }
-
-    var deletedObjects: Int { runs.reduce(0) { $1.kind == .deleted ? $0 + Int($1.count) : $0 } }
+    /// How many objects changed, and how many of those were deleted.
+    var changedObjects: (all: Int, deleted: Int) {
+        var all = 0, deleted = 0
+        for run in runs {
+            all += Int(run.count)
+            if run.kind == .deleted { deleted += Int(run.count) }
+        }
+        return (all, deleted)
+    }
 
     func removeAll() {
         bytes.removeAll()

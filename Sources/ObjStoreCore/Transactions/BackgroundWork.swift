@@ -88,11 +88,10 @@ final class BackgroundWork: @unchecked Sendable {
             if let deadline { timeout = max(0, min(deadline - machine.monotonic(), timeout < 0 ? .max : timeout)) }
             let wasSignalled = thread.waitForSignal(timeout: timeout)
             if thread.isStopping { break }
-            let (checkpointDue, syncDue) = lock.withLock { () -> (Bool, Bool) in
-                let sync = syncDeadline.map { $0 <= machine.monotonic() } ?? false
-                if sync { syncDeadline = nil }
+            let syncDue = takeDueSync()
+            let checkpointDue = lock.withLock { () -> Bool in
                 defer { wantsCheckpoint = false }
-                return (wantsCheckpoint, sync)
+                return wantsCheckpoint
             }
             isIdle = !wasSignalled && !checkpointDue && !syncDue && deadline == nil
             lock.withLock { isAsleep = isIdle }
@@ -100,6 +99,15 @@ final class BackgroundWork: @unchecked Sendable {
             if syncDue { try? database.flush() }
             if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current) }
             if checkpointDue || isIdle, wantsCompaction() { compact(thread) }
+        }
+    }
+
+    /// Whether relaxed commits must be synced now; who asks does it.
+    private func takeDueSync() -> Bool {
+        lock.withLock {
+            guard let deadline = syncDeadline, deadline <= machine.monotonic() else { return false }
+            syncDeadline = nil
+            return true
         }
     }
 
@@ -120,12 +128,7 @@ final class BackgroundWork: @unchecked Sendable {
         }
         let isDone: Void? = try? database.compact(timeout: 1_000_000_000) { (_, _) throws(StoreError) in
             if thread.isStopping { throw StoreError(.cancelled, "the store is being closed") }
-            let syncDue = lock.withLock { () -> Bool in
-                let due = syncDeadline.map { $0 <= machine.monotonic() } ?? false
-                if due { syncDeadline = nil }
-                return due
-            }
-            if syncDue { try? database.flush() }
+            if takeDueSync() { try? database.flush() }
         }
         // A long transaction was in its way, or a full disk: another time.
         if isDone == nil { lock.withLock { deletions += deleted } }

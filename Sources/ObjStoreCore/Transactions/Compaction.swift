@@ -54,7 +54,15 @@ extension Database {
         }
         let state = try transaction.state(index)
         let next = try state.cluster.compactRows(from: key, budget: Database.rowsPerStep)
-        return (next, try commit(transaction, ifMoved: [state]))
+        let bytes = transaction.space.arena.capacityInUse
+        if bytes == 0 {
+            transaction.cancel()
+            return (next, 0)
+        }
+        state.hasChanges = true
+        transaction.isMoving = true
+        try transaction.commit(StoreOptions.Durability.none)
+        return (next, bytes)
     }
 
     /// One step; returns the bytes that were moved, 0 where nothing is left to be won.
@@ -74,18 +82,6 @@ extension Database {
         allocator!.space.takeFromStart()
         try transaction.commit(StoreOptions.Durability.none)
         return moved
-    }
-
-    private func commit(_ transaction: WriteTransaction, ifMoved states: [ClassState]) throws(StoreError) -> Int {
-        let bytes = transaction.space.arena.capacityInUse
-        if bytes == 0 {
-            transaction.cancel()
-            return 0
-        }
-        for state in states { state.hasChanges = true }
-        transaction.isMoving = true
-        try transaction.commit(StoreOptions.Durability.none)
-        return bytes
     }
 
     /// Two checkpoints with a version between them: both metas are past what was done before.

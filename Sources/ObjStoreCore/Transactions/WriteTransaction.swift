@@ -261,7 +261,10 @@ package final class WriteTransaction {
         isActive = false
         database.shared.commits.add(UInt64(group.members))
         group = Group()
-        database.background?.didChange(ops.changedObjects, deleted: ops.deletedObjects)
+        if let background = database.background {
+            let changed = ops.changedObjects
+            background.didChange(changed.all, deleted: changed.deleted)
+        }
         memory.end()
         database.releaseWriter()
         return version

@@ -10,8 +10,6 @@
 extension ClusterWriter {
     /// A leaf is worth being rewritten when it has at most this part of its slots' rows, in quarters.
     private static let loose = 3
-    /// Rows of a leaf that was put together from several: room for a little more would not be used.
-    private static let mostRows = LeafHead.rowsPerLeaf
 
     /// Goes through the leaves from the one that has `key` on, until about `budget` rows have been moved. Returns the key to
     /// go on with, nil at the end.
@@ -62,8 +60,8 @@ extension ClusterWriter {
         while child < count {
             let head = try tree.leafChild(node, child), live = LeafHead.live(head)
             let leafIsLoose = live * 4 <= LeafHead.rows(head) * ClusterWriter.loose || live * 4 <= LeafHead.rowsPerLeaf * ClusterWriter.loose
-            if rows > 0, !leafIsLoose || rows + live > ClusterWriter.mostRows {
-                if isWorth(first, child - first, isLoose, node) { break }
+            if rows > 0, !leafIsLoose || rows + live > LeafHead.rowsPerLeaf {
+                if child - first > 1 || isLoose { break }
                 rows = 0
                 isLoose = false
             }
@@ -78,12 +76,10 @@ extension ClusterWriter {
             if live * 4 <= LeafHead.rows(head) * ClusterWriter.loose { isLoose = true }
         }
         let end = child < NodeHeader.count(node) ? keys[child] : following ?? LeafHead.maximumKey
-        if rows > 0, isWorth(first, child - first, isLoose, node) { return LeafRun(start: keys[first], end: end, count: child - first) }
+        if rows > 0, child - first > 1 || isLoose { return LeafRun(start: keys[first], end: end, count: child - first) }
         if child < count { return LeafRun(start: key, end: keys[child], count: 0) }
         return following.map { LeafRun(start: key, end: $0, count: 0) }
     }
-
-    private func isWorth(_ first: Int, _ count: Int, _ isLoose: Bool, _ node: UnsafeRawPointer) -> Bool { count > 1 || (count == 1 && isLoose) }
 
     /// Puts the leaves of a run together; returns how many rows moved.
     private func join(_ run: LeafRun, _ loader: LeafBuilder) throws(StoreError) -> Int {

@@ -198,7 +198,7 @@ struct LeafComparison {
         let was = LeafReader(source: before.source), now = LeafReader(source: after.source)
         for column in after.columns.indices {
             let spec = after.columns[column]
-            if !(try was.value(old.head, spec, hint: column, old.slot)).equals(try now.value(new.head, spec, hint: column, new.slot)) {
+            if !(try was.value(old.head, spec, hint: column, old.slot)).isSame(as: try now.value(new.head, spec, hint: column, new.slot)) {
                 mask[column >> 6] |= 1 << UInt64(column & 63)
             }
         }
@@ -249,7 +249,7 @@ struct LeafComparison {
                 }
             }
             if LeafHead.isLive(a, slot), LeafHead.isLive(b, slot),
-                !(try old.value(a, spec, hint: column, slot)).equals(try new.value(b, spec, hint: column, slot))
+                !(try old.value(a, spec, hint: column, slot)).isSame(as: try new.value(b, spec, hint: column, slot))
             {
                 masks[slot * maskWords + column >> 6] |= bit
             }

@@ -4,10 +4,13 @@ extension ClusterWriter {
     func move(_ victims: MovedPages, budget: Int) throws(StoreError) -> Int {
         _ = try settle()
         return try change { () throws(StoreError) in
-            guard !self.treeRoot.isNull else { return 0 }
             // What to move is found first: the walk must not see its own changes.
             var nodes: [Int64] = [], leaves: [Int64] = []
-            try self.find(self.treeRoot, victims, &nodes, &leaves)
+            switch try self.tree.rootNode() {
+            case .empty: return 0
+            case .leaf(let head): if try LeafExtents(self.space.source).touches(self.treeRoot, victims) { leaves.append(LeafHead.keyBase(head)) }
+            case .inner(let node): try self.find(in: node, self.treeRoot, victims, &nodes, &leaves)
+            }
             var moved = 0
             // A writable path is a moved one.
             for key in nodes where moved < budget {
@@ -24,14 +27,6 @@ extension ClusterWriter {
     }
 
     /// The first keys of inner nodes and leaves that are to move.
-    private func find(_ ref: Ref, _ victims: MovedPages, _ nodes: inout [Int64], _ leaves: inout [Int64]) throws(StoreError) {
-        guard case .inner(let root) = try ClusterReader(source: space.source, root: ref, columns: columns).rootNode() else {
-            if try LeafExtents(space.source).touches(ref, victims) { leaves.append(LeafHead.keyBase(try space.source.node(ref, .leafHead))) }
-            return
-        }
-        try find(in: root, ref, victims, &nodes, &leaves)
-    }
-
     private func find(in node: UnsafeRawPointer, _ ref: Ref, _ victims: MovedPages, _ nodes: inout [Int64], _ leaves: inout [Int64]) throws(StoreError) {
         if victims.contains(ref, bytes: ClusterInner.bytes, born: NodeHeader.born(node)) { nodes.append(ClusterInner.keys(node)[0]) }
         for index in 0..<NodeHeader.count(node) {
