@@ -40,6 +40,11 @@ final class IndexFile: StorageFile, @unchecked Sendable {
 
     /// Flushes a writer as a commit would; the arena is empty afterwards.
     func commit(_ writer: IndexWriter) throws(StoreError) -> Ref {
+        try commit { (placer) throws(StoreError) in try writer.flush(into: placer) }
+    }
+
+    /// The same with any tree: `flush` places its nodes.
+    func commit(_ flush: (ExtentWriter) throws(StoreError) -> Ref) throws(StoreError) -> Ref {
         let placer = ExtentWriter(
             version: version, seed: source.seed, arena: arena, estimate: max(PageSize.page, arena.capacityInUse),
             takeRun: { (minimum, wanted) throws(StoreError) in
@@ -47,7 +52,7 @@ final class IndexFile: StorageFile, @unchecked Sendable {
                 defer { self.end += minimum * PageSize.page }
                 return (self.end / PageSize.page, minimum)
             }, giveBack: { page, count in self.end = min(self.end, page * PageSize.page) })
-        let root = try writer.flush(into: placer)
+        let root = try flush(placer)
         try placer.finish(self)
         arena.reset()
         version += 1

@@ -54,6 +54,8 @@ package enum NodeKind: UInt16, Sendable {
     case clusterInner = 6
     case indexLeaf = 7
     case indexInner = 8
+    case collectionLeaf = 9
+    case collectionInner = 10
 
     /// Whether every offset, count and length inside the node stays within its `bytes`; asked once per
     /// node and content, after its hash was found right.
@@ -67,6 +69,8 @@ package enum NodeKind: UInt16, Sendable {
         case .clusterInner: return ClusterInner.isWellFormed(node, bytes: bytes)
         case .indexLeaf: return IndexLeaf.isWellFormed(node, bytes: bytes)
         case .indexInner: return IndexInner.isWellFormed(node, bytes: bytes)
+        case .collectionLeaf: return CollectionLeaf.isWellFormed(node, bytes: bytes)
+        case .collectionInner: return CollectionInner.isWellFormed(node, bytes: bytes)
         }
     }
 }

@@ -1,0 +1,409 @@
+/// Sizes that decide when nodes of collection trees split and merge. Tests make them tiny.
+package struct CollectionLimits: Sendable {
+    package var leafBytes = 2048
+    package var leafElements = 4096
+    package var innerChildren = CollectionInner.capacity
+
+    package init() {}
+    package static let standard = CollectionLimits()
+}
+
+/// Changes the lists, sets or maps of one property inside a write transaction.
+///
+/// Everything is one operation: the elements at some positions are replaced by others. A leaf that becomes too large is
+/// split, one that becomes too small is put together with a neighbour; inner nodes likewise.
+///
+/// A throw (out of memory, damaged page) may leave the tree half changed: the transaction can then only be cancelled, or
+/// rolled back to a savepoint.
+package final class CollectionWriter {
+    let space: WriteSpace
+    let hasKeys: Bool
+    let limits: CollectionLimits
+    private(set) var root: Ref
+    /// The elements of the leaf, or leaves, that are being written anew.
+    private var work: ContiguousArray<CollectionElement> = []
+
+    package init(space: WriteSpace, root: Ref, hasKeys: Bool, limits: CollectionLimits = .standard) {
+        self.space = space
+        self.root = root
+        self.hasKeys = hasKeys
+        self.limits = limits
+    }
+
+    /// For the next transaction, which begins with that tree; also back to a savepoint.
+    func begin(root: Ref) { self.root = root }
+
+    package var reader: CollectionReader { CollectionReader(source: space.source, root: root) }
+
+    // MARK: Changing
+
+    /// Replaces the elements at `positions`, all of `owner`, by others of the same owner.
+    ///
+    /// - Parameter elements: keys and values; texts are copied. Of maps and sets in order.
+    package func replace(_ owner: Int64, _ positions: Range<Int>, with elements: [(key: Value, value: Value)]) throws(StoreError) {
+        var new: ContiguousArray<CollectionElement> = []
+        new.reserveCapacity(elements.count)
+        for (key, value) in elements { new.append(CollectionElement(owner: owner, key: StoredValue(key), value: try stored(value))) }
+        try replace(positions, with: new)
+        space.scratch.reset()
+    }
+
+    /// Removes all elements of an owner. Cost: O(log n) and the pages that they fill.
+    package func removeAll(_ owner: Int64) throws(StoreError) {
+        let range = try reader.range(owner)
+        if !range.isEmpty { try replace(range, with: []) }
+        space.scratch.reset()
+    }
+
+    /// Gives up the whole tree.
+    package func discardAll() throws(StoreError) {
+        if root.isNull { return }
+        try discard(root, .collectionInner, above: nil)
+        root = .null
+    }
+
+    /// A text that is too long for a leaf gets an extent of its own.
+    private func stored(_ value: Value) throws(StoreError) -> StoredValue {
+        guard value.kind.isText, value.count > StoredValue.longestInline else { return StoredValue(value) }
+        let (ref, pointer) = try space.newPart(bytes: value.count, capacity: value.count)
+        pointer.copyMemory(from: value.pointer!, byteCount: value.count)
+        let cell = space.scratch.allocate(StringSegment.cellBytes)
+        LongValue.store(cell, ref: ref, bytes: value.count, hash: 0, born: 0)
+        return StoredValue(Value(kind: value.kind, pointer: UnsafeRawPointer(cell), count: StringSegment.cellBytes), isLong: true)
+    }
+
+    private func replace(_ positions: Range<Int>, with new: ContiguousArray<CollectionElement>) throws(StoreError) {
+        if positions.isEmpty, new.isEmpty { return }
+        if root.isNull {
+            guard positions.isEmpty else { throw CollectionReader.damaged("there are no elements to replace") }
+            work = new
+            try grow(try leaves(tail: 0))
+            return
+        }
+        switch try replaceInner(root, above: nil, positions, with: new) {
+        case .same(let child): root = child.ref
+        case .several(let children): try grow(children)
+        }
+        try shrink()
+    }
+
+    /// Puts inner nodes above the children until there is one.
+    private func grow(_ children: [CollectionChild]) throws(StoreError) {
+        if children.isEmpty {
+            root = .null
+            return
+        }
+        var children = children
+        var level = 1
+        if let kind = try innerLevel(children[0].ref) { level = kind + 1 }
+        repeat {
+            children = try innerNodes(children[...], level: level)
+            level += 1
+        } while children.count > 1
+        root = children[0].ref
+    }
+
+    /// The level of an inner node; nil for a leaf.
+    private func innerLevel(_ ref: Ref) throws(StoreError) -> Int? {
+        // Only nodes that were just made come here: they are in the arena.
+        let node = space.arena.table.pointer(ref)
+        return NodeHeader.kind(node) == NodeKind.collectionInner.rawValue ? CollectionInner.level(node) : nil
+    }
+
+    /// A root with one inner child is not needed.
+    private func shrink() throws(StoreError) {
+        while !root.isNull {
+            let node = try reader.inner(root, above: nil)
+            guard CollectionInner.level(node) > 1, NodeHeader.count(node) == 1 else { return }
+            let child = CollectionInner.ref(node, 0)
+            try space.discardNode(root, .collectionInner)
+            root = child
+        }
+    }
+
+    // MARK: Inner nodes
+
+    /// What became of a node.
+    private enum Outcome {
+        /// One node, as before.
+        case same(CollectionChild)
+        /// None, or several.
+        case several([CollectionChild])
+    }
+
+    private func replaceInner(
+        _ ref: Ref, above: UnsafeRawPointer?, _ positions: Range<Int>, with new: ContiguousArray<CollectionElement>
+    ) throws(StoreError) -> Outcome {
+        let old = try reader.inner(ref, above: above)
+        let count = NodeHeader.count(old), level = CollectionInner.level(old)
+        guard positions.upperBound <= CollectionInner.total(old) else { throw CollectionReader.damaged("positions \(positions) do not exist") }
+        // An element that goes between two children goes to the end of the first: appending fills leaves.
+        var first = 0, before = 0
+        while first + 1 < count, positions.lowerBound > before + CollectionInner.counts(old)[first] || (positions.lowerBound == before + CollectionInner.counts(old)[first] && !positions.isEmpty) {
+            before += CollectionInner.counts(old)[first]
+            first += 1
+        }
+        var last = first, end = before + CollectionInner.counts(old)[first]
+        while positions.upperBound > end {
+            last += 1
+            end += CollectionInner.counts(old)[last]
+        }
+        let (own, node) = try space.writableNode(ref, .collectionInner)
+        if first == last {
+            let local = positions.lowerBound - before..<positions.upperBound - before
+            let outcome = try replaceChild(node, first, level, local, with: new)
+            if case .same(let child) = outcome {
+                CollectionInner.set(node, first, child)
+                return try settle(own, node, first..<first + 1)
+            }
+            guard case .several(let children) = outcome else { fatalError("two cases") }
+            return try put(children, own, node, first..<first + 1)
+        }
+        // The first and the last keep something, unless they go as a whole; those between go.
+        var children: [CollectionChild] = []
+        for index in first...last {
+            let child = CollectionInner.child(UnsafeRawPointer(node), index)
+            let lower = max(0, positions.lowerBound - before), upper = min(child.count, positions.upperBound - before)
+            before += child.count
+            let insertion = index == first ? new : []
+            if lower == 0, upper == child.count, insertion.isEmpty {
+                try discard(child.ref, CollectionInner.childKind(node), above: node)
+                continue
+            }
+            switch try replaceChild(node, index, level, lower..<upper, with: insertion) {
+            case .same(let child): children.append(child)
+            case .several(let some): children += some
+            }
+        }
+        return try put(children, own, node, first..<last + 1)
+    }
+
+    private func replaceChild(
+        _ node: UnsafeRawPointer, _ index: Int, _ level: Int, _ positions: Range<Int>, with new: ContiguousArray<CollectionElement>
+    ) throws(StoreError) -> Outcome {
+        let ref = CollectionInner.ref(node, index)
+        return level > 1 ? try replaceInner(ref, above: node, positions, with: new) : try replaceLeaf(ref, positions, with: new)
+    }
+
+    /// Puts `children` where those in `range` were.
+    private func put(_ children: [CollectionChild], _ ref: Ref, _ node: UnsafeMutableRawPointer, _ range: Range<Int>) throws(StoreError) -> Outcome {
+        let count = NodeHeader.count(node), total = count - range.count + children.count
+        if total == 0 {
+            try space.discardNode(ref, .collectionInner)
+            return .several([])
+        }
+        if total <= limits.innerChildren {
+            CollectionWriter.move(node, from: range.upperBound, to: range.lowerBound + children.count, count: count - range.upperBound)
+            for (index, child) in children.enumerated() { CollectionInner.set(node, range.lowerBound + index, child) }
+            if total < count { CollectionWriter.clear(node, total..<count) }
+            NodeHeader.setCount(node, total)
+            return try settle(ref, node, range.lowerBound..<range.lowerBound + children.count)
+        }
+        var all: [CollectionChild] = []
+        for index in 0..<range.lowerBound { all.append(CollectionInner.child(node, index)) }
+        all += children
+        for index in range.upperBound..<count { all.append(CollectionInner.child(node, index)) }
+        let level = CollectionInner.level(node)
+        try space.discardNode(ref, .collectionInner)
+        // At the right edge more is likely to follow: nodes before it are left full.
+        return .several(try innerNodes(all[...], level: level, fillsLeft: range.upperBound == count))
+    }
+
+    private static func move(_ node: UnsafeMutableRawPointer, from: Int, to: Int, count: Int) {
+        if from == to || count == 0 { return }
+        for column in [32, 704, 1376] {
+            let start = node + column
+            // The ranges overlap.
+            (start + to << 3).copyMemory(from: start + from << 3, byteCount: count << 3)
+        }
+    }
+
+    private static func clear(_ node: UnsafeMutableRawPointer, _ range: Range<Int>) {
+        for column in [32, 704, 1376] { (node + column + range.lowerBound << 3).initializeMemory(as: UInt8.self, repeating: 0, count: range.count << 3) }
+    }
+
+    /// After children in `changed` are new: those that are small are put together with a neighbour.
+    private func settle(_ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>) throws(StoreError) -> Outcome {
+        var index = changed.lowerBound, end = changed.upperBound
+        while index < end, NodeHeader.count(node) > 1 {
+            if try !isSmall(node, index) {
+                index += 1
+                continue
+            }
+            let left = index > 0 ? index - 1 : index
+            if try merge(node, left) {
+                end -= 1
+                index = left
+            } else {
+                index += 1
+            }
+        }
+        return .same(CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: CollectionInner.total(node)))
+    }
+
+    private func isSmall(_ node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> Bool {
+        let ref = CollectionInner.ref(node, index)
+        if CollectionInner.level(node) > 1 { return NodeHeader.count(try reader.inner(ref, above: node)) < limits.innerChildren / 4 }
+        let leaf = try reader.leaf(ref)
+        return NodeHeader.bytes(leaf.node) < limits.leafBytes / 4 && leaf.count < max(2, limits.leafElements / 4)
+    }
+
+    /// Makes one child of two neighbours, where they fit; whether they did.
+    private func merge(_ node: UnsafeMutableRawPointer, _ left: Int) throws(StoreError) -> Bool {
+        let a = CollectionInner.child(node, left), b = CollectionInner.child(node, left + 1)
+        let merged: CollectionChild
+        if CollectionInner.level(node) > 1 {
+            let second = try reader.inner(b.ref, above: node), count = NodeHeader.count(try reader.inner(a.ref, above: node))
+            guard count + NodeHeader.count(second) <= limits.innerChildren * 3 / 4 else { return false }
+            let (own, first) = try space.writableNode(a.ref, .collectionInner)
+            for index in 0..<NodeHeader.count(second) { CollectionInner.set(first, count + index, CollectionInner.child(second, index)) }
+            NodeHeader.setCount(first, count + NodeHeader.count(second))
+            try space.discardNode(b.ref, .collectionInner)
+            merged = CollectionChild(owner: a.owner, ref: own, count: a.count + b.count)
+        } else {
+            let first = try reader.leaf(a.ref), second = try reader.leaf(b.ref)
+            guard NodeHeader.bytes(first.node) + NodeHeader.bytes(second.node) <= limits.leafBytes,
+                first.count + second.count <= limits.leafElements * 3 / 4
+            else { return false }
+            work.removeAll(keepingCapacity: true)
+            first.append(0..<first.count, to: &work)
+            second.append(0..<second.count, to: &work)
+            let plan = CollectionLeaf.LeafPlan(work[...], hasKeys: hasKeys)
+            guard plan.bytes <= limits.leafBytes * 3 / 4 else { return false }
+            merged = try newLeaf(plan, work[...])
+            try space.discardNode(a.ref, .collectionLeaf)
+            try space.discardNode(b.ref, .collectionLeaf)
+        }
+        CollectionInner.set(node, left, merged)
+        let count = NodeHeader.count(node)
+        CollectionWriter.move(node, from: left + 2, to: left + 1, count: count - left - 2)
+        CollectionWriter.clear(node, count - 1..<count)
+        NodeHeader.setCount(node, count - 1)
+        return true
+    }
+
+    /// Nodes above `children`, evenly filled, or all but the last full.
+    private func innerNodes(_ children: ArraySlice<CollectionChild>, level: Int, fillsLeft: Bool = false) throws(StoreError) -> [CollectionChild] {
+        guard level <= CollectionInner.maximumLevel else { throw StoreError(.outOfRange, "a collection tree of \(level) levels is too high") }
+        let nodes = (children.count + limits.innerChildren - 1) / limits.innerChildren
+        var made: [CollectionChild] = [], start = children.startIndex
+        for index in 0..<nodes {
+            let left = children.endIndex - start
+            let count = fillsLeft && index + 1 < nodes ? min(limits.innerChildren, left - (nodes - index - 1)) : (left + nodes - index - 1) / (nodes - index)
+            let (ref, node) = try space.newNode(.collectionInner, bytes: CollectionInner.bytes, capacity: CollectionInner.bytes, word: UInt64(level))
+            (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: CollectionInner.bytes - NodeHeader.size)
+            var total = 0
+            for (at, child) in children[start..<start + count].enumerated() {
+                CollectionInner.set(node, at, child)
+                total += child.count
+            }
+            NodeHeader.setCount(node, count)
+            made.append(CollectionChild(owner: children[start].owner, ref: ref, count: total))
+            start += count
+        }
+        return made
+    }
+
+    // MARK: Leaves
+
+    private func replaceLeaf(_ ref: Ref, _ positions: Range<Int>, with new: ContiguousArray<CollectionElement>) throws(StoreError) -> Outcome {
+        let old = try reader.leaf(ref)
+        guard old.hasKeys == hasKeys, positions.upperBound <= old.count else { throw CollectionReader.damaged("positions \(positions) of a leaf do not exist") }
+        if let child = try spliced(ref, old, positions, new) { return .same(child) }
+        work.removeAll(keepingCapacity: true)
+        old.append(0..<positions.lowerBound, to: &work)
+        work += new
+        old.append(positions.upperBound..<old.count, to: &work)
+        let plan = CollectionLeaf.LeafPlan(work[...], hasKeys: hasKeys)
+        if !work.isEmpty, plan.bytes <= limits.leafBytes, plan.count <= limits.leafElements, space.isOwn(ref) {
+            // In the same extent: through scratch memory, for texts lie in what is overwritten.
+            try discardLong(old, positions)
+            let image = space.scratch.allocate(plan.bytes)
+            image.copyMemory(from: old.node, byteCount: NodeHeader.size)
+            plan.write(work[...], image)
+            NodeHeader.setBytes(image, plan.bytes)
+            let node = try space.grow(ref, capacity: plan.bytes)
+            node.copyMemory(from: image, byteCount: plan.bytes)
+            space.arena.setBytes(ref, plan.bytes)
+            return .same(CollectionChild(owner: work[0].owner, ref: ref, count: plan.count))
+        }
+        // Before the old leaf, in which texts lie, is given up.
+        let tail = positions.lowerBound == old.count ? new.count : 0
+        let made = try leaves(tail: tail)
+        try discardLong(old, positions)
+        try space.discardNode(ref, .collectionLeaf)
+        return made.count == 1 ? .same(made[0]) : .several(made)
+    }
+
+    /// Writes `work` into as few leaves as hold it; the last `tail` elements were appended.
+    private func leaves(tail: Int) throws(StoreError) -> [CollectionChild] {
+        var made: [CollectionChild] = []
+        try write(work[...], tail: tail, &made)
+        return made
+    }
+
+    private func write(_ elements: ArraySlice<CollectionElement>, tail: Int, _ made: inout [CollectionChild]) throws(StoreError) {
+        if elements.isEmpty { return }
+        let plan = CollectionLeaf.LeafPlan(elements, hasKeys: hasKeys)
+        if elements.count == 1 || plan.bytes <= limits.leafBytes && plan.count <= limits.leafElements {
+            made.append(try newLeaf(plan, elements))
+            return
+        }
+        // What was there before an append was a leaf, and stays one; more will follow.
+        if tail > 0, tail < elements.count, tail <= elements.count / 2 {
+            try write(elements.dropLast(tail), tail: 0, &made)
+            return try write(elements.suffix(tail), tail: 0, &made)
+        }
+        let parts = max(2, (plan.bytes + limits.leafBytes - 1) / limits.leafBytes, (plan.count + limits.leafElements - 1) / limits.leafElements)
+        // Parts of equal weight: its share of the columns, and the bytes of its texts.
+        let fixed = max(1, (plan.bytes - plan.values.blobBytes - plan.keys.blobBytes) / plan.count)
+        var start = elements.startIndex, weight = 0, written = 0
+        let whole = fixed * plan.count + plan.values.blobBytes + plan.keys.blobBytes
+        for index in elements.indices {
+            weight += fixed + elements[index].value.blobBytes + (hasKeys ? elements[index].key.blobBytes : 0)
+            if weight * parts >= whole * (written + 1), index + 1 < elements.endIndex, written + 1 < parts {
+                try write(elements[start..<index + 1], tail: 0, &made)
+                start = index + 1
+                written += 1
+            }
+        }
+        // One heavy element at the end may have left everything in one part.
+        if start == elements.startIndex {
+            let middle = elements.startIndex + elements.count / 2
+            try write(elements[..<middle], tail: 0, &made)
+            start = middle
+        }
+        try write(elements[start...], tail: 0, &made)
+    }
+
+    private func newLeaf(_ plan: CollectionLeaf.LeafPlan, _ elements: ArraySlice<CollectionElement>) throws(StoreError) -> CollectionChild {
+        let (ref, node) = try space.newNode(.collectionLeaf, bytes: plan.bytes, capacity: plan.bytes + plan.bytes / 4)
+        plan.write(elements, node)
+        return CollectionChild(owner: elements.first!.owner, ref: ref, count: plan.count)
+    }
+
+    // MARK: Giving up
+
+    /// Gives up a node with everything below it.
+    private func discard(_ ref: Ref, _ kind: NodeKind, above: UnsafeRawPointer?) throws(StoreError) {
+        if kind == .collectionLeaf {
+            let leaf = try reader.leaf(ref)
+            try discardLong(leaf, 0..<leaf.count)
+        } else {
+            let node = try reader.inner(ref, above: above)
+            for index in 0..<NodeHeader.count(node) { try discard(CollectionInner.ref(node, index), CollectionInner.childKind(node), above: node) }
+        }
+        try space.discardNode(ref, kind)
+    }
+
+    /// Gives up the long texts of some elements.
+    private func discardLong(_ leaf: CollectionLeaf, _ range: Range<Int>) throws(StoreError) {
+        guard leaf.values.mayHaveLong else { return }
+        for index in range {
+            let stored = leaf.values.stored(index)
+            if !stored.isLong { continue }
+            let cell = LongValue(stored.value.pointer!)
+            space.discardPart(Ref(raw: cell.ref), bytes: cell.bytes, born: cell.born)
+        }
+    }
+}
