@@ -49,7 +49,7 @@ final class ColumnInsert {
         if rows == 0 { return }
         for (index, column) in columns.enumerated() {
             let position = positions[index], spec = cls.columns[position]
-            guard column.kind == spec.kind else {
+            guard column.kind == spec.kind, !spec.kind.isCollection else {
                 throw cls.named(StoreError(.wrongType, "\(path(position)) is of type \(spec.kind), not \(column.kind)"), position)
             }
             if column.validity != nil, !spec.nullable { try validateNoNulls(column, position) }
@@ -317,11 +317,11 @@ private final class ColumnVectors {
 
     /// One value for every row.
     private func constant(_ value: Value, _ kind: ValueKind) -> ColumnVector {
-        let layout: ColumnVector.Layout = kind == .bool ? .bytes : kind == .float ? .singles : kind.isText ? .text : .words
+        let layout: ColumnVector.Layout = kind == .bool ? .bytes : kind == .float ? .singles : kind.isBytes ? .text : .words
         if value.isNull { return ColumnVector(layout: layout, allNull: true) }
         let rows = ColumnVectors.rows
         switch kind {
-        case .string, .binary:
+        case .string, .binary, .list, .set, .map:
             let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
             for row in 0...rows { offsets[row] = Int64(row * value.count) }
             if value.count > 0 { for row in 0..<rows { UnsafeMutableRawPointer(bytes + row * value.count).copyMemory(from: value.pointer!, byteCount: value.count) } }

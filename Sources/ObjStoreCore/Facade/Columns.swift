@@ -86,6 +86,7 @@ extension View {
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
             guard !kind.isText else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
+            guard !kind.isCollection else { throw wrongColumn(cls, column, "is a \(kind): its elements are read object by object") }
             // No more than there are, however much room the caller says there is.
             let capacity = min(capacity, try reader.count())
             guard capacity > 0, let values, position < Int64.max else { return 0 }

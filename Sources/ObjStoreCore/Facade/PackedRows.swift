@@ -31,6 +31,9 @@ extension Results {
             for index in positions.indices where positions[..<index].contains(positions[index]) {
                 throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[positions[index]].name) is given twice"), positions[index])
             }
+            for position in positions where cls.columns[position].kind.isCollection {
+                throw cls.wrongCollection(position, "a single value", "elements are read object by object")
+            }
             let reader = try view.reader(cls)
 
             // Where each object lies; the keys are ascending, and mostly neighbours.

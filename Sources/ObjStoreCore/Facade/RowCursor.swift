@@ -161,6 +161,8 @@ package struct RowCursor {
     package mutating func value(_ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
         try access { (row) throws(StoreError) in
             let column = try row.column(propertyID), position = try row.position()
+            let kind = row.cluster.columns[column].kind
+            if kind.isCollection { return .collection(kind, try row.object(), propertyID) }
             return try row.handOut(try row.cluster.value(position, column), column, buffer)
         }
     }

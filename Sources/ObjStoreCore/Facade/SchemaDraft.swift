@@ -49,6 +49,7 @@ package struct SchemaDraft: Sendable {
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
         guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
         if kind == .null { throw invalid("a property needs a kind of value") }
+        if kind.isCollection { throw invalid("a \(kind) needs a kind of elements: it is added with addCollection") }
         guard kind.isStorable else {
             throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
         }
@@ -69,12 +70,36 @@ package struct SchemaDraft: Sendable {
             isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey)))
     }
 
+    /// A list, set or map; in objects that do not give it elements it is empty.
+    package mutating func addCollection(_ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema) throws(StoreError) {
+        let index = try classIndex(className)
+        try SchemaDraft.checkName(name, "property")
+        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
+        guard kind.isCollection else { throw invalid("a collection is a list, a set or a map, not a \(kind)") }
+        guard elements.kind != .null else { throw invalid("elements need a kind of value") }
+        guard elements.kind.isScalar else {
+            throw StoreError(.notSupported, "\(className).\(name): elements of kind \(elements.kind) are not supported by this version").at(class: className, property: name)
+        }
+        switch (kind, elements.keyKind) {
+        case (.map, .int), (.map, .string), (.map, .objectID), (.map, .uuid): break
+        case (.map, let key): throw invalid("keys are of kind int, string, object id or uuid, not \(key)")
+        default: guard elements.keyKind == .null else { throw invalid("a \(kind) has no keys") }
+        }
+        guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
+        let empty = OwnedValue(.zero(of: kind))
+        classes[index].append(PropertySchema(name: name, kind: kind, defaultValue: empty, fill: empty, elements: elements))
+    }
+
     package mutating func setDefault(_ className: String, _ name: String, _ value: Value) throws(StoreError) {
         let index = try classIndex(className)
         guard let property = classes[index].propertyIndex(named: name) else {
             throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
         }
         let declared = classes[index].properties[property]
+        if declared.kind.isCollection {
+            throw StoreError(.wrongType, "\(className).\(name) is a \(declared.kind): it is empty where nothing was given, and has no other default").at(class: className, property: name)
+        }
         if declared.isPrimaryKey {
             throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
         }
@@ -166,6 +191,7 @@ package struct SchemaDraft: Sendable {
             }
             let there = old.properties[index]
             guard there.kind == property.kind else { throw mismatch(property.name, "it is of kind \(there.kind) in the file, \(property.kind) in the program") }
+            guard there.elements == property.elements else { throw mismatch(property.name, "its elements, or its keys, are of another kind in the file than in the program") }
             guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
             guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }
             guard there.isIndexed == property.isIndexed else { throw mismatch(property.name, "it has \(there.isIndexed ? "an" : "no") index in the file, unlike in the program") }

@@ -17,6 +17,8 @@ package struct PropertyInfo: Sendable {
     package let index: Int
     /// Null where there is none; borrowed as long as the store is open.
     package let defaultValue: Value
+    /// Of lists, sets and maps.
+    package let elements: ElementSchema?
 }
 
 /// Classes and properties by name, id and index, as the view's version has them.
@@ -91,9 +93,9 @@ extension View {
         if property.isPrimaryKey { flags.insert(.primaryKey) }
         if property.isIndexed { flags.insert(.indexed) }
         if property.isNullable { flags.insert(.nullable) }
-        if property.defaultValue != nil { flags.insert(.hasDefault) }
+        if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(
             propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, flags: flags, index: index,
-            defaultValue: property.defaultValue?.value ?? .null)
+            defaultValue: property.kind.isCollection ? .null : property.defaultValue?.value ?? .null, elements: property.elements)
     }
 }

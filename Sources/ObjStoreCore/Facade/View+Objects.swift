@@ -87,7 +87,7 @@ extension View {
     private func valueAlone(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
         if _fastPath(object.storeTag == shared.tag), let found = try lookUp?.find(object, propertyID) {
             let value = try found.reader.value(found.row, found.column)
-            if _fastPath(value.pointer == nil || (buffer == nil && kind == .frozen)) { return value }
+            if _fastPath((value.pointer == nil || (buffer == nil && kind == .frozen)) && !value.kind.isCollection) { return value }
         }
         return try anyValue(object, propertyID, buffer)
     }
@@ -98,6 +98,7 @@ extension View {
         let reader = try reader(cls)
         guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
         let position = try cls.position(propertyID)
+        if cls.columns[position].kind.isCollection { return .collection(cls.columns[position].kind, object, propertyID) }
         return try handOut(try reader.value(row, position), cls, position, buffer)
     }
 
@@ -118,6 +119,10 @@ extension View {
             let marks = (memory + properties.count * 8).initializeMemory(as: Bool.self, repeating: false, count: cls.columns.count)
             try checkOnce(cls, positions, properties.count, marks)
             for index in 0..<properties.count {
+                if cls.columns[positions[index]].kind.isCollection {
+                    values[index] = .collection(cls.columns[positions[index]].kind, object, properties[index])
+                    continue
+                }
                 let value = try reader.value(row, positions[index])
                 if buffer == nil, !lends, value.pointer != nil { throw cannotLend(cls, positions[index]) }
                 values[index] = value

@@ -91,6 +91,7 @@ extension View {
         func wrong(_ what: String) -> StoreError {
             cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
         }
+        if kind.isCollection { throw wrong("it is a \(kind): a collection is compared with nothing") }
         if value.isNull {
             guard isEquality else { throw wrong("null is neither less nor greater than anything") }
             return (cls, position)

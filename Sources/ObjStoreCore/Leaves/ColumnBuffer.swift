@@ -29,7 +29,7 @@ struct ColumnBuffer {
 
     init(_ kind: ValueKind) {
         self.kind = kind
-        let text = kind.isText
+        let text = kind.isBytes
         isText = text
         isPair = kind.isPair
         let rows = LeafHead.rowsPerLeaf

@@ -48,7 +48,7 @@ extension LeafEditor {
                 if value.isSame(as: spec.fill) { continue }
                 return false
             }
-            if spec.kind.isText {
+            if spec.kind.isBytes {
                 guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
                 if entry.isAuxInline, slot + 1 >= LeafHead.inlineLimit || slot + 1 > LeafHead.inlineRoom(entry.auxBytes) { return false }
                 if entry.isSegmented { continue }

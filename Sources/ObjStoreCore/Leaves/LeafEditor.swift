@@ -182,7 +182,7 @@ final class LeafEditor {
             if value.isSame(as: spec.fill) { return }
             return try reencode(leaf, column, slot, value)
         }
-        if spec.kind.isText {
+        if spec.kind.isBytes {
             guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
             return try setText(leaf, column, slot, value)
         }

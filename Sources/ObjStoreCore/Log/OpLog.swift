@@ -5,6 +5,7 @@
 /// create  key · values of all properties in declared order
 /// update  key · count · count × { column id · value }
 /// delete  key
+/// splice  key · column id · at · removed · inserted · inserted × { [key of a map] value }    of a list, set or map
 /// schema  the whole schema (SchemaCodec)
 /// ```
 /// Beside the ops the log keeps a summary: runs of keys with what happened to them and which columns. A
@@ -19,6 +20,7 @@ package final class OpLog {
         case update = 2
         case delete = 3
         case schema = 4
+        case splice = 5
     }
 
     /// Keys [first, first + count) of a class to which the same happened.
@@ -142,6 +144,25 @@ package final class OpLog {
         checkLimit()
     }
 
+    /// Elements of a collection were replaced by others; those of a map are keys and values.
+    func splice(_ cls: ClassSchema, key: Int64, property: Int, at: Int, removed: Int, inserted: ArraySlice<(key: Value, value: Value)>) {
+        note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
+        if isSummary { return }
+        begin(.splice, cls.id)
+        bytes.appendSigned(key)
+        bytes.appendVarint(UInt64(cls.columns[property].id))
+        bytes.appendVarint(UInt64(at))
+        bytes.appendVarint(UInt64(removed))
+        bytes.appendVarint(UInt64(inserted.count))
+        let hasKeys = cls.columns[property].kind == .map
+        for (key, value) in inserted {
+            if hasKeys { ValueCodec.append(key, to: bytes) }
+            ValueCodec.append(value, to: bytes)
+            if bytes.count > limit { break }
+        }
+        checkLimit()
+    }
+
     func schema(_ schema: Schema) {
         // Schema changes are always replayable: they come first in their transaction.
         bytes.append(Code.schema.rawValue)
@@ -204,6 +225,7 @@ enum Op {
     case create(classID: UInt32, key: Int64, values: [Value])
     case update(classID: UInt32, key: Int64, changes: [(columnID: UInt32, value: Value)])
     case delete(classID: UInt32, key: Int64)
+    case splice(classID: UInt32, key: Int64, columnID: UInt32, Splice)
     case schema(Schema)
 
     /// - Parameter schema: the schema in force, which says how many values a created object has.
@@ -225,7 +247,31 @@ enum Op {
                 changes.append((UInt32(truncatingIfNeeded: column), try ValueCodec.read(&reader)))
             }
             return .update(classID: UInt32(classID), key: key, changes: changes)
+        case .splice:
+            let column = try reader.readVarint()
+            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }), spec.kind.isCollection else { throw unknownColumn }
+            return .splice(classID: UInt32(classID), key: key, columnID: spec.id, try Splice.read(&reader, hasKeys: spec.kind == .map))
         case .delete, .schema: return .delete(classID: UInt32(classID), key: key)
+        }
+    }
+
+    static var unknownColumn: StoreError { StoreError(.corrupt, "the log changes elements of a column that is no collection") }
+
+    /// Which elements of a collection gave way to which.
+    struct Splice {
+        var at: Int
+        var removed: Int
+        var inserted: [(key: Value, value: Value)]
+
+        static func read(_ reader: inout ByteReader, hasKeys: Bool) throws(StoreError) -> Splice {
+            var splice = Splice(at: try reader.readCount(), removed: try reader.readCount(), inserted: [])
+            let count = try reader.readCount()
+            guard count <= reader.remaining else { throw ByteReader.truncated }
+            for _ in 0..<count {
+                let key = hasKeys ? try ValueCodec.read(&reader) : .null
+                splice.inserted.append((key, try ValueCodec.read(&reader)))
+            }
+            return splice
         }
     }
 }

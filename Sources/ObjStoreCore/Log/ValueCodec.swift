@@ -2,8 +2,14 @@
 enum ValueCodec {
     static func append(_ value: Value, to buffer: ByteBuffer) {
         buffer.append(value.kind.rawValue)
+        appendContent(value, to: buffer)
+    }
+
+    /// The value without its kind.
+    static func appendContent(_ value: Value, to buffer: ByteBuffer) {
         switch value.kind {
-        case .null: break
+        // Of a collection it is only said that there is one: its elements have operations of their own.
+        case .null, .list, .set, .map: break
         case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
         case .int: buffer.appendSigned(value.low)
         case .double: buffer.append(value.low)
@@ -23,7 +29,7 @@ enum ValueCodec {
         case .uuid:
             buffer.append(ValueCell.bytes(value.low))
             buffer.append(ValueCell.bytes(value.high))
-        case .link, .list, .set, .map:
+        case .link:
             preconditionFailure("no property can have this type yet: refused when the schema is declared")
         }
     }
@@ -31,8 +37,12 @@ enum ValueCodec {
     /// The result points into the reader's bytes.
     static func read(_ reader: inout ByteReader) throws(StoreError) -> Value {
         guard let kind = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown kind of value") }
+        return try readContent(kind, &reader)
+    }
+
+    static func readContent(_ kind: ValueKind, _ reader: inout ByteReader) throws(StoreError) -> Value {
         switch kind {
-        case .null: return .null
+        case .null, .list, .set, .map: return Value(kind: kind)
         case .bool: return Value(kind: .bool, low: Int64(try reader.read(UInt8.self)) & 1)
         case .int: return .int(try reader.readSigned())
         case .double: return Value(kind: .double, low: try reader.read())
@@ -46,7 +56,7 @@ enum ValueCodec {
             return Value(kind: kind, pointer: try reader.readBytes(count), count: count)
         case .float, .decimal128, .objectID, .uuid:
             return ValueCell.load(kind, try reader.readBytes(ValueCell.size(kind)))
-        case .link, .list, .set, .map:
+        case .link:
             throw StoreError(.corrupt, "a value of a type that this version does not know")
         }
     }

@@ -9,6 +9,8 @@ package final class ClassState {
     let cluster: ClusterWriter
     /// In the order of `schema.indexes`.
     let indexes: [IndexWriter]
+    /// In the order of `schema.collections`.
+    let collections: [CollectionWriter]
     /// The same with the property of each, for those who change one object: nothing is counted.
     private let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
     let ops: OpLog
@@ -37,6 +39,7 @@ package final class ClassState {
                 space: space, root: .null, kind: schema.columns[property].kind,
                 unique: schema.properties[property].isPrimaryKey, longValues: longValues[position])
         }
+        collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
         indexed = .allocate(capacity: indexes.count)
         for (position, property) in schema.indexes.enumerated() {
             indexed.initializeElement(at: position, to: (property, Unmanaged.passUnretained(indexes[position])))
@@ -53,6 +56,7 @@ package final class ClassState {
         storedNextKey = 0
         var clusterRoot = Ref.null
         for index in indexes { index.begin(root: .null) }
+        for collection in collections { collection.begin(root: .null) }
         if !ref.isNull {
             let node = try space.source.node(ref, .classRoot)
             clusterRoot = ClassNode.cluster(node)
@@ -64,6 +68,12 @@ package final class ClassState {
                     throw StoreError(.corrupt, "class \(schema.name) has an index of a column that it does not have")
                 }
                 indexes[target].begin(root: ClassNode.indexRoot(node, position))
+            }
+        }
+        if !ref.isNull, !collections.isEmpty {
+            let node = try space.source.node(ref, .classRoot)
+            for (position, property) in schema.collections.enumerated() {
+                collections[position].begin(root: ClassNode.collectionRoot(node, column: schema.columns[property].id))
             }
         }
         if sharedNextKey.pointee < storedNextKey { sharedNextKey.pointee = storedNextKey }
@@ -85,6 +95,7 @@ package final class ClassState {
     struct Mark {
         fileprivate var cluster: Ref
         fileprivate var indexes: [Ref]
+        fileprivate var collections: [Ref]
         fileprivate var objectCount: Int
         fileprivate var hasChanges: Bool
     }
@@ -93,13 +104,14 @@ package final class ClassState {
     func settle() throws(StoreError) -> Mark {
         var roots: [Ref] = []
         for index in indexes { roots.append(try index.settle()) }
-        return Mark(cluster: try cluster.settle(), indexes: roots, objectCount: objectCount, hasChanges: hasChanges)
+        return Mark(cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), objectCount: objectCount, hasChanges: hasChanges)
     }
 
     /// Goes back to what `settle` returned. Keys that were given out since are not given out again.
     func restore(_ mark: Mark) {
         cluster.restore(root: mark.cluster)
         for (position, root) in mark.indexes.enumerated() { indexes[position].restore(root: root) }
+        for (position, root) in mark.collections.enumerated() { collections[position].begin(root: root) }
         objectCount = mark.objectCount
         hasChanges = mark.hasChanges
         isBroken = false
@@ -224,6 +236,7 @@ package final class ClassState {
                 try index.unretained { (index) throws(StoreError) in try index.remove(old, key) }
                 done += 1
             }
+            if !collections.isEmpty { try eraseElements(row) }
             try cluster.delete(row)
         } catch {
             undo { () throws(StoreError) in
@@ -248,6 +261,7 @@ package final class ClassState {
         do throws(StoreError) {
             try cluster.discardAll()
             for index in indexes { try index.removeAll() }
+            for collection in collections { try collection.discardAll() }
         } catch {
             isBroken = true
             throw error
@@ -285,6 +299,17 @@ package final class ClassState {
         try change(try row(key), property, value)
     }
 
+    func replaySplice(_ key: Int64, column: UInt32, _ splice: Op.Splice) throws(StoreError) {
+        guard let property = schema.columns.firstIndex(where: { $0.id == column }) else {
+            throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
+        }
+        let count = try elements(key, property).count()
+        guard splice.at <= count, splice.removed <= count - splice.at else {
+            throw StoreError(.corrupt, "the log changes elements that \(schema.name)#\(key) does not have")
+        }
+        try replaceElements(try row(key), property, splice.at..<splice.at + splice.removed, splice.inserted[...])
+    }
+
     func replayDelete(_ key: Int64) throws(StoreError) { try erase(try row(key)) }
 
     // MARK: Commit
@@ -292,7 +317,7 @@ package final class ClassState {
     /// Places the changed extents and the class node; `old` is the node that it replaces (null: none).
     func flush(into writer: ExtentWriter, replacing old: Ref) throws(StoreError) -> Ref {
         let clusterRoot = try cluster.flush(into: writer)
-        let bytes = ClassNode.bytes(indexes: indexes.count)
+        let bytes = ClassNode.bytes(indexes: indexes.count, collections: collections.count)
         let (ref, node) = try space.newNode(.classRoot, bytes: bytes, capacity: bytes, word: UInt64(schema.id))
         (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: bytes - NodeHeader.size)
         NodeHeader.setCount(node, indexes.count)
@@ -303,6 +328,11 @@ package final class ClassState {
             ClassNode.setIndex(
                 node, position, column: schema.columns[property].id, unique: schema.properties[property].isPrimaryKey,
                 kind: schema.columns[property].kind, root: try indexes[position].flush(into: writer))
+        }
+        ClassNode.setCollectionCount(node, collections.count)
+        for (position, property) in schema.collections.enumerated() {
+            let column = schema.columns[property]
+            ClassNode.setCollection(node, position, column: column.id, kind: column.kind, root: try collections[position].flush(into: writer))
         }
         if !old.isNull { try space.discardNode(old, .classRoot) }
         return try writer.node(ref)
@@ -356,6 +386,7 @@ extension WriteTransaction {
         case .create(let classID, let key, let values): try state(Int(classID)).replayCreate(key, values)
         case .update(let classID, let key, let changes):
             for change in changes { try state(Int(classID)).replayUpdate(key, column: change.columnID, change.value) }
+        case .splice(let classID, let key, let column, let splice): try state(Int(classID)).replaySplice(key, column: column, splice)
         case .delete(let classID, let key): try state(Int(classID)).replayDelete(key)
         }
     }

@@ -7,7 +7,7 @@ extension Value {
         guard kind == other.kind else { return false }
         switch kind {
         case .null: return true
-        case .string, .binary:
+        case .string, .binary, .list, .set, .map:
             return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
         default: return low == other.low && high == other.high
         }

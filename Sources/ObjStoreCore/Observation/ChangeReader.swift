@@ -98,6 +98,11 @@ package final class ChangeReader {
                     _ = try ValueCodec.read(&reader)
                     if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
                 }
+            case .splice:
+                let column = try reader.readVarint()
+                guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }) else { throw Op.unknownColumn }
+                _ = try Op.Splice.read(&reader, hasKeys: spec.kind == .map)
+                if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
             case .delete, .schema: collector?.record(.deleted, key)
             }
         }
@@ -127,9 +132,20 @@ package final class ChangeReader {
             let cls = to.schema.classes[index]
             let before = try from.objects(cls), after = try to.objects(cls)
             var changes = try TreeComparison.changes(from: before, to: after, maskWords: ClassChanges.maskWords(cls))
+            try addCollections(cls, to: &changes)
             if changes.isEmpty { continue }
             changes.isFromOtherProcess = isFromOthers
             classes[UInt32(index)] = changes
+        }
+    }
+
+    /// Objects whose lists, sets or maps have other elements: their own rows need not differ.
+    private func addCollections(_ cls: ClassSchema, to changes: inout ClassChanges) throws(StoreError) {
+        for property in cls.collections {
+            let before = try from.collection(cls, property), after = try to.collection(cls, property)
+            var owners: [Int64] = []
+            try CollectionComparison.forEachChangedOwner(from: before, of: from.version, to: after) { owner in owners.append(owner) }
+            changes.addModified(owners, property: property)
         }
     }
 
@@ -150,6 +166,17 @@ package final class ChangeReader {
 extension Snapshot {
     /// Which bytes the schema is: versions with the same ref have the same schema.
     func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }
+
+    /// The elements of a class's collection property that lie in its tree.
+    func collection(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> CollectionReader {
+        let node = try source.node(root, .root), index = Int(cls.id)
+        var tree = Ref.null
+        if index < NodeHeader.count(node) {
+            let ref = RootNode.classNode(node, index)
+            if !ref.isNull { tree = ClassNode.collectionRoot(try source.node(ref, .classRoot), column: cls.columns[property].id) }
+        }
+        return CollectionReader(source: source, root: tree)
+    }
 
     /// The objects of a class; none where the version does not have the class yet.
     func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {

@@ -38,6 +38,29 @@ package struct ClassChanges: Sendable {
         modified = kept.map { modified[$0] }
     }
 
+    /// Marks a property of some objects, in ascending order, as changed; those that are new or gone stay so.
+    mutating func addModified(_ keys: [Int64], property: Int) {
+        if keys.isEmpty { return }
+        let gone = Set(deleted), new = Set(inserted)
+        var merged: [Int64] = [], words: [UInt64] = [], at = 0
+        func take(_ key: Int64) {
+            merged.append(key)
+            words.append(contentsOf: masks[at * maskWords..<(at + 1) * maskWords])
+            at += 1
+        }
+        for key in keys where !gone.contains(key) && !new.contains(key) {
+            while at < modified.count, modified[at] < key { take(modified[at]) }
+            if at < modified.count, modified[at] == key { take(key) } else {
+                merged.append(key)
+                words.append(contentsOf: repeatElement(0, count: maskWords))
+            }
+            words[words.count - maskWords + property >> 6] |= 1 << UInt64(property & 63)
+        }
+        while at < modified.count { take(modified[at]) }
+        modified = merged
+        masks = words
+    }
+
     static func maskWords(_ cls: ClassSchema) -> Int { max(1, (cls.properties.count + 63) / 64) }
 
     mutating func append(_ kind: ChangeKind, _ key: Int64) {
@@ -59,7 +82,7 @@ final class ChangeCollector {
         var key: Int64
         var mask: UInt64
         var kind: ChangeKind
-        var word: UInt8
+        var word: UInt16
     }
 
     private var events: [Event] = []
@@ -67,14 +90,15 @@ final class ChangeCollector {
     var isFromOtherProcess = false
 
     init(maskWords: Int) {
-        precondition(maskWords <= 256, "a class has at most 16384 properties")
+        // A class has at most 65,000 properties.
+        precondition(maskWords <= 1 << 16)
         self.maskWords = maskWords
     }
 
     func record(_ kind: ChangeKind, _ key: Int64) { events.append(Event(key: key, mask: 0, kind: kind, word: 0)) }
 
     func recordUpdate(_ key: Int64, property: Int) {
-        events.append(Event(key: key, mask: 1 << UInt64(property & 63), kind: .modified, word: UInt8(property >> 6)))
+        events.append(Event(key: key, mask: 1 << UInt64(property & 63), kind: .modified, word: UInt16(property >> 6)))
     }
 
     /// A run of a summary, whose bit 63 stands for the property at 63 and all behind it.
@@ -84,7 +108,7 @@ final class ChangeCollector {
         while key < end {
             events.append(Event(key: key, mask: run.columns, kind: run.kind, word: 0))
             if run.kind == .modified && maskWords > 1 && run.columns >> 63 != 0 {
-                for word in 1..<maskWords { events.append(Event(key: key, mask: ~0, kind: .modified, word: UInt8(word))) }
+                for word in 1..<maskWords { events.append(Event(key: key, mask: ~0, kind: .modified, word: UInt16(word))) }
             }
             key += 1
         }

@@ -68,15 +68,23 @@ package enum ValueKind: UInt8, Sendable {
 
 extension ValueKind {
     /// A property can be of this kind, in this version.
-    package var isStorable: Bool {
+    package var isStorable: Bool { isScalar || isCollection }
+
+    /// A property or an element of a collection can be of this kind, in this version.
+    package var isScalar: Bool {
         switch self {
         case .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid: true
         case .null, .link, .list, .set, .map: false
         }
     }
 
+    @inline(__always) package var isCollection: Bool { rawValue >= ValueKind.list.rawValue }
+
     /// Bytes of any length, in memory of their own.
     @inline(__always) package var isText: Bool { self == .string || self == .binary }
+
+    /// Leaves of objects keep it as bytes: texts, and the cells of collections (`CollectionCell`).
+    @inline(__always) var isBytes: Bool { isText || isCollection }
 
     /// Its values need both words of a `Value`: leaves keep each word in a line of its own.
     @inline(__always) package var isPair: Bool {

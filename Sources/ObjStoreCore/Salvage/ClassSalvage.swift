@@ -18,6 +18,7 @@ struct ClassSalvage {
     var lostValues: [UInt32: LostKeys] = [:]
     private var lostObjects = LostKeys()
     private var rescues: [Int: IndexRescue] = [:]
+    private var collections: [CollectionSalvage] = []
     /// Of the object that is being copied.
     private var values: [Value]
 
@@ -48,6 +49,9 @@ struct ClassSalvage {
         where position < NodeHeader.count(node) && ClassNode.indexColumn(node, position) == cls.columns[property].id {
             rescues[property] = IndexRescue(
                 source: image.source, version: image.version, root: ClassNode.indexRoot(node, position), kind: cls.columns[property].kind)
+        }
+        collections = cls.collections.map {
+            CollectionSalvage(cls: cls, property: $0, tree: CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[$0].id)))
         }
         let reader = image.reader(index, node), used = UsedUnits(fileBytes: image.source.limit)
         var walk = ClusterWalk(source: image.source, version: image.version)
@@ -90,6 +94,10 @@ struct ClassSalvage {
         // What the index gave stays as long as it is copied.
         var kept: [OwnedValue] = []
         for property in values.indices {
+            if cls.columns[property].kind.isCollection {
+                values[property] = .zero(of: cls.columns[property].kind)
+                continue
+            }
             do throws(StoreError) {
                 values[property] = try reader.value(row, property)
                 try ValueCheck.check(values[property], for: property, of: cls, limit: .max)
@@ -115,6 +123,9 @@ struct ClassSalvage {
         }
         try state.replayCreate(key, values)
         withExtendedLifetime(kept) {}
+        for collection in collections {
+            if let reason = try collection.copy(row, reader, to: state) { losses.append((collection.property, reason)) }
+        }
         copied += 1
         objects += 1
         lostObjects.interrupt()

@@ -60,6 +60,15 @@ struct LogReplay {
                 try state.replayUpdate(key, column: column, value)
                 classes[Int(id)].lostValues[column]?.remove(key)
             }
+        case .splice(let id, let key, let column, let splice):
+            let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
+            guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
+            // Where elements were lost, nobody knows what an index means.
+            if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes of lost elements of class \(cls.name)") }
+            do throws(StoreError) { try state.replaySplice(key, column: column, splice) } catch {
+                guard error.isDamage else { throw error }
+                fail("changes of elements of class \(cls.name) that do not fit")
+            }
         case .delete(let id, let key):
             let state = try target.state(Int(id))
             guard try state.contains(key) else {
@@ -78,6 +87,7 @@ struct LogReplay {
     }
 
     private func isFit(_ value: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) -> Bool {
+        if cls.columns[property].kind.isCollection { return value.kind == cls.columns[property].kind }
         do throws(StoreError) { try ValueCheck.check(value, for: property, of: cls, limit: .max) } catch {
             guard ClassSalvage.isUnfit(error) else { throw error }
             return false

@@ -29,6 +29,9 @@ struct LostKeys {
     /// The next object has lost nothing.
     mutating func interrupt() { isOpen = false }
 
+    /// Whether that object has lost something that the log had no news of.
+    func contains(_ key: Int64) -> Bool { !removed.contains(key) && runs.contains { $0.keys.contains(key) } }
+
     /// Takes out an object of the base version: it is gone, or has a new value.
     mutating func remove(_ key: Int64) {
         var low = 0, high = runs.count

@@ -5,7 +5,7 @@ package final class OwnedValue: @unchecked Sendable {
     private let storage: UnsafeMutableRawPointer?
 
     package init(_ source: Value) {
-        guard source.kind.isText, source.count > 0 else {
+        guard source.kind.isBytes, source.count > 0 else {
             value = source
             storage = nil
             return

@@ -36,6 +36,8 @@ package final class ClassSchema: Sendable {
     package let primaryKey: Int?
     /// Positions of the properties that have an index, the primary key's first; the order of `ClassNode`'s entries.
     package let indexes: [Int]
+    /// Positions of the properties that are lists, sets or maps; the order of `ClassNode`'s collection trees.
+    package let collections: [Int]
     package let nextColumnID: UInt32
     private let byName: [String: Int]
     /// For each property its position in `indexes`, or -1.
@@ -56,6 +58,7 @@ package final class ClassSchema: Sendable {
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         indexes = properties.indices.filter { properties[$0].isPrimaryKey }
             + properties.indices.filter { properties[$0].isIndexed && !properties[$0].isPrimaryKey }
+        collections = properties.indices.filter { properties[$0].kind.isCollection }
         let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count))
         positions.initialize(repeating: -1, count: max(1, properties.count))
         for (position, property) in indexes.enumerated() { positions[property] = position }
@@ -89,14 +92,29 @@ package struct PropertySchema: Sendable {
     package var defaultValue: OwnedValue?
     /// What rows read that were written before the property was added; never changes.
     package var fill: OwnedValue
+    /// Of lists, sets and maps.
+    package var elements: ElementSchema?
 
     package init(
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
-        isIndexed: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil
+        isIndexed: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
     ) {
+        self.elements = elements
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
         self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.defaultValue = defaultValue
         self.fill = fill ?? defaultValue ?? OwnedValue(isNullable ? .null : Value.zero(of: kind))
+    }
+}
+
+/// What the elements of a list, set or map are.
+package struct ElementSchema: Sendable, Equatable {
+    package var kind: ValueKind
+    package var isNullable: Bool
+    /// Of maps: int, string, object id or uuid; else null.
+    package var keyKind: ValueKind
+
+    package init(kind: ValueKind, isNullable: Bool = false, keyKind: ValueKind = .null) {
+        self.kind = kind; self.isNullable = isNullable; self.keyKind = keyKind
     }
 }
 

@@ -1,8 +1,9 @@
 /// The schema as the file stores it.
 ///
 /// ```
-/// schema version · classes × { name · next column id · properties × { name · kind · column id · flags · default? · fill } }
-/// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default
+/// schema version · classes × { name · next column id · properties × { name · kind · column id · flags · default? · fill
+///                                                                               · elements? } }
+/// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys
 /// ```
 enum SchemaCodec {
     static func append(_ schema: Schema, to buffer: ByteBuffer) {
@@ -21,9 +22,15 @@ enum SchemaCodec {
                 if property.isPrimaryKey { flags |= 2 }
                 if property.isIndexed { flags |= 4 }
                 if property.defaultValue != nil { flags |= 8 }
+                if property.elements != nil { flags |= 16 }
                 buffer.append(flags)
                 if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
                 ValueCodec.append(property.fill.value, to: buffer)
+                if let elements = property.elements {
+                    buffer.append(elements.kind.rawValue)
+                    buffer.append(elements.isNullable ? UInt8(1) : 0)
+                    buffer.append(elements.keyKind.rawValue)
+                }
             }
         }
     }
@@ -47,9 +54,19 @@ enum SchemaCodec {
                 guard column < nextColumnID else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
                 let defaultValue = flags & 8 != 0 ? OwnedValue(try ValueCodec.read(&reader)) : nil
                 let fill = OwnedValue(try ValueCodec.read(&reader))
+                var elements: ElementSchema?
+                if flags & 16 != 0 {
+                    guard let element = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of the elements of \(propertyName)") }
+                    let isNullable = try reader.read(UInt8.self) & 1 != 0
+                    guard let key = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of the keys of \(propertyName)") }
+                    elements = ElementSchema(kind: element, isNullable: isNullable, keyKind: key)
+                }
+                guard kind.isCollection == (elements != nil), (kind == .map) == (elements.map { $0.keyKind != .null } ?? false) else {
+                    throw StoreError(.corrupt, "property \(propertyName) is a \(kind) \(elements == nil ? "without" : "with") elements")
+                }
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
-                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, defaultValue: defaultValue, fill: fill))
+                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, defaultValue: defaultValue, fill: fill, elements: elements))
             }
             guard Set(properties.map(\.name)).count == count else { throw StoreError(.corrupt, "two properties of \(name) have one name") }
             classes.append(ClassSchema(name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID)))

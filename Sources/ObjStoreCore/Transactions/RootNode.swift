@@ -31,20 +31,24 @@ enum RootNode {
 /// 32 ref of the cluster tree (null: no objects)
 /// 40 number of objects
 /// 48 next object key; keys only grow
-/// 56 reserved (8 bytes)
+/// 56 u32 number of collection trees, u32 0
 /// 64 one entry of 32 bytes per index: { u32 column id, u8 flags (1 = unique), u8 value kind, u16 0, u64 ref, u64 0, u64 0 }
+/// .. one of 16 bytes per list, set or map property: { u32 column id, u8 kind, u24 0, u64 ref of its tree (null: no elements in it) }
 /// ```
 enum ClassNode {
     static let headerSize = 64
     static let entrySize = 32
 
-    static func bytes(indexes: Int) -> Int { headerSize + entrySize * indexes }
+    static let collectionSize = 16
+
+    static func bytes(indexes: Int, collections: Int) -> Int { headerSize + entrySize * indexes + collectionSize * collections }
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
-        guard bytes == ClassNode.bytes(indexes: NodeHeader.count(node)), objectCount(node) >= 0, nextKey(node) <= 1 << 62,
+        guard bytes == ClassNode.bytes(indexes: NodeHeader.count(node), collections: collectionCount(node)), objectCount(node) >= 0, nextKey(node) <= 1 << 62,
             Int64(objectCount(node)) <= nextKey(node), !cluster(node).isDirty
         else { return false }
         return (0..<NodeHeader.count(node)).allSatisfy { !indexRoot(node, $0).isDirty }
+            && (0..<collectionCount(node)).allSatisfy { !collectionRoot(node, $0).isDirty }
     }
 
     @inline(__always) static func cluster(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
@@ -55,6 +59,32 @@ enum ClassNode {
     }
     @inline(__always) static func indexRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
         Ref(raw: node.load(fromByteOffset: headerSize + entrySize * index + 8, as: UInt64.self))
+    }
+
+    static func collectionCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 56, as: UInt32.self)) }
+    private static func collectionOffset(_ node: UnsafeRawPointer, _ index: Int) -> Int {
+        headerSize + entrySize * NodeHeader.count(node) + collectionSize * index
+    }
+    static func collectionColumn(_ node: UnsafeRawPointer, _ index: Int) -> UInt32 {
+        node.load(fromByteOffset: collectionOffset(node, index), as: UInt32.self)
+    }
+    static func collectionRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+        Ref(raw: node.load(fromByteOffset: collectionOffset(node, index) + 8, as: UInt64.self))
+    }
+    /// The tree of a column; null where the node was written before the class had it.
+    static func collectionRoot(_ node: UnsafeRawPointer, column: UInt32) -> Ref {
+        for index in 0..<collectionCount(node) where collectionColumn(node, index) == column { return collectionRoot(node, index) }
+        return .null
+    }
+
+    /// After the number of indexes was set.
+    static func setCollectionCount(_ node: UnsafeMutableRawPointer, _ count: Int) { node.storeBytes(of: UInt32(count), toByteOffset: 56, as: UInt32.self) }
+    static func setCollection(_ node: UnsafeMutableRawPointer, _ index: Int, column: UInt32, kind: ValueKind, root: Ref) {
+        let entry = node + collectionOffset(node, index)
+        entry.initializeMemory(as: UInt8.self, repeating: 0, count: collectionSize)
+        entry.storeBytes(of: column, as: UInt32.self)
+        entry.storeBytes(of: kind.rawValue, toByteOffset: 4, as: UInt8.self)
+        entry.storeBytes(of: root.raw, toByteOffset: 8, as: UInt64.self)
     }
 
     static func setCluster(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }

@@ -94,7 +94,7 @@ extension ClusterReader {
         guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else { return }
         let place = "leaf \(LeafHead.keyBase(head)) column \(spec.id)"
         switch spec.kind {
-        case .string, .binary:
+        case .string, .binary, .list, .set, .map:
             guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
             try checkText(head, entry, spec, place)
         default:

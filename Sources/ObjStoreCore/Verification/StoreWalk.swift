@@ -39,5 +39,8 @@ enum StoreWalk {
         for position in 0..<NodeHeader.count(node) {
             try IndexTree.forEachExtent(ClassNode.indexRoot(node, position), source, visit)
         }
+        for position in 0..<ClassNode.collectionCount(node) {
+            try CollectionReader(source: source, root: ClassNode.collectionRoot(node, position)).forEachExtent(visit)
+        }
     }
 }

@@ -115,6 +115,10 @@ package enum Verifier {
                 ClassNode.indexRoot(node, position), objects: objects, isObjectTreeSound: check.isSound, visit: visit,
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
         }
+        for property in cls.collections {
+            var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages)
+            try collection.run(visit: visit, finding: wrong)
+        }
         return (check.objects, max(0, objects - check.objects))
     }
 }

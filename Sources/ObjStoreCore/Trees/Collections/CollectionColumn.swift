@@ -112,7 +112,7 @@ struct CollectionColumn {
     }
 
     private static func isKind(_ byte: UInt8) -> Bool {
-        guard let kind = ValueKind(rawValue: byte & ~longBit), kind == .null || kind == .link || kind.isStorable else { return false }
+        guard let kind = ValueKind(rawValue: byte & ~longBit), kind == .null || kind == .link || kind.isScalar else { return false }
         return byte & longBit == 0 || kind.isText
     }
 }

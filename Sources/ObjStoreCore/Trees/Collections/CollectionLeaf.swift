@@ -100,7 +100,7 @@ struct CollectionLeaf {
             lastOwner = leaf.owner(index)
             lastEnd = leaf.end(index)
         }
-        guard lastEnd == count, leaf.values.isWellFormed(count: count) else { return false }
+        guard lastEnd == count, lastOwner <= LeafHead.maximumKey, leaf.values.isWellFormed(count: count) else { return false }
         return !leaf.hasKeys || leaf.keys.isWellFormed(count: count)
     }
 }
@@ -260,7 +260,7 @@ enum CollectionInner {
         let owners = owners(node), refs = refs(node), counts = counts(node)
         var total = 0
         for index in 0..<count {
-            guard owners[index] >= 0, index == 0 || owners[index] >= owners[index - 1] else { return false }
+            guard owners[index] >= 0, owners[index] <= LeafHead.maximumKey, index == 0 || owners[index] >= owners[index - 1] else { return false }
             guard refs[index] != 0, refs[index] & Ref.dirtyBit == 0 else { return false }
             guard counts[index] > 0, counts[index] <= 1 << 48 else { return false }
             total += counts[index]

@@ -1,0 +1,278 @@
+/// Which list, set or map: of which object, in which property.
+package struct CollectionID: Sendable {
+    package var owner: ObjectID
+    package var propertyID: UInt32
+
+    package init(owner: ObjectID, propertyID: UInt32) { self.owner = owner; self.propertyID = propertyID }
+}
+
+extension Value {
+    /// Which collection stands in a property, on its way out: owner and property in the words of the value.
+    static func collection(_ kind: ValueKind, _ owner: ObjectID, _ propertyID: UInt32) -> Value {
+        Value(kind: kind, low: owner.key, high: Int64(bitPattern: UInt64(owner.classID) | UInt64(owner.storeTag) << 32), count: Int(propertyID))
+    }
+
+    package var asCollection: CollectionID {
+        let words = UInt64(bitPattern: high)
+        return CollectionID(
+            owner: ObjectID(classID: UInt32(truncatingIfNeeded: words), storeTag: UInt32(truncatingIfNeeded: words >> 32), key: low),
+            propertyID: UInt32(truncatingIfNeeded: count))
+    }
+}
+
+/// Reading and changing lists, sets and maps.
+///
+/// Like all changes each call happens as a whole: values and indexes are checked before the first change.
+extension View {
+    // MARK: Reading
+
+    /// Calls `body` with the elements, which hold until it returns. Serialised.
+    private func reading<T>(_ id: CollectionID, _ body: (CollectionElements, ClassSchema, Int) throws(StoreError) -> T) throws(StoreError) -> T {
+        try serialised { () throws(StoreError) in
+            let cls = try classOf(id.owner, try schema)
+            let position = try cls.collection(id.propertyID)
+            if let transaction { return try body(try transaction.state(Int(cls.id)).elements(id.owner.key, position), cls, position) }
+            let reader = try reader(cls)
+            guard let row = try reader.find(id.owner.key) else { throw View.noSuchObject(cls, id.owner.key) }
+            guard let snapshot else { throw closedError }
+            let tree = ClassNode.collectionRoot(try snapshot.classNode(Int(cls.id)), column: cls.columns[position].id)
+            let cell = try reader.value(row, position)
+            return try body(
+                CollectionElements(
+                    owner: id.owner.key, cell: CollectionCell.Bytes(start: cell.pointer, count: cell.count),
+                    tree: CollectionReader(source: snapshot.source, root: tree), elements: cls.properties[position].elements!, kind: cls.columns[position].kind),
+                cls, position)
+        }
+    }
+
+    package func elementCount(_ id: CollectionID) throws(StoreError) -> Int {
+        try reading(id) { (elements, _, _) throws(StoreError) in try elements.count() }
+    }
+
+    /// Elements from `start` on, as many as there are but at most `limit`; of a map with their keys. Texts are copied into
+    /// `buffer`, or borrowed (`lends`) where there is none. Returns how many.
+    package func elements(
+        _ id: CollectionID, from start: Int, limit: Int, keys: UnsafeMutablePointer<Value>?, values: UnsafeMutablePointer<Value>?,
+        _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) -> Int {
+        try reading(id) { (elements, cls, position) throws(StoreError) in
+            if keys != nil, elements.kind != .map { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
+            var count = 0
+            try elements.forEach(from: start, limit: limit) { key, value in
+                keys?[count] = key
+                values?[count] = value
+                count += 1
+                return true
+            }
+            try handOut(keys, values, count, cls, position, buffer)
+            return count
+        }
+    }
+
+    private func handOut(
+        _ keys: UnsafeMutablePointer<Value>?, _ values: UnsafeMutablePointer<Value>?, _ count: Int, _ cls: ClassSchema, _ position: Int,
+        _ buffer: UnsafeMutablePointer<OutputBuffer>?
+    ) throws(StoreError) {
+        guard let buffer else {
+            if lends { return }
+            for index in 0..<count where keys?[index].pointer != nil || values?[index].pointer != nil { throw cannotLend(cls, position) }
+            return
+        }
+        try OutputBuffer.copy([keys, values].compactMap { $0 }, count, into: buffer)
+    }
+
+    /// The element at an index. `.outOfRange`.
+    package func element(_ id: CollectionID, at index: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> (key: Value, value: Value) {
+        try reading(id) { (elements, cls, position) throws(StoreError) in
+            let count = try elements.count()
+            guard index >= 0, index < count else { throw cls.outOfRange(position, index, count) }
+            var (key, value) = try elements.element(at: index)
+            try handOut(&key, &value, 1, cls, position, buffer)
+            return (key, value)
+        }
+    }
+
+    /// The index of the first element that equals `value`; nil: there is none.
+    package func firstIndex(_ id: CollectionID, of value: Value) throws(StoreError) -> Int? {
+        try reading(id) { (elements, cls, position) throws(StoreError) in
+            try check(value, elementOf: position, cls)
+            return try elements.firstIndex(of: value)
+        }
+    }
+
+    /// The index of a map's key; nil: it is not there.
+    package func index(_ id: CollectionID, ofKey key: Value) throws(StoreError) -> Int? {
+        try reading(id) { (elements, cls, position) throws(StoreError) in
+            try check(key, keyOf: position, cls)
+            let (index, found) = try elements.search(key)
+            return found ? index : nil
+        }
+    }
+
+    /// A map's value; nil: the key is not there.
+    package func value(_ id: CollectionID, ofKey key: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value? {
+        try reading(id) { (elements, cls, position) throws(StoreError) in
+            try check(key, keyOf: position, cls)
+            let (index, found) = try elements.search(key)
+            if !found { return nil }
+            var value = try elements.element(at: index).value
+            try handOut(nil, &value, 1, cls, position, buffer)
+            return value
+        }
+    }
+
+    // MARK: Changing
+
+    private func changing<T>(
+        _ id: CollectionID, _ wanted: Set<ValueKind>, _ what: String, _ body: (ClassState, CollectionElements, Int) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        try write(id.owner) { (state) throws(StoreError) in
+            let position = try state.schema.collection(id.propertyID)
+            guard wanted.contains(state.schema.columns[position].kind) else { throw state.schema.wrongCollection(position, what, "it is another kind of collection") }
+            let elements = try state.elements(id.owner.key, position)
+            return try changing(state) { () throws(StoreError) in try body(state, elements, position) }
+        }
+    }
+
+    /// Inserts values into a list before `index`, or at its end (`index` = its count, or nil). `.outOfRange`.
+    package func insert(_ id: CollectionID, at index: Int?, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
+        try changing(id, [.list], "a list") { (state, elements, position) throws(StoreError) in
+            let cls = state.schema, count = try elements.count(), at = index ?? count
+            guard at >= 0, at <= count else { throw cls.outOfRange(position, at, count) }
+            for value in values { try check(value, elementOf: position, cls) }
+            if values.isEmpty { return }
+            try insert(state, id.owner.key, position, at, values)
+        }
+    }
+
+    private static let insertedAtOnce = 4096
+
+    private func insert(_ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
+        var done = 0
+        while done < values.count {
+            let count = min(View.insertedAtOnce, values.count - done)
+            let some = (done..<done + count).map { (key: Value.null, value: values[$0]) }
+            do throws(StoreError) { try state.splice(key, position, at + done..<at + done, some[...]) } catch {
+                // What was inserted before cannot stay, and what failed may have left anything.
+                if done > 0 { state.isBroken = true }
+                throw error
+            }
+            done += count
+        }
+    }
+
+    /// Gives an element of a list another value. `.outOfRange`.
+    package func set(_ id: CollectionID, at index: Int, _ value: Value) throws(StoreError) {
+        try changing(id, [.list], "a list") { (state, elements, position) throws(StoreError) in
+            let count = try elements.count()
+            guard index >= 0, index < count else { throw state.schema.outOfRange(position, index, count) }
+            try check(value, elementOf: position, state.schema)
+            try state.splice(id.owner.key, position, index..<index + 1, [(.null, value)])
+        }
+    }
+
+    /// Removes elements by index, of lists, sets and maps. `.outOfRange`.
+    package func remove(_ id: CollectionID, at index: Int, count removed: Int) throws(StoreError) {
+        try changing(id, [.list, .set, .map], "a collection") { (state, elements, position) throws(StoreError) in
+            let count = try elements.count()
+            guard index >= 0, removed >= 0, index <= count, removed <= count - index else {
+                throw state.schema.outOfRange(position, index < 0 || index > count ? index : index + removed - 1, count)
+            }
+            if removed > 0 { try state.splice(id.owner.key, position, index..<index + removed, []) }
+        }
+    }
+
+    /// Moves an element of a list so that it has index `target` afterwards. `.outOfRange`.
+    package func move(_ id: CollectionID, from index: Int, to target: Int) throws(StoreError) {
+        try changing(id, [.list], "a list") { (state, elements, position) throws(StoreError) in
+            let count = try elements.count()
+            for place in [index, target] where place < 0 || place >= count { throw state.schema.outOfRange(position, place, count) }
+            if index == target { return }
+            // It must outlive its place.
+            let value = OwnedValue(try elements.element(at: index).value)
+            try state.splice(id.owner.key, position, index..<index + 1, [])
+            do throws(StoreError) { try state.splice(id.owner.key, position, target..<target, [(.null, value.value)]) } catch {
+                state.isBroken = true
+                throw error
+            }
+        }
+    }
+
+    /// Adds a value to a set; false: it was there.
+    package func insert(_ id: CollectionID, member value: Value) throws(StoreError) -> Bool {
+        try changing(id, [.set], "a set") { (state, elements, position) throws(StoreError) in
+            try check(value, elementOf: position, state.schema)
+            let (index, found) = try elements.search(value)
+            if found { return false }
+            try state.splice(id.owner.key, position, index..<index, [(.null, value)])
+            return true
+        }
+    }
+
+    /// Takes a value out of a set; false: it was not there.
+    package func remove(_ id: CollectionID, member value: Value) throws(StoreError) -> Bool {
+        try changing(id, [.set], "a set") { (state, elements, position) throws(StoreError) in
+            try check(value, elementOf: position, state.schema)
+            let (index, found) = try elements.search(value)
+            if found { try state.splice(id.owner.key, position, index..<index + 1, []) }
+            return found
+        }
+    }
+
+    /// Gives a key of a map a value; true: the key is new.
+    package func set(_ id: CollectionID, key: Value, _ value: Value) throws(StoreError) -> Bool {
+        try changing(id, [.map], "a map") { (state, elements, position) throws(StoreError) in
+            try check(key, keyOf: position, state.schema)
+            try check(value, elementOf: position, state.schema)
+            let (index, found) = try elements.search(key)
+            try state.splice(id.owner.key, position, index..<(found ? index + 1 : index), [(key, value)])
+            return !found
+        }
+    }
+
+    /// Takes a key out of a map; false: it was not there.
+    package func remove(_ id: CollectionID, key: Value) throws(StoreError) -> Bool {
+        try changing(id, [.map], "a map") { (state, elements, position) throws(StoreError) in
+            try check(key, keyOf: position, state.schema)
+            let (index, found) = try elements.search(key)
+            if found { try state.splice(id.owner.key, position, index..<index + 1, []) }
+            return found
+        }
+    }
+
+    package func removeAllElements(_ id: CollectionID) throws(StoreError) {
+        try changing(id, [.list, .set, .map], "a collection") { (state, elements, position) throws(StoreError) in
+            let count = try elements.count()
+            if count > 0 { try state.splice(id.owner.key, position, 0..<count, []) }
+        }
+    }
+
+    // MARK: Checks
+
+    private func check(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) {
+        let elements = cls.properties[position].elements!
+        try ValueCheck.check(value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls, limit: shared.database.options.valueLimit)
+    }
+
+    private func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
+        guard cls.columns[position].kind == .map else { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
+        try ValueCheck.check(key, as: cls.properties[position].elements!.keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
+    }
+}
+
+extension ClassSchema {
+    /// The position of a property that is a list, set or map.
+    func collection(_ propertyID: UInt32) throws(StoreError) -> Int {
+        let position = try position(propertyID)
+        guard columns[position].kind.isCollection else { throw wrongCollection(position, "a list, set or map", "it is a \(columns[position].kind)") }
+        return position
+    }
+
+    func wrongCollection(_ position: Int, _ wanted: String, _ what: String) -> StoreError {
+        named(StoreError(.wrongType, "\(name).\(properties[position].name) is a \(columns[position].kind), not \(wanted): \(what)"), position)
+    }
+
+    func outOfRange(_ position: Int, _ index: Int, _ count: Int) -> StoreError {
+        named(StoreError(.outOfRange, "\(name).\(properties[position].name): index \(index), where there are \(count) elements"), position)
+    }
+}

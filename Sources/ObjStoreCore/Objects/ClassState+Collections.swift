@@ -1,0 +1,112 @@
+/// Changes of lists, sets and maps.
+extension ClassState {
+    /// The elements of an object's collection, as the transaction sees them, until its next write.
+    package func elements(_ key: Int64, _ property: Int) throws(StoreError) -> CollectionElements { try elements(try row(key), property) }
+
+    func elements(_ row: RowPosition, _ property: Int) throws(StoreError) -> CollectionElements {
+        let position = try collectionPosition(property)
+        return CollectionElements(
+            owner: row.key, cell: try cell(row, property), tree: collections[position].reader, elements: schema.properties[property].elements!,
+            kind: schema.columns[property].kind)
+    }
+
+    private func collectionPosition(_ property: Int) throws(StoreError) -> Int {
+        guard let position = schema.collections.firstIndex(of: property) else {
+            throw StoreError(.wrongType, "\(schema.name).\(schema.properties[property].name) is a \(schema.columns[property].kind), not a list, set or map")
+                .at(class: schema.name, property: schema.properties[property].name)
+        }
+        return position
+    }
+
+    private func cell(_ row: RowPosition, _ property: Int) throws(StoreError) -> CollectionCell.Bytes {
+        let value = try value(row, property)
+        return CollectionCell.Bytes(start: value.pointer, count: value.count)
+    }
+
+    /// Replaces the elements at some indexes, which exist, by others, which were checked. Of sets and maps they stay in
+    /// order and different: the caller knows where they belong.
+    package func splice(_ key: Int64, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
+        let row = try row(key)
+        // First what is logged: values may lie in the leaf that changes.
+        let mark = ops.mark
+        ops.splice(schema, key: key, property: property, at: indexes.lowerBound, removed: indexes.count, inserted: new)
+        do throws(StoreError) { try replaceElements(row, property, indexes, new) } catch {
+            ops.rollBack(to: mark)
+            throw error
+        }
+    }
+
+    func replaceElements(_ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
+        let tree = collections[try collectionPosition(property)], cell = try cell(row, property)
+        do throws(StoreError) {
+            if CollectionCell.isInTree(cell) {
+                try replaceInTree(row, property, tree, indexes, new)
+            } else {
+                try replaceInCell(row, property, tree, cell, indexes, new)
+            }
+        } catch {
+            isBroken = true
+            throw error
+        }
+        hasChanges = true
+    }
+
+    private func replaceInCell(
+        _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ cell: CollectionCell.Bytes, _ indexes: Range<Int>,
+        _ new: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
+        let elements = schema.properties[property].elements!
+        var all: [(key: Value, value: Value)] = []
+        try CollectionCell.forEach(cell, elements) { key, value in
+            all.append((key, value))
+            return true
+        }
+        all.replaceSubrange(indexes, with: new)
+        let buffer = ByteBuffer(capacity: 128)
+        if CollectionCell.encode(all[...], elements, limit: CollectionCell.longest, into: buffer) {
+            return try setCell(row, property, Value(kind: .list, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))
+        }
+        // The cell is changed last: texts of `all` lie in it.
+        let start = try tree.reader.range(row.key)
+        guard start.isEmpty else { throw CollectionReader.damaged("it has elements of \(row.key), which should have none there") }
+        try tree.replace(row.key, start, with: all)
+        try setCell(row, property, CollectionCell.treeMark)
+    }
+
+    private func replaceInTree(
+        _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
+        let range = try tree.reader.range(row.key)
+        guard indexes.upperBound <= range.count else { throw CollectionReader.damaged("\(row.key) has \(range.count) elements") }
+        try tree.replace(row.key, range.lowerBound + indexes.lowerBound..<range.lowerBound + indexes.upperBound, with: Array(new))
+        let count = range.count - indexes.count + new.count
+        if new.count >= indexes.count || count > 16 { return }
+        // Few are left: back into the cell, unless they are long.
+        var left: [(key: Value, value: Value)] = []
+        try (try elements(row, property)).forEach { key, value in
+            left.append((key, value))
+            return true
+        }
+        let buffer = ByteBuffer(capacity: 128)
+        guard CollectionCell.encode(left[...], schema.properties[property].elements!, limit: CollectionCell.shortestInTree, into: buffer) else { return }
+        try tree.removeAll(row.key)
+        try setCell(row, property, Value(kind: .list, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))
+    }
+
+    private func setCell(_ row: RowPosition, _ property: Int, _ cell: Value) throws(StoreError) {
+        var cell = cell
+        cell.kind = schema.columns[property].kind
+        if cell.count == 0 { cell.pointer = nil }
+        try cluster.update(row, property, cell)
+    }
+
+    /// An object goes, and with it its elements in trees.
+    func eraseElements(_ row: RowPosition) throws(StoreError) {
+        for (position, property) in schema.collections.enumerated() where CollectionCell.isInTree(try cell(row, property)) {
+            do throws(StoreError) { try collections[position].removeAll(row.key) } catch {
+                isBroken = true
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+/// A list, set or map in the row of its owner: its elements, while they are few, or the word that they lie in the
+/// property's collection tree.
+///
+/// ```
+/// (no bytes)                                        no elements
+/// 0                                                 the elements lie in the tree
+/// count (1 to 63) · flags · elements × { [key] [kind] content }     at most 64 bytes
+/// flags: 1 = some element is null, so that each has its kind before it
+/// ```
+/// Contents are written as in the log (`ValueCodec`).
+package enum CollectionCell {
+    static let longest = 64
+    /// Collections come back from the tree when they need no more than this: not with every element that goes.
+    static let shortestInTree = 40
+    private static let inTree: UInt8 = 0
+    private static let mostElements = 63
+
+    /// The bytes of a cell.
+    typealias Bytes = UnsafeRawBufferPointer
+
+    @inline(__always)
+    static func isInTree(_ cell: Bytes) -> Bool { cell.count == 1 && cell[0] == inTree }
+
+    /// What says that the elements lie in the tree.
+    static let treeMark: Value = Value(kind: .list, pointer: treeMarkBytes, count: 1)
+    private nonisolated(unsafe) static let treeMarkBytes: UnsafeRawPointer = IndexBits.nothing
+
+    /// How many elements lie in the cell.
+    static func count(_ cell: Bytes) -> Int { cell.count == 0 ? 0 : Int(cell[0]) }
+
+    /// Calls `body` with each element in order, until it returns false; texts point into the cell.
+    static func forEach(_ cell: Bytes, _ elements: ElementSchema, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> Bool) throws(StoreError) {
+        if cell.count == 0 { return }
+        var reader = ByteReader(cell.baseAddress!, count: cell.count)
+        let count = try reader.read(UInt8.self), flags = try reader.read(UInt8.self)
+        for _ in 0..<count {
+            let key = elements.keyKind == .null ? Value.null : try ValueCodec.readContent(elements.keyKind, &reader)
+            let value = flags & 1 == 0 ? try ValueCodec.readContent(elements.kind, &reader) : try ValueCodec.read(&reader)
+            guard try body(key, value) else { return }
+        }
+        guard reader.isAtEnd else { throw StoreError(.corrupt, "a collection's cell has \(reader.remaining) bytes too many") }
+    }
+
+    /// Writes the cell of some elements; false where they are too many for one of `limit` bytes.
+    static func encode(_ list: ArraySlice<(key: Value, value: Value)>, _ elements: ElementSchema, limit: Int, into buffer: ByteBuffer) -> Bool {
+        buffer.removeAll()
+        if list.isEmpty { return true }
+        guard list.count <= mostElements else { return false }
+        let hasKinds = list.contains { $0.value.kind != elements.kind }
+        buffer.append(UInt8(list.count))
+        buffer.append(hasKinds ? UInt8(1) : 0)
+        for (key, value) in list {
+            // Not to copy a text of megabytes only to find that it is too long.
+            guard key.count + value.count <= limit else { return false }
+            if elements.keyKind != .null { ValueCodec.appendContent(key, to: buffer) }
+            if hasKinds { ValueCodec.append(value, to: buffer) } else { ValueCodec.appendContent(value, to: buffer) }
+            if buffer.count > limit { return false }
+        }
+        return true
+    }
+}
+
+/// The elements of one object's list, set or map, in its cell or in the tree. Valid like what it was made from.
+package struct CollectionElements {
+    let owner: Int64
+    let cell: CollectionCell.Bytes
+    let tree: CollectionReader
+    package let elements: ElementSchema
+    /// Sets are in the order of their values, maps in that of their keys.
+    package let kind: ValueKind
+
+    /// Positions in the tree; nil where the elements lie in the cell.
+    func range() throws(StoreError) -> Range<Int>? { CollectionCell.isInTree(cell) ? try tree.range(owner) : nil }
+
+    package func count() throws(StoreError) -> Int { try range()?.count ?? CollectionCell.count(cell) }
+
+    /// Calls `body` with `limit` elements from `start` on, until it returns false.
+    package func forEach(from start: Int = 0, limit: Int = .max, _ body: (_ key: Value, _ value: Value) throws(StoreError) -> Bool) throws(StoreError) {
+        if limit == 0 { return }
+        guard let range = try range() else {
+            var index = 0
+            return try CollectionCell.forEach(cell, elements) { (key, value) throws(StoreError) in
+                defer { index += 1 }
+                if index < start { return true }
+                return try body(key, value) && index + 1 - start < limit
+            }
+        }
+        if start >= range.count { return }
+        var cursor = try tree.cursor(at: range.lowerBound + start), left = min(limit, range.count - start)
+        while true {
+            let isWanted = try body(kind == .map ? cursor.key : .null, try cursor.value)
+            left -= 1
+            if left == 0 || !isWanted { return }
+            guard try cursor.advance() else { throw CollectionReader.damaged("it ends before the elements of \(owner)") }
+        }
+    }
+
+    /// The element at an index, which must be less than the count.
+    package func element(at index: Int) throws(StoreError) -> (key: Value, value: Value) {
+        if let range = try range() {
+            if kind == .map { return try tree.entry(at: range.lowerBound + index) }
+            return (.null, try tree.value(at: range.lowerBound + index))
+        }
+        var found: (key: Value, value: Value)?
+        try forEach(from: index, limit: 1) { key, value in
+            found = (key, value)
+            return false
+        }
+        guard let found else { throw CollectionReader.damaged("element \(index) is missing") }
+        return found
+    }
+
+    /// Where an equal value (of sets) or key (of maps) is, or would stand.
+    package func search(_ wanted: Value) throws(StoreError) -> (index: Int, found: Bool) {
+        if CollectionCell.isInTree(cell) {
+            let (position, found) = try tree.search(owner, wanted)
+            return (position - (try tree.range(owner)).lowerBound, found)
+        }
+        var index = 0, found = false
+        try CollectionCell.forEach(cell, elements) { (key, value) throws(StoreError) in
+            let order = CollectionOrder.compare(kind == .map ? key : value, wanted)
+            found = order == 0
+            if order < 0 { index += 1 }
+            return order < 0
+        }
+        return (index, found)
+    }
+
+    /// The first element that equals a value. Cost: O(n), of a set O(log n).
+    package func firstIndex(of wanted: Value) throws(StoreError) -> Int? {
+        if kind == .set {
+            let (index, found) = try search(wanted)
+            return found ? index : nil
+        }
+        var index = 0, found = false
+        try forEach { (_, value) throws(StoreError) in
+            found = CollectionOrder.compare(value, wanted) == 0
+            if !found { index += 1 }
+            return !found
+        }
+        return found ? index : nil
+    }
+}

@@ -1,0 +1,48 @@
+/// Copies the elements of lists, sets and maps: those before the first that cannot be read.
+struct CollectionSalvage {
+    let cls: ClassSchema
+    let property: Int
+    let tree: CollectionReader
+
+    /// Elements are inserted so many at a time.
+    private static let batch = 4096
+
+    /// Gives the object with that key, which has none yet in `state`, its elements. Returns why some are lost; nil: none is.
+    func copy(_ row: RowPosition, _ reader: ClusterReader, to state: ClassState) throws(StoreError) -> String? {
+        let kind = cls.columns[property].kind, schema = cls.properties[property].elements!
+        var waiting: [(key: OwnedValue, value: OwnedValue)] = [], done = 0, last: OwnedValue?
+        func flush() throws(StoreError) {
+            let some = waiting.map { (key: $0.key.value, value: $0.value.value) }
+            try state.replaceElements(try state.row(row.key), property, done..<done, some[...])
+            done += waiting.count
+            waiting.removeAll(keepingCapacity: true)
+        }
+        var reason: String?
+        do throws(StoreError) {
+            let cell = try reader.value(row, property)
+            let elements = CollectionElements(
+                owner: row.key, cell: CollectionCell.Bytes(start: cell.pointer, count: cell.count), tree: tree, elements: schema, kind: kind)
+            let expected = try elements.count()
+            try elements.forEach { (key, value) throws(StoreError) in
+                try checkFit(key, value, kind, schema, after: last)
+                let owned = (key: OwnedValue(key), value: OwnedValue(value))
+                if kind != .list { last = kind == .map ? owned.key : owned.value }
+                waiting.append(owned)
+                if waiting.count == CollectionSalvage.batch { try flush() }
+                return true
+            }
+            if done + waiting.count < expected { reason = "only \(done + waiting.count) of \(expected) elements can be read" }
+        } catch {
+            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            reason = "elements from \(done + waiting.count) on: \(error.message)"
+        }
+        if !waiting.isEmpty { try flush() }
+        return reason
+    }
+
+    private func checkFit(_ key: Value, _ value: Value, _ kind: ValueKind, _ schema: ElementSchema, after last: OwnedValue?) throws(StoreError) {
+        try ValueCheck.check(value, as: schema.kind, isNullable: schema.isNullable, "an element", property, cls, limit: .max)
+        if kind == .map { try ValueCheck.check(key, as: schema.keyKind, isNullable: false, "a key", property, cls, limit: View.longestKey) }
+        if let last, CollectionOrder.compare(last.value, kind == .map ? key : value) >= 0 { throw CollectionReader.damaged("elements out of order") }
+    }
+}
