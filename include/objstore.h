@@ -348,7 +348,7 @@ OBJSTORE_ENUM(objstore_kind) {
     OBJSTORE_KIND_MIXED = 15      /* of a property: any of the above. No value has this kind. */
 };
 /* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
- * or UUID; LINK, LIST, SET, MAP and MIXED have their number and their place in objstore_value, and give
+ * or UUID, or lists, sets and maps of these; LINK and MIXED have their number and their place in objstore_value, and give
  * OBJSTORE_ERR_NOT_SUPPORTED. */
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
@@ -601,7 +601,7 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
                                             * a class */
 #define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY. A primary key
                                             * has one anyway, and does not get this flag */
-#define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null */
+#define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null; of a collection: its elements may */
 #define OBJSTORE_PROPERTY_HAS_DEFAULT 0x100u /* only given out: objstore_schema_set_default makes it */
 
 /** An empty schema. */
@@ -623,6 +623,17 @@ OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schem
                                                           uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     enum(kind), flags(flags));
+
+/** Adds a list, set or map to a class of the schema: `collection` is LIST, SET or MAP, `kind` that of its elements. Of a
+ * map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may be
+ * null, or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is no collection, and keys that do not
+ * fit. */
+OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *schema, objstore_text class_name,
+                                                            objstore_text name, objstore_kind collection,
+                                                            objstore_kind key_kind, objstore_kind kind,
+                                                            uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
+                    enum(collection), enum(key_kind), enum(kind), flags(flags));
 
 /** What a property gets when an object is created without it. Without a default a nullable property gets null,
  * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied.
@@ -1125,6 +1136,8 @@ typedef struct objstore_property_info {
     uint32_t flags;                    /* OBJSTORE_PROPERTY_… */
     uint32_t index;                    /* its place in the class: objstore_property_at, change masks */
     objstore_value default_value;      /* borrowed like the name; null when there is none */
+    objstore_kind key_kind;            /* of a map's keys; NULL = it is no map */
+    uint32_t reserved;
 } objstore_property_info;
 
 /** The property at `index` (0 to property_count - 1, in the order of the schema that created the class).
@@ -1140,7 +1153,8 @@ OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, obj
 /* ================================================================================================
  *  8. Objects: create, read, change, delete
  *
- *  Values must be of exactly the property's kind, or null where it is nullable: there is no conversion.
+ *  Values must be of exactly the property's kind, or null where it is nullable: there is no conversion. Lists, sets and
+ *  maps are not given as values (section 9): reading one gives an objstore_collection.
  *  A property may appear once in an array. Every failing call leaves the transaction as it was before.
  * ================================================================================================ */
 
@@ -1249,7 +1263,147 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
 
 /* ================================================================================================
- *  9. Rows: a cursor for reading one object after another, fast
+ *  9. Lists, sets and maps
+ *
+ *  Each object has one of each collection property from the beginning, empty: it is not created, deleted or set, only
+ *  its elements change. Deleting an object deletes its elements. An objstore_collection names one; it is plain data,
+ *  found in whichever view it is used with:
+ *
+ *      objstore_collection tags = objstore_collection_of(dog, tags_id);
+ *      objstore_list_insert(tx, tags, OBJSTORE_END, &tag, 1);
+ *      objstore_collection_count(tx, tags, &count);
+ *
+ *  LIST   elements in the order that they were given, also equal ones
+ *  SET    different elements, in ascending order
+ *  MAP    a value for each key, in ascending order of the keys
+ *
+ *  Ascending is the order of indexes: numbers by size (-0.0 equals 0.0, NaN equals NaN and is greatest), text by code
+ *  point, binaries bytewise, null first. Small collections lie in their object's row, larger ones in one tree for all
+ *  objects of the class; positions are found in O(log n) in both.
+ *
+ *  Observers see a change of elements as a change of the owner's property. Elements have the limits of properties; keys
+ *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared.
+ *
+ *  All functions: NO_SUCH_PROPERTY: not of the owner's class. NO_SUCH_OBJECT: the owner was deleted. WRONG_TYPE: the
+ *  property is no collection, or not of the kind that the function is for. WRONG_STORE.
+ * ================================================================================================ */
+
+/** The collection in a property of an object. */
+static inline objstore_collection objstore_collection_of(objstore_object owner, objstore_property_id property_id) {
+    objstore_collection collection;
+    collection.owner = owner;
+    collection.property_id = property_id;
+    collection.reserved = 0;
+    collection.collection_id = 0;
+    return collection;
+}
+
+/** Behind the last element of a list. */
+#define OBJSTORE_END SIZE_MAX
+
+/** How many elements there are. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_collection_count(objstore_view *view, objstore_collection collection,
+                                                       uint64_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(collection), deleted(collection),
+                    property(collection), type(collection));
+
+/** The element at `index`. `key` (NULL: not wanted) is a map's key, or null. Text is borrowed or copied as by
+ * objstore_get. OUT_OF_RANGE: there is no such element. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_collection_get(objstore_view *view, objstore_collection collection,
+                                                     size_t index, objstore_buffer *buffer, objstore_value *key,
+                                                     objstore_value *value)
+    OBJSTORE_CHECKS(null(view, value), nullable(buffer, key), closed(view), kind(view), store(collection),
+                    deleted(collection), property(collection), type(collection), range(index), buffer(buffer),
+                    lends(view, buffer));
+
+/** Reads elements from `start` on, as many as there are but at most `capacity`, and says how many in `count`. `values`
+ * and, of maps, `keys` have room for `capacity`, or are NULL: not wanted. A `start` behind the last gives none. One
+ * buffer holds all texts of the call. Cost: O(log n + count), a few nanoseconds an element.
+ * WRONG_TYPE: `keys` of a list or set. */
+OBJSTORE_API objstore_status objstore_collection_read(objstore_view *view, objstore_collection collection,
+                                                      size_t start, size_t capacity, objstore_buffer *buffer,
+                                                      objstore_value *keys, objstore_value *values, size_t *count)
+    OBJSTORE_CHECKS(null(view, count), nullable(buffer, keys, values), closed(view), kind(view), store(collection),
+                    deleted(collection), property(collection), type(collection), count(capacity), buffer(buffer),
+                    lends(view, buffer));
+
+/** The index of the first element that equals `value`; -1: there is none. Cost: O(n), of a set O(log n). */
+OBJSTORE_API objstore_status objstore_collection_find(objstore_view *view, objstore_collection collection,
+                                                      objstore_value value, int64_t *index)
+    OBJSTORE_CHECKS(null(view, index), closed(view), kind(view), store(collection), deleted(collection),
+                    property(collection), type(collection), text(value));
+
+/** Removes `count` elements from `index` on. OUT_OF_RANGE: they do not all exist. Cost: O(log n + count). */
+OBJSTORE_API objstore_status objstore_collection_remove(objstore_view *transaction, objstore_collection collection,
+                                                        size_t index, size_t count)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
+                    deleted(collection), property(collection), type(collection), range(index), count(count));
+
+/** Removes all elements. */
+OBJSTORE_API objstore_status objstore_collection_clear(objstore_view *transaction, objstore_collection collection)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
+                    deleted(collection), property(collection), type(collection));
+
+/** Inserts `count` values before the element at `index`, or at the end (`index` = OBJSTORE_END, or the count).
+ * OUT_OF_RANGE, NOT_NULLABLE. Cost: O(log n + count), wherever it is. */
+OBJSTORE_API objstore_status objstore_list_insert(objstore_view *transaction, objstore_collection collection,
+                                                  size_t index, const objstore_value *values, size_t count)
+    OBJSTORE_CHECKS(null(transaction), nullable(values), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection), range(index),
+                    array(values, count), count(count));
+
+/** Gives the element at `index` another value. OUT_OF_RANGE. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_list_set(objstore_view *transaction, objstore_collection collection,
+                                               size_t index, objstore_value value)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
+                    deleted(collection), property(collection), type(collection), range(index), required(value),
+                    text(value));
+
+/** Moves the element at `index` so that it has the index `target` afterwards. OUT_OF_RANGE. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_list_move(objstore_view *transaction, objstore_collection collection,
+                                                size_t index, size_t target)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
+                    deleted(collection), property(collection), type(collection), range(index), range(target));
+
+/** Adds a value; `inserted` (NULL: not wanted) is false where it was there. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_set_insert(objstore_view *transaction, objstore_collection collection,
+                                                 objstore_value value, bool *inserted)
+    OBJSTORE_CHECKS(null(transaction), nullable(inserted), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection), required(value),
+                    text(value));
+
+/** Takes a value out; `removed` (NULL: not wanted) is false where it was not there. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_set_remove(objstore_view *transaction, objstore_collection collection,
+                                                 objstore_value value, bool *removed)
+    OBJSTORE_CHECKS(null(transaction), nullable(removed), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection), text(value));
+
+/** The value of a key. `found` NULL: absence is OBJSTORE_ERR_NOT_FOUND; else it is false and `value` is null.
+ * Text is borrowed or copied as by objstore_get. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_map_get(objstore_view *view, objstore_collection collection,
+                                              objstore_value key, objstore_buffer *buffer, objstore_value *value,
+                                              bool *found)
+    OBJSTORE_CHECKS(null(view, value), nullable(buffer, found), closed(view), kind(view), store(collection),
+                    deleted(collection), property(collection), type(collection), required(key), text(key),
+                    buffer(buffer), lends(view, buffer));
+
+/** Gives a key a value; `inserted` (NULL: not wanted) is false where the key had one. VALUE_TOO_LARGE: a key of more
+ * than 1024 bytes. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_map_set(objstore_view *transaction, objstore_collection collection,
+                                              objstore_value key, objstore_value value, bool *inserted)
+    OBJSTORE_CHECKS(null(transaction), nullable(inserted), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection), required(key),
+                    required(value), text(key));
+
+/** Takes a key out with its value; `removed` (NULL: not wanted) is false where it was not there. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, objstore_collection collection,
+                                                 objstore_value key, bool *removed)
+    OBJSTORE_CHECKS(null(transaction), nullable(removed), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection), required(key),
+                    text(key));
+
+/* ================================================================================================
+ *  10. Rows: a cursor for reading one object after another, fast
  *
  *      objstore_row row;
  *      bool more;
@@ -1353,7 +1507,7 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
                     buffer(buffer), lends(row, buffer));
 
 /* ================================================================================================
- *  10. Asking: one comparison, results, aggregates
+ *  11. Asking: one comparison, results, aggregates
  *
  *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
  *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
@@ -1443,7 +1597,7 @@ OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_cl
                     enum(aggregate), type(property_id));
 
 /* ================================================================================================
- *  11. Columns: many objects in one call
+ *  12. Columns: many objects in one call
  *
  *  One shape for columns in and out, that of Apache Arrow where it has one:
  *
@@ -1585,7 +1739,7 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
                     buffer(buffer));
 
 /* ================================================================================================
- *  12. Observing
+ *  13. Observing
  *
  *  An observer sees what every commit changed, whichever thread or process made it, each change once and in
  *  order; commits that came while nobody fetched are put together into one change set. Nothing happens
@@ -1718,7 +1872,7 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
     OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
 
 /* ================================================================================================
- *  13. Typed observers and bound functions
+ *  14. Typed observers and bound functions
  * ================================================================================================ */
 
 /** Any C function; cast yours to it. What it is called with, the signature says. */

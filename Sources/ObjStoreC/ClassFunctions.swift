@@ -70,8 +70,9 @@ private func full(_ info: PropertyInfo) -> objstore_property_info {
     full.property_id = info.propertyID
     full.class_id = info.classID
     full.name = Names.text(info.name)
-    full.kind = objstore_kind(rawValue: Int32(info.kind.rawValue))!
-    full.collection = .OBJSTORE_KIND_NULL
+    full.kind = objstore_kind(rawValue: Int32((info.elements?.kind ?? info.kind).rawValue))!
+    full.collection = info.elements == nil ? .OBJSTORE_KIND_NULL : objstore_kind(rawValue: Int32(info.kind.rawValue))!
+    full.key_kind = objstore_kind(rawValue: Int32((info.elements?.keyKind ?? .null).rawValue))!
     full.flags = info.flags.rawValue
     full.index = UInt32(info.index)
     info.defaultValue.store(to: &full.default_value)

@@ -52,11 +52,31 @@ public func objstore_schema_add_property(
     change(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
-        guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "kind \(kind.rawValue) has no name") }
+        let kind = try valueKind(kind, "kind")
         guard flags & ~SchemaDraft.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
-        guard let kind = ValueKind(rawValue: UInt8(kind.rawValue)) else { throw StoreError(.notSupported, "kind: mixed properties are not supported by this version") }
         try draft.addProperty(className, property, kind, SchemaDraft.Flags(rawValue: flags))
     }
+}
+
+@c @implementation
+public func objstore_schema_add_collection(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ collection: objstore_kind, _ key_kind: objstore_kind,
+    _ kind: objstore_kind, _ flags: UInt32
+) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind"), kind = try valueKind(kind, "kind")
+        guard flags & ~SchemaDraft.Flags.nullable.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try draft.addCollection(className, property, collection, ElementSchema(kind: kind, isNullable: flags != 0, keyKind: key))
+    }
+}
+
+/// A kind of value, or of what is said of a property.
+private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(StoreError) -> ValueKind {
+    guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "\(argument): kind \(kind.rawValue) has no name") }
+    guard let kind = ValueKind(rawValue: UInt8(kind.rawValue)) else { throw StoreError(.notSupported, "\(argument): mixed is not supported by this version") }
+    return kind
 }
 
 @c @implementation

@@ -75,6 +75,7 @@ extension Value {
         case .binary: value.data.binary = objstore_bytes(bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
         case .timestamp: value.data.timestamp = objstore_timestamp(seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
         case .null: break
+        case .list, .set, .map: value.data.collection = collection(asCollection)
         case .decimal128, .objectID, .uuid: withUnsafeMutableBytes(of: &value.data) { ValueCell.store(self, $0.baseAddress.unsafelyUnwrapped) }
         default: value.data.integer = low
         }
@@ -117,6 +118,15 @@ func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ bod
 func objectID(_ object: objstore_object) -> ObjectID { ObjectID(classID: object.class_id, storeTag: object.store_tag, key: object.key) }
 @inline(__always)
 func object(_ id: ObjectID) -> objstore_object { objstore_object(class_id: id.classID, store_tag: id.storeTag, key: id.key) }
+
+@inline(__always)
+func collection(_ id: CollectionID) -> objstore_collection {
+    objstore_collection(owner: object(id.owner), property_id: id.propertyID, reserved: 0, collection_id: 0)
+}
+@inline(__always)
+func collectionID(_ collection: objstore_collection) -> CollectionID {
+    CollectionID(owner: objectID(collection.owner), propertyID: collection.property_id)
+}
 
 /// Numbers of elements: more than half of the address space is a mistake (a negative number, most likely).
 @inline(__always)

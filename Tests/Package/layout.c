@@ -138,7 +138,7 @@ AT(objstore_class_info, property_count, 24);
 AT(objstore_class_info, primary_key, 32);
 AT(objstore_class_info, flags, 36);
 
-SIZE(objstore_property_info, 88);
+SIZE(objstore_property_info, 96);
 AT(objstore_property_info, struct_size, 0);
 AT(objstore_property_info, property_id, 4);
 AT(objstore_property_info, class_id, 8);
@@ -149,6 +149,7 @@ AT(objstore_property_info, collection, 36);
 AT(objstore_property_info, flags, 40);
 AT(objstore_property_info, index, 44);
 AT(objstore_property_info, default_value, 48);
+AT(objstore_property_info, key_kind, 88);
 
 SIZE(objstore_row, 256);
 AT(objstore_row, opaque, 0);

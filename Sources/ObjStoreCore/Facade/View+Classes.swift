@@ -92,7 +92,7 @@ extension View {
         var flags: SchemaDraft.Flags = []
         if property.isPrimaryKey { flags.insert(.primaryKey) }
         if property.isIndexed { flags.insert(.indexed) }
-        if property.isNullable { flags.insert(.nullable) }
+        if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(
             propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, flags: flags, index: index,

@@ -49,23 +49,38 @@ extension View {
         try reading(id) { (elements, _, _) throws(StoreError) in try elements.count() }
     }
 
-    /// Elements from `start` on, as many as there are but at most `limit`; of a map with their keys. Texts are copied into
-    /// `buffer`, or borrowed (`lends`) where there is none. Returns how many.
+    /// Calls `body` with the elements from `start` on, as many as there are but at most `limit`: where each is among them,
+    /// its key (of maps; else null) and its value. Texts are copied into `buffer` first, or borrowed (`lends`) where there
+    /// is none. Returns how many.
     package func elements(
-        _ id: CollectionID, from start: Int, limit: Int, keys: UnsafeMutablePointer<Value>?, values: UnsafeMutablePointer<Value>?,
-        _ buffer: UnsafeMutablePointer<OutputBuffer>?
+        _ id: CollectionID, from start: Int, limit: Int, wantsKeys: Bool, _ buffer: UnsafeMutablePointer<OutputBuffer>?,
+        _ body: (_ index: Int, _ key: Value, _ value: Value) -> Void
     ) throws(StoreError) -> Int {
         try reading(id) { (elements, cls, position) throws(StoreError) in
-            if keys != nil, elements.kind != .map { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
+            if wantsKeys, elements.kind != .map { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
             var count = 0
+            guard let buffer else {
+                try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
+                    if !lends, value.pointer != nil || wantsKeys && key.pointer != nil { throw cannotLend(cls, position) }
+                    body(count, key, value)
+                    count += 1
+                    return true
+                }
+                return count
+            }
+            var keys: [Value] = [], values: [Value] = []
             try elements.forEach(from: start, limit: limit) { key, value in
-                keys?[count] = key
-                values?[count] = value
-                count += 1
+                if wantsKeys { keys.append(key) }
+                values.append(value)
                 return true
             }
-            try handOut(keys, values, count, cls, position, buffer)
-            return count
+            try keys.withUnsafeMutableBufferPointer { (keys) throws(StoreError) in
+                try values.withUnsafeMutableBufferPointer { (values) throws(StoreError) in
+                    try OutputBuffer.copy([wantsKeys ? keys.baseAddress : nil, values.baseAddress].compactMap { $0 }, values.count, into: buffer)
+                }
+            }
+            for (index, value) in values.enumerated() { body(index, wantsKeys ? keys[index] : .null, value) }
+            return values.count
         }
     }
 

@@ -1,0 +1,179 @@
+public import CObjStore
+internal import ObjStoreCore
+
+/// Failures of lists, sets and maps.
+private var elements: Blame {
+    [
+        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or value", .noSuchObject: "collection",
+        .wrongStore: "collection", .notNullable: "value", .invalidUTF8: "value", .valueTooLarge: "value", .notInWrite: "transaction", .wrongView: "buffer",
+        .invalidArgument: "value", .outOfRange: "index",
+    ]
+}
+
+/// An index of an element: more than there can be is out of range.
+private func index(_ index: Int) -> Int { index < 0 ? .max : index }
+
+@c @implementation
+public func objstore_collection_count(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
+        count.pointee = UInt64(try view.elementCount(collectionID(collection)))
+    }
+}
+
+@c @implementation
+public func objstore_collection_get(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ key: UnsafeMutablePointer<objstore_value>?, _ value: UnsafeMutablePointer<objstore_value>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
+        let element = try view.element(collectionID(collection), at: ObjStoreC.index(index), try outputBuffer(buffer))
+        if let key { element.key.store(to: key) }
+        element.value.store(to: value)
+    }
+}
+
+@c @implementation
+public func objstore_collection_read(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ start: Int, _ capacity: Int, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ keys: UnsafeMutablePointer<objstore_value>?, _ values: UnsafeMutablePointer<objstore_value>?, _ count: UnsafeMutablePointer<Int>?
+) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
+        try check(count: capacity, "capacity")
+        let buffer = try outputBuffer(buffer)
+        count.pointee = try view.elements(collectionID(collection), from: ObjStoreC.index(start), limit: capacity, wantsKeys: keys != nil, buffer) {
+            position, key, value in
+            if let keys { key.store(to: keys + position) }
+            if let values { value.store(to: values + position) }
+        }
+    }
+}
+
+@c @implementation
+public func objstore_collection_find(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ index: UnsafeMutablePointer<Int64>?
+) -> objstore_status {
+    guard let index else { return failNull("index") }
+    return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
+        index.pointee = Int64(try view.firstIndex(collectionID(collection), of: try Value(value)) ?? -1)
+    }
+}
+
+@c @implementation
+public func objstore_collection_remove(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ count: Int) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        try check(count: count, "count")
+        try view.remove(collectionID(collection), at: ObjStoreC.index(index), count: count)
+    }
+}
+
+@c @implementation
+public func objstore_collection_clear(_ transaction: OpaquePointer?, _ collection: objstore_collection) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        try view.removeAllElements(collectionID(collection))
+    }
+}
+
+// MARK: Lists
+
+@c @implementation
+public func objstore_list_insert(
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ values: UnsafePointer<objstore_value>?, _ count: Int
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        try check(count: count, "count")
+        try check(array: values, count, "values")
+        // OBJSTORE_END has every bit set.
+        let at = index == -1 ? nil : ObjStoreC.index(index)
+        try withValues(values, count) { (values) throws(StoreError) in
+            try view.insert(collectionID(collection), at: at, UnsafeBufferPointer(start: values, count: count))
+        }
+    }
+}
+
+@c @implementation
+public func objstore_list_set(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ value: objstore_value) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        try view.set(collectionID(collection), at: ObjStoreC.index(index), try Value(value))
+    }
+}
+
+@c @implementation
+public func objstore_list_move(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ target: Int) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", [.outOfRange: "index, target", .notInWrite: "transaction", .noSuchObject: "collection", .noSuchProperty: "collection", .wrongType: "collection", .wrongStore: "collection", .noSuchClass: "collection"]) {
+        (view: View) throws(StoreError) in
+        try view.move(collectionID(collection), from: ObjStoreC.index(index), to: ObjStoreC.index(target))
+    }
+}
+
+// MARK: Sets
+
+@c @implementation
+public func objstore_set_insert(
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ inserted: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        let isNew = try view.insert(collectionID(collection), member: try Value(value))
+        inserted?.pointee = isNew
+    }
+}
+
+@c @implementation
+public func objstore_set_remove(
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ removed: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        let wasThere = try view.remove(collectionID(collection), member: try Value(value))
+        removed?.pointee = wasThere
+    }
+}
+
+// MARK: Maps
+
+/// Failures that are the key's.
+private func naming<T>(key body: () throws(StoreError) -> T) throws(StoreError) -> T {
+    do throws(StoreError) { return try body() } catch { throw StoreError(error.code, "key: \(error.message)").at(class: error.className, property: error.propertyName) }
+}
+
+@c @implementation
+public func objstore_map_get(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ key: objstore_value, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ value: UnsafeMutablePointer<objstore_value>?, _ found: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    guard let value else { return failNull("value") }
+    return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
+        let buffer = try outputBuffer(buffer), key = try naming(key: { () throws(StoreError) in try Value(key) })
+        let id = collectionID(collection)
+        let element = try view.value(id, ofKey: key, buffer)
+        (element ?? .null).store(to: value)
+        if element == nil, found == nil { throw StoreError(.notFound, "key: the map does not have \(key.text)") }
+        found?.pointee = element != nil
+    }
+}
+
+@c @implementation
+public func objstore_map_set(
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ key: objstore_value, _ value: objstore_value,
+    _ inserted: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        let key = try naming(key: { () throws(StoreError) in try Value(key) })
+        let isNew = try view.set(collectionID(collection), key: key, try Value(value))
+        inserted?.pointee = isNew
+    }
+}
+
+@c @implementation
+public func objstore_map_remove(
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ key: objstore_value, _ removed: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        let key = try naming(key: { () throws(StoreError) in try Value(key) })
+        let wasThere = try view.remove(collectionID(collection), key: key)
+        removed?.pointee = wasThere
+    }
+}
