@@ -11,7 +11,7 @@ struct Name: Hashable, Comparable, CustomStringConvertible {
     var description: String { cls == 0 ? "\(id)" : "\(cls):\(id)" }
 }
 
-/// The properties of an object that are not its key; both classes have the same, and two more that follow from the
+/// The properties of an object that are not its key; both classes have the same, and three more that follow from the
 /// number (`Derived`).
 struct Item: Equatable, CustomStringConvertible {
     var number: Int64
@@ -19,7 +19,8 @@ struct Item: Equatable, CustomStringConvertible {
     var description: String { "\(number)/\((text ?? "-").prefix(40))" }
 }
 
-/// Values of the kinds that need two words, and floats: a row that lost one half of a change shows it.
+/// Values of the kinds that need two words, floats, and elements of a list or map: a row that lost one half of a change
+/// shows it.
 enum Derived {
     static func mark(_ kind: ValueKind, _ number: Int64) -> Value {
         kind == .uuid ? Value(kind: kind, low: number &* 0x1234_5678_9abc_def1, high: ~number) : Value(kind: kind, low: ~number, high: number & 0xffff_ffff)
@@ -29,8 +30,31 @@ enum Derived {
         return kind == .float ? .float(Float(number) / 4) : Value(kind: kind, low: number & 0xffff, high: 0x303c_0000_0000_0000)
     }
 
-    /// Whether the last two of a row's values follow from its number.
-    static func fit(_ values: [Value]) -> Bool {
+    /// The elements of the list of an `Item`, or of the map of a `Note` (where they are the keys, too): none, few that stay
+    /// in the row, or so many that they lie in the tree.
+    static func trail(_ number: Int64) -> [Int64] {
+        switch number % 5 {
+        case 2: [number, -number, 100]
+        case 4: (0..<12).map { number << 40 + $0 }
+        default: []
+        }
+    }
+
+    /// Whether the last three of a row's values follow from its number.
+    static func fit(_ snapshot: Snapshot, _ cls: Int, _ key: Int64, _ values: [Value]) throws(StoreError) -> Bool {
+        guard fit(values) else { return false }
+        let wanted = cls == 0 ? trail(values[1].low) : trail(values[1].low).sorted()
+        var at = 0, fits = true
+        try snapshot.elements(cls, 5, of: key, values[5]).forEach { name, value in
+            fits = at < wanted.count && value.low == wanted[at] && (cls == 0 || name.low == wanted[at])
+            at += 1
+            return fits
+        }
+        return fits && at == wanted.count
+    }
+
+    /// Whether two of a row's values follow from its number.
+    private static func fit(_ values: [Value]) -> Bool {
         let number = values[1].low
         let kinds: [ValueKind] = values[3].kind == .uuid ? [.uuid, .decimal128] : [.objectID, .float]
         return values[3].isSame(as: mark(kinds[0], number)) && values[4].isSame(as: price(kinds[1], number))
@@ -65,7 +89,8 @@ enum Schemas {
             PropertySchema(name: "text", kind: .string, columnID: 2, isNullable: true),
             PropertySchema(name: "mark", kind: .uuid, columnID: 3, isIndexed: true),
             PropertySchema(name: "price", kind: .decimal128, columnID: 4, isNullable: true),
-        ], nextColumnID: 5)
+            PropertySchema(name: "trail", kind: .list, columnID: 5, elements: ElementSchema(kind: .int)),
+        ], nextColumnID: 6)
 
     /// Its index is one of texts.
     private static let note = ClassSchema(
@@ -76,7 +101,8 @@ enum Schemas {
             PropertySchema(name: "text", kind: .string, columnID: 2, isNullable: true, isIndexed: true),
             PropertySchema(name: "mark", kind: .objectID, columnID: 3),
             PropertySchema(name: "price", kind: .float, columnID: 4, isNullable: true, isIndexed: true),
-        ], nextColumnID: 5)
+            PropertySchema(name: "trail", kind: .map, columnID: 5, elements: ElementSchema(kind: .int, keyKind: .int)),
+        ], nextColumnID: 6)
 }
 
 /// Carries edits out in a transaction, and in what the oracle expects.
@@ -107,7 +133,8 @@ struct Editor {
             if let key = try find(name) {
                 try update(name, key, item)
             } else if mismatch == nil {
-                _ = try withValues(name, item) { (values) throws(StoreError) in try transaction.state(name.cls).create(values) }
+                let key = try withValues(name, item) { (values) throws(StoreError) in try transaction.state(name.cls).create(values) }
+                try setTrail(name.cls, key, item.number)
             }
             content[name] = item
         case .delete(let name):
@@ -158,6 +185,17 @@ struct Editor {
         try withValues(name, item) { (values) throws(StoreError) in
             for property in 1...4 { try state.update(key, property, values[property]) }
         }
+        try setTrail(name.cls, key, item.number)
+    }
+
+    /// In two steps, so that elements are removed and inserted.
+    private func setTrail(_ cls: Int, _ key: Int64, _ number: Int64) throws(StoreError) {
+        let state = try transaction.state(cls), count = try state.elements(key, 5).count()
+        let wanted = cls == 0 ? Derived.trail(number) : Derived.trail(number).sorted()
+        if count > 1 { try state.splice(key, 5, count / 2..<count, []) }
+        let left = count > 1 ? count / 2 : count
+        if left == 0 && wanted.isEmpty { return }
+        try state.splice(key, 5, 0..<left, wanted.map { (key: cls == 0 ? .null : .int($0), value: .int($0)) }[...])
     }
 
     private func withValues<R>(_ name: Name, _ item: Item, _ body: (UnsafePointer<Value>) throws(StoreError) -> R) throws(StoreError) -> R {
@@ -168,7 +206,7 @@ struct Editor {
             copy.copyMemory(from: UnsafeRawBufferPointer(utf8))
             return copy
         }
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: 5)
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: 6)
         defer {
             values.deallocate()
             bytes.deallocate()
@@ -178,6 +216,7 @@ struct Editor {
         (values + 2).initialize(to: item.text == nil ? .null : .string(UnsafeRawPointer(bytes.baseAddress!), text.utf8.count))
         (values + 3).initialize(to: Derived.mark(name.cls == 0 ? .uuid : .objectID, item.number))
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
+        (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
         return try body(values)
     }
 
@@ -192,6 +231,9 @@ struct Editor {
         let validity = UnsafeMutablePointer<UInt8>.allocate(capacity: count / 8 + 1)
         defer { validity.deallocate() }
         validity.initialize(repeating: 0, count: count / 8 + 1)
+        let nothing = UnsafeMutablePointer<Int64>.allocate(capacity: count + 1)
+        defer { nothing.deallocate() }
+        nothing.initialize(repeating: 0, count: count + 1)
         let offsets = numbers + 2 * count
         for row in 0..<count {
             numbers[row] = first + Int64(row)
@@ -211,18 +253,21 @@ struct Editor {
             ColumnVector(
                 layout: .words, numbers: UnsafeRawPointer(words + 2 * count), secondWords: UnsafePointer(words + 3 * count),
                 validity: UnsafePointer(validity)),
+            ColumnVector(layout: .text, offsets: UnsafePointer(nothing)),
         ]
         let pointer = UnsafeMutablePointer<ColumnVector>.allocate(capacity: vectors.count)
         defer { pointer.deallocate() }
         for (index, vector) in vectors.enumerated() { (pointer + index).initialize(to: vector) }
-        _ = try transaction.state(0).createColumns(pointer, count: count) { (row, values) throws(StoreError) in
+        let created = try transaction.state(0).createColumns(pointer, count: count) { (row, values) throws(StoreError) in
             values[0] = .int(numbers[row])
             values[1] = .int(numbers[count + row])
             values[2] = .string(UnsafeRawPointer(letters + 2 * row), 2)
             values[3] = Derived.mark(.uuid, numbers[count + row])
             values[4] = Derived.price(.decimal128, numbers[count + row])
+            values[5] = .zero(of: .list)
         }
         for row in 0..<count {
+            try setTrail(0, created + Int64(row), numbers[count + row])
             content[Name(id: first + Int64(row))] = Item(
                 number: Int64(row % 5), text: String(decoding: UnsafeBufferPointer(start: letters + 2 * row, count: 2), as: UTF8.self))
         }

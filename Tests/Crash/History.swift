@@ -239,9 +239,9 @@ final class History {
             if oracle.isInsideGroup(snapshot.version) { return world.fail("P5: version \(snapshot.version) is read, which is half of a group") }
             var found: Content = [:]
             for cls in snapshot.schema.classes.indices {
-                try snapshot.forEachObject(cls) { (_, values) throws(StoreError) in
+                try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
                     let text = values[2].isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
-                    found[Name(cls: cls, id: values[0].low)] = Item(number: values[1].low, text: Derived.fit(values) ? text : "mark or price of another number")
+                    found[Name(cls: cls, id: values[0].low)] = Item(number: values[1].low, text: try Derived.fit(snapshot, cls, key, values) ? text : "mark, price or trail of another number")
                     if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 { database.releasePinsAsForkedChildWould() }
                     if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
                     pauseSometimes(found.count)

@@ -12,7 +12,12 @@ private struct Dump: Equatable {
             var lines: [String] = []
             try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
                 let text = values[2].isNull ? "-" : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
-                lines.append("\(key): \(values[0].low) \(values[1].low) \(text) \(values[3].text) \(values[4].text)")
+                var trail = ""
+                try snapshot.elements(cls, 5, of: key, values[5]).forEach { name, value in
+                    trail += " \(name.low):\(value.low)"
+                    return true
+                }
+                lines.append("\(key): \(values[0].low) \(values[1].low) \(text) \(values[3].text) \(values[4].text)\(trail)")
             }
             objects.append(lines)
         }
