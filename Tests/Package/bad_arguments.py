@@ -29,12 +29,23 @@ DEFAULTS = {
     "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
     "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
+    "collection": "LIST", "target": "0",
     "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
 # (function, parameter): value
 SPECIAL = {
     ("objstore_schema_add_class", "class_name"): 'OBJSTORE_STR("Fresh")',
     ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_add_collection", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_collection", "collection"): "OBJSTORE_KIND_LIST",
+    ("objstore_schema_add_collection", "key_kind"): "OBJSTORE_KIND_NULL",
+    ("objstore_collection_read", "keys"): "NULL", ("objstore_collection_read", "values"): "OUT_VALUES",
+    ("objstore_collection_find", "value"): "A_TEXT", ("objstore_collection_remove", "count"): "1",
+    ("objstore_list_insert", "values"): "&A_TEXT", ("objstore_list_insert", "count"): "1", ("objstore_list_set", "value"): "A_TEXT",
+    ("objstore_set_insert", "collection"): "SET", ("objstore_set_insert", "value"): "A_TEXT",
+    ("objstore_set_remove", "collection"): "SET", ("objstore_set_remove", "value"): "A_TEXT",
+    ("objstore_map_get", "collection"): "MAP", ("objstore_map_get", "key"): "A_TEXT",
+    ("objstore_map_set", "collection"): "MAP", ("objstore_map_set", "key"): "A_TEXT", ("objstore_map_set", "value"): "A_TEXT",
+    ("objstore_map_remove", "collection"): "MAP", ("objstore_map_remove", "key"): "A_TEXT",
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
     ("objstore_find_class", "name"): 'OBJSTORE_STR("Item")',
     ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",
@@ -55,7 +66,7 @@ TEXT_PROPERTY = {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objst
 RANGES = {
     "relaxed_ms": ["0", "60001", "-1"], "version": ["0"], "value": ["0", "-1", "((int64_t)1 << 31)"], "index": ["1000000"],
     "timeout_ms": ["-2"], "start": ["1000000"], "position": ["bad_position()"],
-    "savepoint": ["0", "99"],
+    "savepoint": ["0", "99"], "target": ["1000000"],
 }
 # A call without a wrong kind of value, and with one: what to change for WRONG_TYPE.
 WRONG_TYPE = {
@@ -90,6 +101,9 @@ static objstore_changes *KEPT, *closed_changes;
 static objstore_token *TOKEN, *closed_token;
 static objstore_bound *BOUND, *closed_bound;
 static objstore_class_id ITEM, OTHER;
+static objstore_property_id P_WORDS, P_SEEN, P_NOTES;
+static objstore_collection LIST, SET, MAP;
+static objstore_value A_TEXT;
 static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_X;
 static objstore_decimal128 DECIMAL;
 static objstore_object_id TAG;
@@ -100,7 +114,7 @@ static objstore_config *closed_config;
 static objstore_view *closed_view;
 static objstore_results *closed_results;
 static objstore_property_id PROPS[2], BAD_PROPS[3][2], TWICE[2];
-static objstore_value VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[2];
+static objstore_value VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[8];
 static objstore_property_id TEXT_PROPS[2];
 static objstore_row ROW, ZERO_ROW, CLOSED_ROW, FRESH_ROW;
 static objstore_buffer BUF, BAD_BUF[2];
@@ -161,6 +175,9 @@ static objstore_schema *make_schema(void) {
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("tag"), OBJSTORE_KIND_OBJECT_ID, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("token"), OBJSTORE_KIND_UUID, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_set_default(schema, item, OBJSTORE_STR("n"), objstore_int(0)));
+    MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("words"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
+    MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("seen"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
+    MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("notes"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING, OBJSTORE_KIND_STRING, 0));
     MUST(objstore_schema_add_class(schema, other));
     MUST(objstore_schema_add_property(schema, other, OBJSTORE_STR("x"), OBJSTORE_KIND_INT, 0));
     return schema;
@@ -187,7 +204,12 @@ static objstore_object make_item(objstore_view *tx, int64_t id) {
                                      objstore_binary("ab", 2), objstore_time(12, 34), objstore_int(id * 10), objstore_float(0.5f), objstore_decimal128_value(DECIMAL),
                                      objstore_object_id_value(TAG), objstore_uuid_value(token)};
     objstore_object object;
+    const objstore_value word = objstore_string(OBJSTORE_STR("w"));
     MUST(objstore_create(tx, ITEM, properties, values, 11, &object));
+    MUST(objstore_list_insert(tx, objstore_collection_of(object, P_WORDS), 0, &word, 1));
+    MUST(objstore_list_insert(tx, objstore_collection_of(object, P_WORDS), OBJSTORE_END, &word, 1));
+    MUST(objstore_set_insert(tx, objstore_collection_of(object, P_SEEN), word, NULL));
+    MUST(objstore_map_set(tx, objstore_collection_of(object, P_NOTES), word, word, NULL));
     return object;
 }
 
@@ -205,6 +227,9 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("tag"), &P_TAG));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("token"), &P_TOKEN));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("n"), &P_N));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("words"), &P_WORDS));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("seen"), &P_SEEN));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("notes"), &P_NOTES));
     MUST(objstore_find_property(view, OTHER, OBJSTORE_STR("x"), &P_X));
 }
 
@@ -261,6 +286,10 @@ static void set_up(void) {
     closed_store = open_store(path_b, OBJSTORE_MODE_READ_WRITE);
     MUST(objstore_close(closed_store));
 
+    LIST = objstore_collection_of(OBJ, P_WORDS);
+    SET = objstore_collection_of(OBJ, P_SEEN);
+    MAP = objstore_collection_of(OBJ, P_NOTES);
+    A_TEXT = objstore_string(OBJSTORE_STR("w"));
     PROPS[0] = TWICE[0] = TWICE[1] = P_ID;
     PROPS[1] = P_N;
     BAD_PROPS[0][0] = BAD_PROPS[1][0] = BAD_PROPS[2][0] = P_ID;
@@ -349,6 +378,18 @@ static uint64_t digest(void) {
             if (value.kind == OBJSTORE_KIND_BINARY) { bytes = value.data.binary.bytes; length = (size_t)value.data.binary.length; }
             for (j = 0; j < length; j++) hash = (hash ^ bytes[j]) * 1099511628211u;
         }
+        objstore_object object;
+        const objstore_property_id collections[] = {P_WORDS, P_SEEN, P_NOTES};
+        MUST(objstore_row_object(&row, &object));
+        for (i = 0; i < 3; i++) {
+            objstore_value values[8];
+            size_t found, j, k;
+            MUST(objstore_collection_read(frozen, objstore_collection_of(object, collections[i]), 0, 8, NULL, NULL, values, &found));
+            hash = (hash ^ found) * 1099511628211u;
+            for (j = 0; j < found; j++) {
+                for (k = 0; k < (size_t)values[j].data.text.length; k++) hash = (hash ^ (uint8_t)values[j].data.text.bytes[k]) * 1099511628211u;
+            }
+        }
     }
     MUST(objstore_count(frozen, OTHER, &count));
     hash = (hash ^ count) * 1099511628211u;
@@ -430,6 +471,14 @@ def is_out(type_, parameter, function):
     return (function, parameter) not in SPECIAL and not (parameter in ("values", "offsets") and base != "objstore_value" or parameter == "values")
 
 
+def in_collection(name, parameter, owner):
+    """The collection of another owner, where the parameter is one."""
+    if parameter != "collection":
+        return owner
+    property_id = {"set": "P_SEEN", "map": "P_NOTES"}.get(name.split("_")[1], "P_WORDS")
+    return f"objstore_collection_of({owner}, {property_id})"
+
+
 def cases(name, parameters, tokens):
     """(overrides, status, argument, needs a transaction or None, why) of each bad argument."""
     types = dict((n, t) for t, n in parameters)
@@ -466,7 +515,7 @@ def cases(name, parameters, tokens):
             yield {first: "&FRESH_ROW"}, "OBJSTORE_ERR_NOT_POSITIONED", first, None, "row on no object"
         elif word == "store":
             for a in arguments:
-                yield {a: "FOREIGN"}, "OBJSTORE_ERR_WRONG_STORE", a, None, f"{a} of another store"
+                yield {a: in_collection(name, a, "FOREIGN")}, "OBJSTORE_ERR_WRONG_STORE", a, None, f"{a} of another store"
         elif word == "write":
             for view in ("LV", "FV"):
                 yield {first: view}, "OBJSTORE_ERR_NOT_IN_WRITE", first, None, f"{first} = {view}"
@@ -478,7 +527,9 @@ def cases(name, parameters, tokens):
             yield {first: "TX"}, "OBJSTORE_ERR_WRONG_VIEW", first, True, "transaction"
         elif word == "lends":
             overrides = {"buffer": "NULL"}
-            if name in TEXT_PROPERTY:
+            if "collection" in types:
+                pass
+            elif name in TEXT_PROPERTY:
                 overrides["property_id"] = TEXT_PROPERTY[name]
             else:
                 overrides["properties"] = "TEXT_PROPS"
@@ -498,21 +549,23 @@ def cases(name, parameters, tokens):
                     yield {first: f"BAD_PROPS[{index}]"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {index}"
                 yield {first: "TWICE"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
             else:
-                wrong = ["0", "(P_N + 1000)"] + ([] if name == "objstore_property_get_info" else ["P_X"])
+                wrong = ["0", "(P_NOTES + 1000)"] + ([] if name == "objstore_property_get_info" else ["P_X"])
                 for p in wrong:
-                    yield {first: p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
+                    yield {first: f"objstore_collection_of(OBJ, {p})" if first == "collection" else p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
         elif word == "deleted":
-            yield {first: "DELETED"}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, "deleted"
-            yield {first: "value_object(OBJ, 123456)"}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, "never existed"
-            yield {first: "value_object(OBJ, -5)"}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, "negative key"
+            for owner, why in (("DELETED", "deleted"), ("value_object(OBJ, 123456)", "never existed"), ("value_object(OBJ, -5)", "negative key")):
+                yield {first: in_collection(name, first, owner)}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, why
         elif word == "type":
-            if name.startswith("objstore_row_") and name != "objstore_row_seek":
+            if first == "collection":
+                for p in ("P_N", "P_NAME") + (() if name.startswith("objstore_collection") else ("P_SEEN" if "set" not in name.split("_")[1] else "P_WORDS",)):
+                    yield {first: f"objstore_collection_of(OBJ, {p})"}, "OBJSTORE_ERR_WRONG_TYPE", first, None, f"another kind, {p}"
+            elif name.startswith("objstore_row_") and name != "objstore_row_seek":
                 wrong = "P_NAME" if name != "objstore_row_text" else "P_N"
                 yield {"property_id": wrong}, "OBJSTORE_ERR_WRONG_TYPE", "property_id", None, "another kind"
             else:
                 yield WRONG_TYPE[name], "OBJSTORE_ERR_WRONG_TYPE", BLAMED.get(name, first), None, "another kind"
         elif word == "required":
-            bad = {"values": "NULL_VALS", "value": "objstore_null()", "columns": "bad_columns(1)"}[first]
+            bad = {"values": "NULL_VALS", "value": "objstore_null()", "key": "objstore_null()", "columns": "bad_columns(1)"}[first]
             yield {first: bad}, "OBJSTORE_ERR_NOT_NULLABLE", first, None, "null"
         elif word == "key":
             extra = {"properties": "&P_X", "values": "VALS", "count": "1"} if "properties" in types else {}

@@ -43,7 +43,9 @@ package enum ValueCheck {
         guard value.kind == kind else {
             throw named(StoreError(.wrongType, "\(path(cls, property)): \(what) is of type \(kind), not \(value.kind) (\(value.text))"), cls, property)
         }
-        try checkContent(value, property, cls, limit)
+        do throws(StoreError) { try checkContent(value, property, cls, limit) } catch {
+            throw named(StoreError(error.code, "\(error.message) (\(what))"), cls, property)
+        }
     }
 
     @inline(never)
