@@ -108,6 +108,11 @@ final class ClassInfo: @unchecked Sendable {
         var defaultProperties: [Int] = []
         for index in properties.indices where properties[index].hasDefault {
             let property = properties[index]
+            // What a new object begins with is inserted when it is stored: the schema knows only empty ones.
+            if property.type.isCollection {
+                properties[index].hasChangingDefault = true
+                continue
+            }
             let encoder = _RowEncoder(), other = _RowEncoder()
             property.accessor._encode(first, property.offset, encoder)
             property.accessor._encode(second, property.offset, other)
@@ -174,6 +179,10 @@ final class ClassInfo: @unchecked Sendable {
         do throws(StoreError) {
             try draft.addClass(name)
             for property in properties {
+                if property.type.isCollection {
+                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements)
+                    continue
+                }
                 var flags: SchemaDraft.Flags = []
                 if property.isPrimaryKey { flags.insert(.primaryKey) }
                 if property.isIndexed { flags.insert(.indexed) }

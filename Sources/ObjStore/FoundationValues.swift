@@ -67,6 +67,7 @@ extension UUID: _PersistableValue {
     public static func _getOptional(_ object: Object, _ index: UInt32) -> UUID? { object._value(index).map { UUID($0) } }
     public static func _set(_ object: Object, _ index: UInt32, _ value: UUID) { object._set(index, value.value) }
     public static func _encode(_ value: UUID, _ encoder: _RowEncoder) { encoder.append(value.value) }
+    public static func _element(_ value: _StoredValue) -> UUID? { value.value.isNull ? nil : UUID(value.value) }
     public static func _hash(_ value: UUID, into hasher: inout Hasher) { hasher.combine(value) }
     /// A uuid, or its text.
     public static func _convert(_ value: Any?) -> UUID? { value as? UUID ?? (value as? String).flatMap { UUID(uuidString: $0) } }

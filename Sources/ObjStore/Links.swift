@@ -1,6 +1,6 @@
 internal import ObjStoreCore
 
-// Links and lists belong to the language of models, but this version cannot store them: an unmanaged object has
+// Links belong to the language of models, but this version cannot store them: an unmanaged object has
 // them, and a store whose classes have one does not open (`.notSupported`, naming class and property).
 
 extension Object: _OptionalPersistable {
@@ -27,39 +27,10 @@ extension Object: _OptionalPersistable {
     public static func _encodeOptional(_ value: Object?, _ encoder: _RowEncoder) { encoder.append(.null) }
 }
 
-/// A list of an unmanaged object. This version cannot store lists: a class with one does not open.
-public final class List<Element> {
-    private var elements: [Element] = []
-
-    public init() {}
-    public func append(_ element: Element) { elements.append(element) }
-}
-
-extension List: RandomAccessCollection, MutableCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { elements.count }
-    public subscript(index: Int) -> Element {
-        get { elements[index] }
-        set { elements[index] = newValue }
-    }
-}
-
-extension List: Persistable {
-    public typealias _Storage = List?
-    public static var _initial: List? { nil }
-    public static var _type: _PropertyType { _PropertyType(.list) }
-    public static func _read(_ storage: inout List?) -> List {
-        if let storage { return storage }
-        let list = List()
-        storage = list
-        return list
-    }
-    public static func _write(_ storage: inout List?, _ value: List) { storage = value }
-    public static func _get(_ object: Object, _ index: UInt32) -> List {
-        object._reportUnsupported(index)
-        return List()
-    }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: List) { object._reportUnsupported(index) }
-    public static func _traced(_ tracer: _Tracer) -> List { List() }
-    public static func _encode(_ value: List, _ encoder: _RowEncoder) { encoder.append(.null) }
+extension Object: CollectionElement {
+    public static var _elementType: _PropertyType { _PropertyType(.link) }
+    public static var _emptyElement: Self { self.init() }
+    public static func _element(_ value: _StoredValue) -> Self? { nil }
+    public static func _convertElement(_ value: Any?) -> Self? { value.flatMap { _convertOptional($0) } }
+    public static func _encodeElement(_ value: Object, _ encoder: _RowEncoder) { encoder.append(.null) }
 }

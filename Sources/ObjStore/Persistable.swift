@@ -1,6 +1,6 @@
 internal import ObjStoreCore
 
-/// Types that a `@Persisted` property can have: `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
+/// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
 /// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each.
 ///
 /// The requirements are those of the library; conform to ``PersistableEnum`` only.
@@ -41,10 +41,26 @@ public struct _PropertyType: Sendable {
     /// As in `ValueKind`.
     let kind: UInt8
     var isOptional = false
+    /// Of lists, sets and maps: kind of the elements, whether they may be nil, kind of the keys.
+    private(set) var elementKind: UInt8 = 0
+    private(set) var hasOptionalElements = false
+    private(set) var keyKind: UInt8 = 0
 
     var valueKind: ValueKind { ValueKind(rawValue: kind) ?? .null }
 
     init(_ kind: ValueKind) { self.kind = kind.rawValue }
+
+    init(_ kind: ValueKind, of elements: _PropertyType, keys: _PropertyType? = nil) {
+        self.kind = kind.rawValue
+        elementKind = elements.kind
+        hasOptionalElements = elements.isOptional
+        keyKind = keys?.kind ?? 0
+    }
+
+    var isCollection: Bool { valueKind.isCollection }
+    var elements: ElementSchema {
+        ElementSchema(kind: ValueKind(rawValue: elementKind) ?? .null, isNullable: hasOptionalElements, keyKind: ValueKind(rawValue: keyKind) ?? .null)
+    }
 }
 
 extension Persistable where _Storage == Self {
@@ -154,7 +170,7 @@ extension Optional: Persistable where Wrapped: _OptionalPersistable {
 }
 
 /// Values: the optional of one holds the value itself.
-public protocol _PersistableValue: Persistable, _OptionalPersistable where _Storage == Self, _OptionalStorage == Self? {}
+public protocol _PersistableValue: Persistable, _OptionalPersistable, CollectionElement where _Storage == Self, _OptionalStorage == Self? {}
 
 extension _PersistableValue {
     public static var _noValue: Self? { @inlinable get { nil } }

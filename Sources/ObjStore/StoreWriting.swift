@@ -46,12 +46,26 @@ extension StoreWriting {
         }
         let encoder = space.handle.encoder
         encoder.removeAll()
+        let collections = encode(object, binding, encoder)
+        let id = try put(binding, encoder, update, view, collections)
+        space.adopt(object, binding, id.key)
+    }
+
+    /// Elements of a collection, on their way into the store.
+    typealias Elements = (property: ClassInfo.Property, collection: any _CollectionProperty)
+
+    /// All values of an object; returns its collections, whose elements follow when it is stored.
+    private func encode(_ object: Object, _ binding: ClassBinding, _ encoder: _RowEncoder) -> [Elements] {
+        var collections: [Elements] = []
         for property in binding.info.properties {
+            if property.type.isCollection {
+                if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
+                continue
+            }
             encoder.begin(binding.properties[Int(property.index)])
             property.accessor._encode(object, property.offset, encoder)
         }
-        let id = try put(binding, encoder, update, view)
-        space.adopt(object, binding, id.key)
+        return collections
     }
 
     /// Adds each of them. Those before one that is refused are added.
@@ -76,12 +90,10 @@ extension StoreWriting {
         let info = binding.info
         let encoder = space.handle.encoder
         encoder.removeAll()
+        var collections: [Elements] = []
         if let object = value as? Object, Swift.type(of: object) == type {
             if object.isManaged, object.isInvalidated { throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name) }
-            for property in info.properties {
-                encoder.begin(binding.properties[Int(property.index)])
-                property.accessor._encode(object, property.offset, encoder)
-            }
+            collections = encode(object, binding, encoder)
         } else {
             let pairs = try info.pairs(value)
             if exact, pairs.count != info.properties.count {
@@ -89,6 +101,15 @@ extension StoreWriting {
             }
             var given = [Bool](repeating: false, count: info.properties.count)
             for (property, value) in pairs {
+                if let type = property.accessor as? any _CollectionProperty.Type {
+                    guard let collection = type._convert(value) else {
+                        encoder.removeAll()
+                        throw info.wrongType(property, value)
+                    }
+                    collections.append((property, collection))
+                    given[Int(property.index)] = true
+                    continue
+                }
                 encoder.begin(binding.properties[Int(property.index)])
                 guard property.accessor._encodeAny(value, encoder) else {
                     encoder.removeAll()
@@ -96,9 +117,9 @@ extension StoreWriting {
                 }
                 given[Int(property.index)] = true
             }
-            try addChangingDefaults(binding, given, encoder, pairs, update, view)
+            collections += try addChangingDefaults(binding, given, encoder, pairs, update, view)
         }
-        let id = try put(binding, encoder, update, view)
+        let id = try put(binding, encoder, update, view, collections)
         return space.materialise(type, binding, id.key)
     }
 
@@ -106,19 +127,45 @@ extension StoreWriting {
     private func addChangingDefaults(
         _ binding: ClassBinding, _ given: [Bool], _ encoder: _RowEncoder, _ pairs: [(property: ClassInfo.Property, value: Any?)],
         _ update: UpdatePolicy, _ view: View
-    ) throws(ObjStoreError) {
+    ) throws(ObjStoreError) -> [Elements] {
         let missing = binding.info.properties.filter { $0.hasChangingDefault && !given[Int($0.index)] }
-        if missing.isEmpty { return }
+        if missing.isEmpty { return [] }
         // An update leaves alone what is not given.
         if update != .error, let primary = binding.info.primaryKey, let key = pairs.first(where: { $0.property.index == primary.index }) {
             let probe = _RowEncoder()
             _ = primary.accessor._encodeAny(key.value, probe)
-            if try probe.withValue({ (value) throws(StoreError) in try view.find(binding.classID, value) }) != nil { return }
+            if try probe.withValue({ (value) throws(StoreError) in try view.find(binding.classID, value) }) != nil { return [] }
         }
         let prototype = binding.info.type.init()
+        var collections: [Elements] = []
         for property in missing {
+            if property.type.isCollection {
+                if let collection = property.accessor._anyValue(prototype, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
+                continue
+            }
             encoder.begin(binding.properties[Int(property.index)])
             property.accessor._encode(prototype, property.offset, encoder)
+        }
+        return collections
+    }
+
+    /// Stores a row, then the elements of its collections; all or nothing.
+    private func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ view: View, _ collections: [Elements]) throws(ObjStoreError) -> ObjectID {
+        if collections.isEmpty { return try put(binding, encoder, update, view) }
+        let savepoint = try core { () throws(StoreError) in try view.beginSavepoint() }
+        do throws(ObjStoreError) {
+            let id = try put(binding, encoder, update, view)
+            for (property, collection) in collections {
+                let scope = _FillScope(
+                    view, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified)
+                collection._store(scope)
+                if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
+            }
+            try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) }
+            return id
+        } catch {
+            try core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) }
+            throw error
         }
     }
 

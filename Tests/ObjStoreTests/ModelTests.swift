@@ -267,7 +267,7 @@ import Testing
         @Persisted var boss: Person?
     }
     final class Album: Object {
-        @Persisted var titles: List<String>
+        @Persisted var titles: List<Person>
     }
     final class TwoKeys: Object {
         @Persisted(primaryKey: true) var first: Int
@@ -300,8 +300,8 @@ import Testing
         ann.boss = bob
         #expect(ann.boss === bob)
         let album = Album()
-        album.titles.append("One")
-        #expect(Array(album.titles) == ["One"])
+        album.titles.append(ann)
+        #expect(Array(album.titles) == [ann])
         // A generic superclass is no obstacle.
         let store = try memoryStore([OfText.self])
         try store.write { tx in _ = try tx.create(OfText.self, value: ["x", 1]) }

@@ -223,8 +223,8 @@ package struct CollectionCursor {
 
 /// The order of a set's values and of a map's keys: null first, then by kind, then by value; texts byte by byte, that is
 /// by code point. -0.0 is 0.0, every NaN is the same and the greatest, 1.0 and 1.00 are one decimal.
-enum CollectionOrder {
-    static func compare(_ a: Value, _ b: Value) -> Int {
+package enum CollectionOrder {
+    package static func compare(_ a: Value, _ b: Value) -> Int {
         if a.kind != b.kind { return Int(a.kind.rawValue) - Int(b.kind.rawValue) }
         switch a.kind {
         case .null: return 0

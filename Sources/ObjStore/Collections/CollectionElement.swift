@@ -1,0 +1,90 @@
+internal import ObjStoreCore
+
+/// What a ``List``, ``MutableSet`` or ``Map`` can hold: the types of single properties, and (in lists and maps) their
+/// optionals.
+public protocol CollectionElement: SendableMetatype {
+    static var _elementType: _PropertyType { get }
+    /// Nil: what is stored is no value of this type.
+    static func _element(_ value: _StoredValue) -> Self?
+    /// What stands for a value that cannot be read.
+    static var _emptyElement: Self { get }
+    static func _convertElement(_ value: Any?) -> Self?
+    static func _encodeElement(_ value: Self, _ encoder: _RowEncoder)
+}
+
+/// A value of the core; texts are borrowed.
+public struct _StoredValue {
+    let value: Value
+
+    /// As the plainest type that holds it.
+    var any: Any? {
+        switch value.kind {
+        // A uuid is a type of Foundation, which reads it itself.
+        case .null, .link, .list, .set, .map, .uuid: nil
+        case .bool: value.low != 0
+        case .int: value.low
+        case .float: value.asFloat
+        case .double: value.asDouble
+        case .decimal128: Decimal128(value.asDecimal)
+        case .string: text
+        case .binary: [UInt8](UnsafeRawBufferPointer(start: value.pointer, count: value.count))
+        case .timestamp: Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high))
+        case .objectID: ObjectId(value)
+        }
+    }
+
+    var text: String { String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self) }
+}
+
+extension _PersistableValue {
+    public static var _elementType: _PropertyType { _type }
+    public static var _emptyElement: Self { _initial }
+    public static func _element(_ value: _StoredValue) -> Self? { value.value.isNull ? nil : _convert(value.any) }
+    public static func _convertElement(_ value: Any?) -> Self? { value == nil ? nil : _convert(value) }
+    public static func _encodeElement(_ value: Self, _ encoder: _RowEncoder) { _encode(value, encoder) }
+}
+
+extension _PersistableInteger {
+    public static func _element(_ value: _StoredValue) -> Self? { value.value.isNull ? nil : Self(exactly: value.value.low) }
+}
+
+extension Double {
+    public static func _element(_ value: _StoredValue) -> Double? { value.value.isNull ? nil : value.value.asDouble }
+}
+
+extension String {
+    public static func _element(_ value: _StoredValue) -> String? { value.value.isNull ? nil : value.text }
+}
+
+extension Optional: CollectionElement where Wrapped: _PersistableValue {
+    public static var _elementType: _PropertyType {
+        var type = Wrapped._type
+        type.isOptional = true
+        return type
+    }
+    public static var _emptyElement: Wrapped? { nil }
+    public static func _element(_ value: _StoredValue) -> Wrapped?? { value.value.isNull ? .some(nil) : Wrapped._element(value).map { .some($0) } }
+    public static func _convertElement(_ value: Any?) -> Wrapped?? {
+        guard let value = value.flatMap({ ClassInfo.unwrap($0) }) else { return .some(nil) }
+        return Wrapped._convertElement(value).map { .some($0) }
+    }
+    public static func _encodeElement(_ value: Wrapped?, _ encoder: _RowEncoder) {
+        if let value { Wrapped._encode(value, encoder) } else { encoder.append(.null) }
+    }
+}
+
+/// Values of one call, in the memory of a `_RowEncoder`; nothing moves until `body` returns.
+func withEncoded<Element: CollectionElement, T>(
+    _ elements: some Sequence<Element>, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
+) throws(StoreError) -> T {
+    let encoder = _RowEncoder()
+    var count = 0
+    for element in elements {
+        encoder.begin(0)
+        Element._encodeElement(element, encoder)
+        count += 1
+    }
+    var result: Result<T, StoreError>?
+    encoder.drain { _, values in result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: values, count: count)) } }
+    return try result.unsafelyUnwrapped.get()
+}

@@ -1,0 +1,175 @@
+internal import ObjStoreCore
+
+/// Values in the order that they were given: `@Persisted var toys: List<String>`.
+///
+/// Of a managed object it shows what the object has, and changes inside a write only; of an unmanaged one it is an array.
+/// Elements may be equal. Reading and changing cost O(log n) anywhere in the list. What fails is reported as for
+/// properties (docs/swift.md).
+public final class List<Element: CollectionElement> {
+    private var elements: [Element] = []
+    private let place: CollectionPlace?
+
+    public init() { place = nil }
+    fileprivate init(_ place: CollectionPlace) { self.place = place }
+
+    public convenience init(_ elements: some Sequence<Element>) {
+        self.init()
+        self.elements = Array(elements)
+    }
+
+    // MARK: Changing
+
+    public func append(_ element: Element) { append(objectsIn: CollectionOfOne(element)) }
+
+    public func append(objectsIn new: some Sequence<Element>) {
+        guard let place else { return elements.append(contentsOf: new) }
+        place.changing(()) { (view, id) throws(StoreError) in
+            try withEncoded(new) { (values) throws(StoreError) in try view.insert(id, at: nil, values) }
+        }
+    }
+
+    public func insert(_ element: Element, at index: Int) { insert(contentsOf: CollectionOfOne(element), at: index) }
+
+    public func insert(contentsOf new: some Sequence<Element>, at index: Int) {
+        guard let place else { return elements.insert(contentsOf: Array(new), at: index) }
+        place.changing(()) { (view, id) throws(StoreError) in
+            try withEncoded(new) { (values) throws(StoreError) in try view.insert(id, at: index, values) }
+        }
+    }
+
+    public func remove(at index: Int) {
+        guard let place else {
+            elements.remove(at: index)
+            return
+        }
+        place.changing(()) { (view, id) throws(StoreError) in try view.remove(id, at: index, count: 1) }
+    }
+
+    public func removeSubrange(_ range: Range<Int>) {
+        guard let place else { return elements.removeSubrange(range) }
+        place.changing(()) { (view, id) throws(StoreError) in try view.remove(id, at: range.lowerBound, count: range.count) }
+    }
+
+    public func removeFirst(_ count: Int = 1) { removeSubrange(0..<count) }
+    public func removeLast(_ count: Int = 1) { removeSubrange(self.count - count..<self.count) }
+    public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
+
+    /// Puts others where the elements in `range` are.
+    public func replaceSubrange(_ range: Range<Int>, with new: some Sequence<Element>) {
+        let new = Array(new)
+        if !range.isEmpty { removeSubrange(range) }
+        if !new.isEmpty { insert(contentsOf: new, at: range.lowerBound) }
+    }
+
+    /// Afterwards the element at `from` has the index `to`.
+    public func move(from: Int, to: Int) {
+        guard let place else {
+            elements.insert(elements.remove(at: from), at: to)
+            return
+        }
+        place.changing(()) { (view, id) throws(StoreError) in try view.move(id, from: from, to: to) }
+    }
+
+    public func swapAt(_ first: Int, _ second: Int) {
+        if first == second { return }
+        let (one, other) = (self[first], self[second])
+        self[first] = other
+        self[second] = one
+    }
+
+    // MARK: Asking
+
+    /// The index of the first element that equals one. Cost: O(n).
+    public func index(of element: Element) -> Int? {
+        guard let place else { return elements.firstIndex { List.isSame($0, element) } }
+        return place.reading(nil) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.firstIndex(id, of: values[0]) }
+        }
+    }
+
+    private static func isSame(_ a: Element, _ b: Element) -> Bool {
+        (try? withEncoded(CollectionOfOne(a)) { (a) throws(StoreError) in
+            try withEncoded(CollectionOfOne(b)) { (b) throws(StoreError) in a[0].isSame(as: b[0]) }
+        }) ?? false
+    }
+
+    /// Whether the object is deleted, or its store closed.
+    public var isInvalidated: Bool { place?.object.isInvalidated ?? false }
+    public var isManaged: Bool { place != nil }
+    public var isFrozen: Bool { place?.object.isFrozen ?? false }
+}
+
+extension List: RandomAccessCollection, MutableCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { place?.count ?? elements.count }
+
+    public subscript(index: Int) -> Element {
+        get {
+            guard let place else { return elements[index] }
+            return place.reading(Element._emptyElement) { (view, id) throws(StoreError) in
+                if view.lends { return place.element(try view.element(id, at: index, nil).value) }
+                var buffer = OutputBuffer()
+                defer { OutputBuffer.free(&buffer) }
+                return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in place.element(try view.element(id, at: index, buffer).value) }
+            }
+        }
+        set {
+            guard let place else {
+                elements[index] = newValue
+                return
+            }
+            place.changing(()) { (view, id) throws(StoreError) in
+                try withEncoded(CollectionOfOne(newValue)) { (values) throws(StoreError) in try view.set(id, at: index, values[0]) }
+            }
+        }
+    }
+
+    /// The elements as they are now: what changes meanwhile does not disturb.
+    public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }
+}
+
+extension List: ExpressibleByArrayLiteral {
+    public convenience init(arrayLiteral elements: Element...) { self.init(elements) }
+}
+
+extension List: CustomStringConvertible {
+    public var description: String { "[" + map { "\($0)" }.joined(separator: ", ") + "]" }
+}
+
+extension List: Persistable, _CollectionProperty {
+    public typealias _Storage = List?
+    public static var _type: _PropertyType { _PropertyType(.list, of: Element._elementType) }
+    public static func _managed(_ object: Object, _ index: UInt32) -> List { List(CollectionPlace(object: object, index: index)) }
+    public func _copy() -> List { List(self) }
+    public func _replace(_ object: Object, _ index: UInt32) {
+        let target = List._managed(object, index)
+        target.removeAll()
+        if !isEmpty { target.append(objectsIn: self) }
+    }
+    public func _store(_ scope: _FillScope) {
+        let elements = Array(self)
+        do throws(StoreError) {
+            try withEncoded(elements) { (values) throws(StoreError) in
+                scope.replace(count: values.count) { () throws(StoreError) in
+                    var same = true
+                    _ = try scope.view.elements(scope.id, from: 0, limit: .max, wantsKeys: false, nil) { index, _, value in
+                        same = same && value.isSame(as: values[index])
+                    }
+                    return same
+                } _: { () throws(StoreError) in
+                    try scope.view.insert(scope.id, at: nil, values)
+                }
+            }
+        } catch {
+            preconditionFailure("what replaces keeps its failures")
+        }
+    }
+    /// A list, or an array of what its elements can be.
+    public static func _convert(_ value: Any?) -> List? {
+        if let list = value as? List { return list }
+        guard let array = value as? [Any?] ?? (value as? [Any]) else { return nil }
+        let elements = array.map { Element._convertElement($0.flatMap { ClassInfo.unwrap($0) }) }
+        guard !elements.contains(where: { $0 == nil }) else { return nil }
+        return List(elements.map { $0! })
+    }
+}

@@ -1,0 +1,132 @@
+internal import ObjStoreCore
+
+/// A value for each key, in ascending order of the keys: `@Persisted var notes: Map<String, Double>`.
+///
+/// Keys are texts, integers, ``ObjectId`` or `UUID`. Of a managed object it shows what the object has, and changes inside a
+/// write only. Cost of finding and changing: O(log n).
+public final class Map<Key: _PersistableValue & Hashable, Value: CollectionElement> {
+    public typealias Element = (key: Key, value: Value)
+
+    private var entries: [Key: Value] = [:]
+    private let place: CollectionPlace?
+
+    public init() { place = nil }
+    fileprivate init(_ place: CollectionPlace) { self.place = place }
+
+    public convenience init(_ entries: [Key: Value]) {
+        self.init()
+        self.entries = entries
+    }
+
+    /// The value of a key. Setting it to nil removes the key.
+    public subscript(key: Key) -> Value? {
+        get {
+            guard let place else { return entries[key] }
+            return place.reading(nil) { (view, id) throws(StoreError) in
+                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
+                    if view.lends { return try view.value(id, ofKey: keys[0], nil).map { place.element($0) } }
+                    var buffer = OutputBuffer()
+                    defer { OutputBuffer.free(&buffer) }
+                    return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in
+                        try view.value(id, ofKey: keys[0], buffer).map { place.element($0) }
+                    }
+                }
+            }
+        }
+        set { if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) } }
+    }
+
+    public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value { self[key] ?? fallback() }
+
+    /// Whether the key is new.
+    @discardableResult
+    public func updateValue(_ value: Value, forKey key: Key) -> Bool {
+        guard let place else { return entries.updateValue(value, forKey: key) == nil }
+        return place.changing(false) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
+                try withEncoded(CollectionOfOne(value)) { (values) throws(StoreError) in try view.set(id, key: keys[0], values[0]) }
+            }
+        }
+    }
+
+    /// Whether the key was there.
+    @discardableResult
+    public func removeValue(forKey key: Key) -> Bool {
+        guard let place else { return entries.removeValue(forKey: key) != nil }
+        return place.changing(false) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.remove(id, key: keys[0]) }
+        }
+    }
+
+    public func removeAll() { if let place { place.clear() } else { entries.removeAll() } }
+    public func merge(_ other: some Sequence<(key: Key, value: Value)>) { for (key, value) in Array(other) { updateValue(value, forKey: key) } }
+
+    public var count: Int { place?.count ?? entries.count }
+    public var isEmpty: Bool { count == 0 }
+    public var keys: [Key] { map(\.key) }
+    public var values: [Value] { map(\.value) }
+
+    public var isInvalidated: Bool { place?.object.isInvalidated ?? false }
+    public var isManaged: Bool { place != nil }
+    public var isFrozen: Bool { place?.object.isFrozen ?? false }
+}
+
+extension Map: Sequence {
+    /// The entries as they are now; of an unmanaged map in any order.
+    public func makeIterator() -> IndexingIterator<[Element]> {
+        guard let place else { return entries.map { ($0.key, $0.value) }.makeIterator() }
+        var entries: [Element] = []
+        place.forEach(from: 0, limit: .max, wantsKeys: true) { key, value in entries.append((place.element(key), place.element(value))) }
+        return entries.makeIterator()
+    }
+}
+
+extension Map: ExpressibleByDictionaryLiteral {
+    public convenience init(dictionaryLiteral entries: (Key, Value)...) { self.init(Dictionary(entries) { _, last in last }) }
+}
+
+extension Map: CustomStringConvertible {
+    public var description: String { isEmpty ? "[:]" : "[" + map { "\($0.key): \($0.value)" }.joined(separator: ", ") + "]" }
+}
+
+extension Map: Persistable, _CollectionProperty {
+    public typealias _Storage = Map?
+    public static var _type: _PropertyType { _PropertyType(.map, of: Value._elementType, keys: Key._type) }
+    public static func _managed(_ object: Object, _ index: UInt32) -> Map { Map(CollectionPlace(object: object, index: index)) }
+    public func _copy() -> Map { Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
+    public func _replace(_ object: Object, _ index: UInt32) {
+        let target = Map._managed(object, index)
+        target.removeAll()
+        target.merge(self)
+    }
+    public func _store(_ scope: _FillScope) {
+        let entries = Array(self)
+        do throws(StoreError) {
+            try withEncoded(entries.map(\.key)) { (keys) throws(StoreError) in
+                try withEncoded(entries.map(\.value)) { (values) throws(StoreError) in
+                    scope.replace(count: keys.count) { () throws(StoreError) in
+                        for index in keys.indices {
+                            guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil), stored.isSame(as: values[index]) else { return false }
+                        }
+                        return true
+                    } _: { () throws(StoreError) in
+                        for index in keys.indices { _ = try scope.view.set(scope.id, key: keys[index], values[index]) }
+                    }
+                }
+            }
+        } catch {
+            preconditionFailure("what replaces keeps its failures")
+        }
+    }
+    /// A map, or a dictionary of what its keys and values can be.
+    public static func _convert(_ value: Any?) -> Map? {
+        if let map = value as? Map { return map }
+        guard let dictionary = value as? [AnyHashable: Any] else { return nil }
+        let map = Map()
+        for (key, value) in dictionary {
+            guard let key = Key._convert(key.base), let value = Value._convertElement(ClassInfo.unwrap(value)) else { return nil }
+            map.entries[key] = value
+        }
+        return map
+    }
+}

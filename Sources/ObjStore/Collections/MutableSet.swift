@@ -1,0 +1,146 @@
+internal import ObjStoreCore
+
+/// Different values in ascending order: `@Persisted var seen: MutableSet<String>`.
+///
+/// Of a managed object it shows what the object has, and changes inside a write only. What is equal is what the store's
+/// order says: numbers by size (NaN equals NaN), text by code point. Cost of finding and changing: O(log n).
+public final class MutableSet<Element: _PersistableValue> {
+    /// Of an unmanaged one; in the order of insertion, which managing makes ascending.
+    private var elements: [Element] = []
+    private let place: CollectionPlace?
+
+    public init() { place = nil }
+    fileprivate init(_ place: CollectionPlace) { self.place = place }
+
+    public convenience init(_ elements: some Sequence<Element>) {
+        self.init()
+        insert(objectsIn: elements)
+    }
+
+    private func position(_ element: Element) -> Int? {
+        (try? withEncoded(CollectionOfOne(element)) { (wanted) throws(StoreError) in
+            for (index, candidate) in elements.enumerated() {
+                let isSame = try withEncoded(CollectionOfOne(candidate)) { (value) throws(StoreError) in CollectionOrder.compare(value[0], wanted[0]) == 0 }
+                if isSame { return index }
+            }
+            return nil
+        }) ?? nil
+    }
+
+    // MARK: Changing
+
+    /// Whether it is new.
+    @discardableResult
+    public func insert(_ element: Element) -> Bool {
+        guard let place else {
+            if position(element) != nil { return false }
+            elements.append(element)
+            return true
+        }
+        return place.changing(false) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.insert(id, member: values[0]) }
+        }
+    }
+
+    public func insert(objectsIn new: some Sequence<Element>) { for element in Array(new) { insert(element) } }
+
+    /// Whether it was there.
+    @discardableResult
+    public func remove(_ element: Element) -> Bool {
+        guard let place else {
+            guard let position = position(element) else { return false }
+            elements.remove(at: position)
+            return true
+        }
+        return place.changing(false) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.remove(id, member: values[0]) }
+        }
+    }
+
+    public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
+
+    public func formUnion(_ other: some Sequence<Element>) { insert(objectsIn: other) }
+    public func subtract(_ other: some Sequence<Element>) { for element in Array(other) { remove(element) } }
+    public func formIntersection(_ other: some Sequence<Element>) {
+        let kept = MutableSet(other)
+        for element in Array(self) where !kept.contains(element) { remove(element) }
+    }
+    public func formSymmetricDifference(_ other: some Sequence<Element>) {
+        for element in MutableSet(other) where !remove(element) { insert(element) }
+    }
+
+    // MARK: Asking
+
+    public func contains(_ element: Element) -> Bool {
+        guard let place else { return position(element) != nil }
+        return place.reading(nil) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.firstIndex(id, of: values[0]) }
+        } != nil
+    }
+
+    public func isSubset(of other: MutableSet) -> Bool { allSatisfy { other.contains($0) } }
+    public func isSuperset(of other: MutableSet) -> Bool { other.isSubset(of: self) }
+    public func intersects(_ other: MutableSet) -> Bool { contains { other.contains($0) } }
+
+    public var isInvalidated: Bool { place?.object.isInvalidated ?? false }
+    public var isManaged: Bool { place != nil }
+    public var isFrozen: Bool { place?.object.isFrozen ?? false }
+}
+
+extension MutableSet: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { place?.count ?? elements.count }
+    public subscript(index: Int) -> Element {
+        guard let place else { return elements[index] }
+        return place.values(from: index, limit: 1, as: Element.self).first ?? Element._emptyElement
+    }
+    /// The elements as they are now.
+    public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }
+}
+
+extension MutableSet: ExpressibleByArrayLiteral {
+    public convenience init(arrayLiteral elements: Element...) { self.init(elements) }
+}
+
+extension MutableSet: CustomStringConvertible {
+    public var description: String { "{" + map { "\($0)" }.joined(separator: ", ") + "}" }
+}
+
+extension MutableSet: Persistable, _CollectionProperty {
+    public typealias _Storage = MutableSet?
+    public static var _type: _PropertyType { _PropertyType(.set, of: Element._elementType) }
+    public static func _managed(_ object: Object, _ index: UInt32) -> MutableSet { MutableSet(CollectionPlace(object: object, index: index)) }
+    public func _copy() -> MutableSet {
+        let copy = MutableSet()
+        copy.elements = Array(self)
+        return copy
+    }
+    public func _replace(_ object: Object, _ index: UInt32) {
+        let target = MutableSet._managed(object, index)
+        target.removeAll()
+        target.insert(objectsIn: self)
+    }
+    public func _store(_ scope: _FillScope) {
+        let elements = Array(self)
+        do throws(StoreError) {
+            try withEncoded(elements) { (values) throws(StoreError) in
+                scope.replace(count: values.count) { () throws(StoreError) in
+                    for value in values where try scope.view.firstIndex(scope.id, of: value) == nil { return false }
+                    return true
+                } _: { () throws(StoreError) in
+                    for value in values { _ = try scope.view.insert(scope.id, member: value) }
+                }
+            }
+        } catch {
+            preconditionFailure("what replaces keeps its failures")
+        }
+    }
+    /// A set, or an array or Swift set of what its elements can be.
+    public static func _convert(_ value: Any?) -> MutableSet? {
+        if let set = value as? MutableSet { return set }
+        guard let array = value as? [Any] ?? (value as? Set<AnyHashable>).map({ $0.map { $0.base } }) else { return nil }
+        let elements = array.map { Element._convertElement(ClassInfo.unwrap($0)) }
+        guard !elements.contains(where: { $0 == nil }) else { return nil }
+        return MutableSet(elements.map { $0! })
+    }
+}
