@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from . import _ffi, packed
 from ._check import check
 from .columns import property_ids
-from .errors import MissingNumpy, OutOfRange
+from .errors import MissingNumpy, OutOfRange, WrongType
 from .kinds import BOOL, DOUBLE, FLOAT, INT, TIMESTAMP
 
 if TYPE_CHECKING:
@@ -26,6 +26,13 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
         import numpy
     except ImportError as error:
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
+    if prop.shape is not None:
+        raise WrongType(
+            f"{prop.path} is a {prop.type_name}: an array holds single values; "
+            f"numpy.array(obj.{prop.name}) makes one of one object's",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
     if prop.kind not in _STORED:
         python: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
         return python

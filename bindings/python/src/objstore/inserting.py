@@ -2,7 +2,7 @@
 
 Many are inserted in groups, the objects of a class or the rows that give the same properties. What can be checked is
 checked for all groups before the first one is inserted; what the library alone knows, such as a key that is taken,
-undoes the groups before: all or none.
+undoes the groups before: all or none. Lists, sets and dicts are filled when their objects are there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,17 +12,19 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from . import kinds, objects
-from .columns import Columns, at_rows
+from . import elements, filling, kinds, objects
+from .columns import Columns, at_rows, words
 from .errors import Error, InvalidArgument, NoPrimaryKey
+from .filling import Filling
 from .models import property_named
 from .properties import MISSING, Property
-from .transaction import Counts, Transaction
+from .transaction import CHANGED, CREATED, POLICIES, UNCHANGED, Counts, Transaction
 
 if TYPE_CHECKING:
     from .schema import Binding
     from .store import Store
 
+MODIFIED = POLICIES["modified"]
 _values_of = attrgetter("_o_values")
 _block_of = attrgetter("_o_block")
 
@@ -42,8 +44,83 @@ def _allow(binding: "Binding", policy: int) -> None:
 
 def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> None:
     _allow(binding, policy)
-    key = transaction.create(binding, list(binding.properties), obj._o_values, policy)
+    values = obj._o_values
+    if not binding.collections:
+        key, _ = transaction.create(binding, binding.scalars, values, policy)
+    else:
+        # Unmanaged lists, sets and dicts are builtin ones: what is in them was not looked at before.
+        contents = [(p, p.convert(values[p.index])) for p in binding.collections]
+        key = _one(transaction, binding, binding.scalars, [values[p.index] for p in binding.scalars], contents, policy)
     transaction.adopt(binding, [obj], [key])
+
+
+def _one(
+    transaction: Transaction, binding: "Binding", properties: list[Property], row: list[Any], contents: list[tuple[Property, Any]],
+    policy: int,
+) -> int:  # fmt: skip
+    """Creates or updates one object; its key."""
+    if not any(content for _, content in contents) and not (policy and contents):
+        return transaction.create(binding, properties, row, policy)[0]
+    with transaction.savepoint():
+        return _put(transaction, binding, properties, row, contents, policy)[0]
+
+
+def _put(
+    transaction: Transaction, binding: "Binding", properties: list[Property], row: list[Any],
+    contents: "Iterable[tuple[Property, Any]]", policy: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Creates or updates an object with its collections; its key and what became of it."""
+    key, outcome = transaction.create(binding, properties, row, policy)
+    for prop, content in contents:
+        if outcome != CREATED or content:
+            written = filling.update(transaction, binding, key, prop, content, policy == MODIFIED and outcome != CREATED)
+            if written and outcome == UNCHANGED:
+                outcome = CHANGED
+    return key, outcome
+
+
+class _Group:
+    """Rows of one class that give the same properties, converted and checked."""
+
+    def __init__(
+        self, binding: "Binding", properties: list[Property], lists: list[list[Any]], rows: int, policy: int
+    ) -> None:
+        self.binding = binding
+        self._policy = policy
+        self._rows = rows
+        single = [(p, values) for p, values in zip(properties, lists) if p.shape is None]
+        self._single = [p for p, _ in single]
+        self._contents = [(p, elements.contents(p, values)) for p, values in zip(properties, lists) if p.shape is not None]
+        self._lists = [values for _, values in single]
+        self._columns = None if policy and self._contents else Columns(binding, self._single, self._lists, rows)
+        self._fillings = [f for f in (Filling(binding, p, contents) for p, contents in self._contents) if not f.is_empty]
+
+    def insert(self, transaction: Transaction) -> "tuple[Counts, memoryview]":
+        """All rows or none; their keys."""
+        if self._columns is None:
+            with transaction.savepoint():
+                return self._upsert(transaction)
+        if not self._fillings:
+            return transaction.insert(self._columns, self._policy)
+        with transaction.savepoint():
+            counts, keys = transaction.insert(self._columns, self._policy)
+            for filling_ in self._fillings:
+                filling_.fill(transaction, keys)
+            return counts, keys
+
+    def _upsert(self, transaction: Transaction) -> "tuple[Counts, memoryview]":
+        """One by one: whether an existing object is changed is for its collections to say, too."""
+        keys, outcomes = words(self._rows), [0, 0, 0]
+        try:
+            for at in range(self._rows):
+                row = [values[at] for values in self._lists]
+                contents = [(p, values[at]) for p, values in self._contents]
+                keys[at], outcome = _put(transaction, self.binding, self._single, row, contents, self._policy)
+                outcomes[outcome] += 1
+        except Error as error:
+            error.position = at
+            raise
+        return Counts(outcomes[CREATED], outcomes[CHANGED], outcomes[UNCHANGED]), memoryview(keys)
 
 
 def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: int) -> Counts:
@@ -58,12 +135,12 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
         rows = list(map(_values_of, group))
         lists = [list(map(itemgetter(p.index), rows)) for p in binding.properties]
         with _located(positions):
-            prepared.append((Columns(binding, list(binding.properties), lists, len(group)), group, positions))
+            prepared.append((_Group(binding, list(binding.properties), lists, len(group), policy), group, positions))
     total = Counts(0, 0, 0)
     with _together(transaction, len(prepared)):
         for built, group, positions in prepared:
             with _located(positions):
-                counts, keys = transaction.insert(built, policy)
+                counts, keys = built.insert(transaction)
             transaction.adopt(built.binding, group, keys)
             total = Counts(*map(sum, zip(total, counts)))
     return total
@@ -113,9 +190,14 @@ def _located(positions: Sequence[int]) -> Iterator[None]:
 def create(transaction: Transaction, binding: "Binding", values: Any, policy: int) -> Any:
     _allow(binding, policy)
     properties = _named(binding, values)
-    row = [kinds.convert(p, v) for p, v in zip(properties, _in_order(values))]
+    row = [kinds.convert(p, v) if p.shape is None else p.convert(v) for p, v in zip(properties, _in_order(values))]
     _complete(binding, properties, row)
-    key = transaction.create(binding, properties, row, policy)
+    if not binding.collections:
+        key, _ = transaction.create(binding, properties, row, policy)
+    else:
+        contents = [(p, v) for p, v in zip(properties, row) if p.shape is not None]
+        single = [(p, v) for p, v in zip(properties, row) if p.shape is None]
+        key = _one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
     return objects.make(binding.model, transaction.store._unread(binding), key)
 
 
@@ -138,12 +220,12 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
         with _located(positions):
             lists = [_converted(p, values) for p, values in zip(properties, given)]
             lists += [[value] * len(group) for value in defaults]
-            prepared.append((Columns(binding, properties, lists, len(group)), positions))
+            prepared.append((_Group(binding, properties, lists, len(group), policy), positions))
     total = Counts(0, 0, 0)
     with _together(transaction, len(prepared)):
         for built, positions in prepared:
             with _located(positions):
-                counts, _ = transaction.insert(built, policy)
+                counts, _ = built.insert(transaction)
             total = Counts(*map(sum, zip(total, counts)))
     return total
 
@@ -199,7 +281,7 @@ def _complete(binding: "Binding", properties: list[Property], values: list[Any])
 def _demand(binding: "Binding", properties: list[Property], policy: int) -> None:
     """MissingValue if new objects cannot be made of these properties. With a policy there may be objects already, which
     keep what is not given."""
-    for prop in binding.properties:
+    for prop in binding.scalars:
         needed = prop.primary_key or not (policy or prop.nullable)
         if needed and prop.default is MISSING and not any(prop is p for p in properties):
             raise prop.missing()
@@ -207,6 +289,8 @@ def _demand(binding: "Binding", properties: list[Property], policy: int) -> None
 
 def _converted(prop: Property, values: list[Any]) -> list[Any]:
     """The values as the property holds them; those that are of the right type are not looked at one by one."""
+    if prop.shape is not None:
+        return values  # _Group converts them
     types = set(map(type, values))
     if prop.nullable:
         types.discard(type(None))

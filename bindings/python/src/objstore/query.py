@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from . import kinds
-from .errors import InvalidQuery, NoSuchProperty, OutOfRange, WrongType
+from .errors import InvalidQuery, NoSuchProperty, NotSupported, OutOfRange, WrongType
 from .models import property_named
 from .properties import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, Condition, Property
 
@@ -65,6 +65,10 @@ def parse(model: type, text: str, arguments: tuple[Any, ...]) -> Condition:
     try:
         prop = property_named(model, name.group())
     except NoSuchProperty as error:
+        raise reader.wrong(error.message, name.start()) from None
+    try:
+        prop.ask()
+    except NotSupported as error:
         raise reader.wrong(error.message, name.start()) from None
     operator = reader.take(_OPERATOR)
     if operator is None:

@@ -7,7 +7,7 @@ from typing import Any
 from . import _ffi, columns
 from ._check import check
 from .errors import NoPrimaryKey, SchemaError
-from .kinds import BINARY
+from .kinds import BINARY, NULL
 from .models import properties_of
 from .properties import MISSING, Property
 from .values import Values
@@ -15,6 +15,7 @@ from .values import Values
 _schema_new = _ffi.bind("objstore_schema_new")
 _schema_add_class = _ffi.bind("objstore_schema_add_class")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
+_schema_add_collection = _ffi.bind("objstore_schema_add_collection")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
@@ -45,8 +46,13 @@ class Schema:
         name = _ffi.text(model.__name__)
         check(_schema_add_class(self.handle, name))
         for prop in properties_of(model):
-            flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE
             property_name = _ffi.text(prop.name)
+            if prop.shape is not None:
+                element, key = prop.shape.element, prop.shape.key
+                key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE
+                check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
+                continue
+            flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
                 value = Values(1)
@@ -80,8 +86,10 @@ class Binding:
             self.places.append(info.index)
         self.key_property = next((p for p in self.properties if p.primary_key), None)
         self.key_type = None if self.key_property is None else self.key_property.python_type
+        self.scalars = [p for p in self.properties if p.shape is None]
+        self.collections = [p for p in self.properties if p.shape is not None]
         # Binaries may be large: they are read when somebody asks for them.
-        prefetched = [p.index for p in self.properties if p.kind != BINARY]
+        prefetched = [p.index for p in self.scalars if p.kind != BINARY]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])
         self.prefetched_places = [
             prefetched.index(p.index) if p.index in prefetched else None for p in self.properties
