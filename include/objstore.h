@@ -348,7 +348,7 @@ OBJSTORE_ENUM(objstore_kind) {
     OBJSTORE_KIND_MIXED = 15      /* of a property: any of the above. No value has this kind. */
 };
 /* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
- * or UUID, or lists, sets and maps of these; LINK and MIXED have their number and their place in objstore_value, and give
+ * or UUID, or lists, sets and maps of these, or LINK; MIXED has its number and its place in objstore_value, and gives
  * OBJSTORE_ERR_NOT_SUPPORTED. */
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
@@ -617,7 +617,8 @@ OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, 
  * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
  * OBJECT_ID, UUID) count twice.
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
- * primary key, too many properties, or flags that do not fit the kind. NOT_SUPPORTED: a kind of a later version. */
+ * primary key, too many properties, flags that do not fit the kind, or LINK, which objstore_schema_add_link adds.
+ * NOT_SUPPORTED: a kind of a later version. */
 OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schema, objstore_text class_name,
                                                           objstore_text name, objstore_kind kind,
                                                           uint32_t flags)
@@ -635,8 +636,19 @@ OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *sch
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
                     enum(collection), enum(key_kind), enum(kind), flags(flags));
 
+/** Adds a link: a property of kind LINK that leads to an object of class `target_class`, or is null. The target may be
+ * the class itself, and may be added to the schema later: objstore_open looks for it (INVALID_SCHEMA, with class and
+ * property, if it is missing). `flags` may be 0 or OBJSTORE_PROPERTY_NULLABLE, which means the same: a link can
+ * always be null. It has an index, without the flag: who links to an object is known (objstore_incoming). When the
+ * object that it leads to is deleted, the link becomes null. Errors as of objstore_schema_add_property. */
+OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, objstore_text class_name,
+                                                      objstore_text name, objstore_text target_class,
+                                                      uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, target_class),
+                    name(class_name, name, target_class), flags(flags));
+
 /** What a property gets when an object is created without it. Without a default a nullable property gets null,
- * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied.
+ * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null.
  * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit.
  * INVALID_SCHEMA: the property is the primary key. */
 OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema, objstore_text class_name,
@@ -702,7 +714,7 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  * copied: it may be closed, or changed for another config. NULL: take the file as it is.
  *
  * On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
- * used by whoever knows its name. For a class in both: the same properties of the same kinds, flags and
+ * used by whoever knows its name. For a class in both: the same properties of the same kinds, flags, targets and
  * defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property. With a version
  * above the file's a property that the file lacks is added: existing objects have its default, or null, or zero
  * or empty where it is neither; and another default holds for objects that are created from then on. A version
@@ -952,6 +964,7 @@ OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_p
  *   that a search of the file finds. A schema that cannot be read is searched in the same way.
  * - A damaged page of the object tree costs the objects below it. They are not searched: that a leaf is of the newest
  *   version, and of its class, is known through its parents only. A damaged class node costs the class.
+ * - A link to an object that is lost becomes null.
  * - A damaged part of a column costs the values of that property, for its objects only. Values of an indexed property
  *   are then read from its index (texts up to 64 bytes). What stays lost becomes null, or the property's default where
  *   it cannot be null. An object without its primary key is lost; of two with the same one, the first is kept.
@@ -1156,6 +1169,8 @@ OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, obj
  *  Values must be of exactly the property's kind, or null where it is nullable: there is no conversion. Lists, sets and
  *  maps are not given as values (section 9): reading one gives an objstore_collection.
  *  A property may appear once in an array. Every failing call leaves the transaction as it was before.
+ *  A link leads to an object that exists in the transaction (NO_SUCH_OBJECT), of this store (WRONG_STORE) and
+ *  of the property's target class (WRONG_TYPE); the error names the property.
  * ================================================================================================ */
 
 /** What to do when an object with the primary key exists. */
@@ -1247,12 +1262,15 @@ OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_i
 OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_object object, bool *exists)
     OBJSTORE_CHECKS(null(view, exists), closed(view), kind(view), store(object));
 
-/** Deletes an object. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index. */
+/** Deletes an object. Links to it, of objects of any class, become null in the same step, which observers see as a
+ * change of those objects. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link
+ * to it. */
 OBJSTORE_API objstore_status objstore_delete(objstore_view *transaction, objstore_object object)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
                     store(object), deleted(object));
 
-/** Deletes all objects of a class; the class stays. `count` (NULL: not wanted) is how many there were. */
+/** Deletes all objects of a class; the class stays. Links to them become null. `count` (NULL: not wanted) is how many
+ * there were. */
 OBJSTORE_API objstore_status objstore_delete_all(objstore_view *transaction, objstore_class_id class_id,
                                                  uint64_t *count)
     OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
@@ -1500,6 +1518,12 @@ OBJSTORE_API objstore_status objstore_row_binary(objstore_row *row, objstore_pro
     OBJSTORE_CHECKS(null(row, value), nullable(buffer, is_null), row(row), positioned(row),
                     property(property_id), type(property_id), buffer(buffer), lends(row, buffer));
 
+/** The object that a link leads to. */
+OBJSTORE_API objstore_status objstore_row_link(objstore_row *row, objstore_property_id property_id,
+                                               objstore_object *value, bool *is_null)
+    OBJSTORE_CHECKS(null(row, value), nullable(is_null), row(row), positioned(row), property(property_id),
+                    type(property_id));
+
 /** A property of any kind, null included. */
 OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_property_id property_id,
                                                 objstore_buffer *buffer, objstore_value *value)
@@ -1512,7 +1536,9 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
  *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
  *  equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128). Decimals compare as
- *  numbers, strings by code point, object ids and uuids bytewise, false before true. BINARY only EQUAL and NOT_EQUAL (WRONG_TYPE). Cost: with an index O(log n) + O(k), without one a scan at
+ *  numbers, strings by code point, object ids and uuids bytewise, false before true.
+ *  BINARY and LINK only EQUAL and NOT_EQUAL (WRONG_TYPE); a link is compared with an object of its target class, which
+ *  may have been deleted: nothing links to it then. Cost: with an index O(log n) + O(k), without one a scan at
  *  memory speed over one column.
  * ================================================================================================ */
 
@@ -1550,6 +1576,20 @@ OBJSTORE_API objstore_status objstore_find_where(objstore_view *view, objstore_c
 OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_class_id class_id,
                                                objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
+
+/** The objects whose property `property_id`, a link, leads to `object`: its inverse, in the order of creation. They
+ * are the results of asking `property == object`, and are updated and observed as such.
+ * WRONG_TYPE: the property is no link, or leads to another class. Cost: O(log n) + O(k). */
+OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
+                                               objstore_property_id property_id, objstore_results **results)
+    OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
+                    property(property_id), type(property_id));
+
+/** How many they are. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
+                                                     objstore_property_id property_id, uint64_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),
+                    property(property_id), type(property_id));
 
 /* Results are a list of objects, evaluated when they were asked for, together with the question. The list
  * stands still until objstore_results_update, whatever is written and refreshed meanwhile: walking it visits
@@ -1612,7 +1652,7 @@ OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_cl
  *   UUID        objstore_uuid                                    16
  *   STRING      bytes of all rows, one after the other; row i is bytes offsets[i] up to offsets[i + 1]:
  *   BINARY      `offsets` has rows + 1 elements, int64_t, not falling
- *   (later      LINK: int64_t key 8)
+ *   LINK        int64_t, the key of an object of the target class    8
  *
  *  `validity` has one bit a row, the lowest bit of byte 0 first: 1 = there is a value, 0 = null (what `values` has
  *  there is ignored when passed in, and 0 or empty when given out). NULL = no row is null. Its size is

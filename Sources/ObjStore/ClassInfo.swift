@@ -27,10 +27,25 @@ final class ClassInfo: @unchecked Sendable {
         var hasDefault: Bool { flags & Persisted<Int>._hasDefault != 0 }
     }
 
+    /// What `@Persisted(originProperty:)` says.
+    struct Inverse {
+        let name: String
+        let offset: Int
+        let index: UInt32
+        let accessor: any Persistable.Type
+        /// The class that has the link, and the link's name there.
+        let origin: Object.Type
+        let originProperty: String
+    }
+
     let type: Object.Type
     let name: String
     let properties: [Property]
     let primaryKey: Property?
+    /// Those that are links, by index.
+    let links: [Property]
+    /// Inverses of links: not stored. Their indexes follow those of `properties`.
+    let inverses: [Inverse]
     private let byName: [String: Int]
     /// Where the index of each property lies in an object. Classes are known for ever: never freed.
     let indexOffsets: UnsafeBufferPointer<Int>
@@ -88,6 +103,7 @@ final class ClassInfo: @unchecked Sendable {
         }
 
         var properties: [Property] = []
+        var inverses: [(name: String, offset: Int, accessor: any Persistable.Type, origin: Object.Type, originProperty: String)] = []
         var hasPlainFields = false
         for field in fields.dropFirst(4) {
             guard let wrapper = field.type as? any AnyPersisted.Type else {
@@ -99,9 +115,19 @@ final class ClassInfo: @unchecked Sendable {
             let address = Unmanaged.passUnretained(first).toOpaque() + field.offset + accessor._indexOffset
             // A canary: every unmanaged wrapper holds it.
             guard field.name.first == "_", address.load(as: UInt32.self) == .max else { throw invalid("its place in memory is not what it should be", property) }
-            guard !properties.contains(where: { $0.name == property }) else { throw invalid("a superclass has a property of that name", property) }
+            guard !properties.contains(where: { $0.name == property }), !inverses.contains(where: { $0.name == property }) else {
+                throw invalid("a superclass has a property of that name", property)
+            }
+            let type = accessor._type
+            if type.isInverse {
+                guard let origin = type.linked, let name = accessor._originProperty(first, field.offset) else {
+                    throw invalid("the inverse of which link it is must be said: @Persisted(originProperty: \"…\")", property)
+                }
+                inverses.append((property, field.offset, accessor, origin, name))
+                continue
+            }
             properties.append(Property(
-                name: property, offset: field.offset, index: UInt32(properties.count), type: accessor._type, accessor: accessor,
+                name: property, offset: field.offset, index: UInt32(properties.count), type: type, accessor: accessor,
                 flags: accessor._flags(first, field.offset)))
         }
 
@@ -130,9 +156,16 @@ final class ClassInfo: @unchecked Sendable {
         prototype = first
         self.defaultProperties = defaultProperties
         primaryKey = properties.first(where: \.isPrimaryKey)
+        links = properties.filter { $0.type.valueKind == .link }
+        self.inverses = inverses.enumerated().map { number, inverse in
+            Inverse(
+                name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number), accessor: inverse.accessor,
+                origin: inverse.origin, originProperty: inverse.originProperty)
+        }
         byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
-        let offsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: properties.count)
-        _ = offsets.initialize(fromContentsOf: properties.map { $0.offset + $0.accessor._indexOffset })
+        let offsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: properties.count + inverses.count)
+        _ = offsets.initialize(
+            fromContentsOf: properties.map { $0.offset + $0.accessor._indexOffset } + inverses.map { $0.offset + $0.accessor._indexOffset })
         indexOffsets = UnsafeBufferPointer(offsets)
         // Plain fields have defaults of their own, and `init()` may make other objects: both must get theirs.
         skipsDefaults = !hasPlainFields && initCount == properties.count(where: \.hasDefault)
@@ -187,7 +220,11 @@ final class ClassInfo: @unchecked Sendable {
                 if property.isPrimaryKey { flags.insert(.primaryKey) }
                 if property.isIndexed { flags.insert(.indexed) }
                 if property.type.isOptional { flags.insert(.nullable) }
-                try draft.addProperty(name, property.name, property.type.valueKind, flags)
+                if let target = property.type.linked {
+                    try draft.addLink(name, property.name, to: ClassInfo.name(of: target), flags)
+                } else {
+                    try draft.addProperty(name, property.name, property.type.valueKind, flags)
+                }
             }
         } catch {
             throw ObjStoreError(error)
@@ -213,6 +250,9 @@ final class ClassInfo: @unchecked Sendable {
         }
         return properties[index]
     }
+
+    /// The inverse of a link that leads to this class, where it is one of the models.
+    func inverse(named name: String) -> Inverse? { inverses.first { $0.name == name } }
 
     /// What a dictionary or an array gives to which property.
     func pairs(_ value: Any) throws(ObjStoreError) -> [(property: Property, value: Any?)] {

@@ -57,6 +57,7 @@ extension StoreWriting {
             }
             given.append((property, PackedColumn(defaultsOf: property, of: type, count: rows)))
         }
+        for column in given { try column.values.checkLinks(binding, column.property) }
         let inputs = given.map { $0.values.input(binding.properties[Int($0.property.index)]) }
         let outcome = withExtendedLifetime(given) {
             inputs.withUnsafeBufferPointer { inputs in
@@ -78,6 +79,9 @@ private final class PackedColumn: @unchecked Sendable {
     private let offsets: UnsafeMutablePointer<Int64>
     private let validity: UnsafeMutablePointer<UInt8>
     private var hasNulls = false
+    /// Of links: the class and store of the first (`Value.high`), and of another one that differs.
+    private var link: Int64?, otherLink: Int64?
+    private var refusal: ObjStoreError?
 
     private var isText: Bool { kind.isText }
     /// Bytes of a value at `numbers`.
@@ -96,6 +100,7 @@ private final class PackedColumn: @unchecked Sendable {
         for first in Swift.stride(from: 0, to: count, by: 1024) {
             let end = min(first + 1024, count)
             for row in first..<end { encode(row, encoder) }
+            refusal = refusal ?? encoder.refusal
             encoder.drain { _, values in for row in first..<end { pack(values[row - first], row) } }
         }
     }
@@ -125,7 +130,11 @@ private final class PackedColumn: @unchecked Sendable {
             if end > text.count { grow(start, end) }
             if let bytes = value.pointer { (text.baseAddress.unsafelyUnwrapped + start).copyMemory(from: bytes, byteCount: value.count) }
             offsets[row + 1] = Int64(end)
-        default: if !value.isNull { ValueCell.store(value, place) }
+        default:
+            if value.isNull { return }
+            ValueCell.store(value, place)
+            guard kind == .link else { return }
+            if link == nil { link = value.high } else if value.high != link { otherLink = value.high }
         }
     }
 
@@ -134,6 +143,20 @@ private final class PackedColumn: @unchecked Sendable {
         bigger.copyMemory(from: UnsafeRawBufferPointer(rebasing: text[..<used]))
         text.deallocate()
         text = bigger
+    }
+
+    /// A column has the keys of objects only: that they are of the right class and store is seen to here.
+    func checkLinks(_ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
+        if kind != .link { return }
+        let path = "\(binding.info.name).\(property.name)"
+        if let refusal { throw ObjStoreError(refusal.code, "\(path): \(refusal.message)", class: binding.info.name, property: property.name) }
+        let wanted = Value.link(binding.target(property.index).id(0)).high
+        for given in [link, otherLink] where given != nil && given != wanted {
+            let isOtherStore = given! >> 32 != wanted >> 32
+            throw ObjStoreError(
+                isOtherStore ? .wrongStore : .wrongType, "\(path): an object of \(isOtherStore ? "another store" : "another class") cannot be linked to",
+                class: binding.info.name, property: property.name)
+        }
     }
 
     /// Valid as long as this.

@@ -59,6 +59,11 @@ final class ErrorReports: Sendable {
         ErrorReports.print(error)
     }
 
+    /// The same where no store is involved.
+    static func reportOfNoStore(_ error: ObjStoreError) {
+        if let collector = ErrorCollector.current { collector.add(error) } else { print(error) }
+    }
+
     static func print(_ error: ObjStoreError) {
         let line = "objstore: \(error)\n"
         var text = line

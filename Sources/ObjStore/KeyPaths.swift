@@ -25,11 +25,9 @@ enum KeyPaths {
         let id = ObjectIdentifier(keyPath)
         if let known = known.withLock({ $0[id] }) { return info.properties[Int(known.index)] }
         let tracer = _Tracer()
-        let prototype = Root()
-        prototype._tracer = tracer
-        bind(prototype, info)
+        let prototype = prototype(Root.self, info, tracer)
         _ = prototype[keyPath: keyPath]
-        guard tracer.path.count == 1 else {
+        guard tracer.path.count == 1, tracer.path[0] < info.properties.count else {
             throw ObjStoreError(.invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name)
         }
         known.withLock { known in
@@ -37,6 +35,14 @@ enum KeyPaths {
             known[id] = Known(keyPath: keyPath, index: tracer.path[0])
         }
         return info.properties[Int(tracer.path[0])]
+    }
+
+    /// An object whose getters tell the tracer which property they are.
+    static func prototype<T: Object>(_ type: T.Type, _ info: ClassInfo, _ tracer: _Tracer) -> T {
+        let prototype = type.init()
+        prototype._tracer = tracer
+        bind(prototype, info)
+        return prototype
     }
 
     private static func bind(_ object: Object, _ info: ClassInfo) {

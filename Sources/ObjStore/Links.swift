@@ -1,7 +1,7 @@
 internal import ObjStoreCore
 
-// Links belong to the language of models, but this version cannot store them: an unmanaged object has
-// them, and a store whose classes have one does not open (`.notSupported`, naming class and property).
+// A link is an optional of a model class: `@Persisted var owner: Person?`. Its inverse is found, not stored:
+// `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`.
 
 extension Object: _OptionalPersistable {
     public typealias _OptionalStorage = Object?
@@ -9,22 +9,215 @@ extension Object: _OptionalPersistable {
     public static var _optionalType: _PropertyType {
         var type = _PropertyType(.link)
         type.isOptional = true
+        type.linked = self
         return type
     }
     // What is written is of the property's class, which is `Self` here.
     public static func _readOptional(_ storage: inout Object?) -> Self? { storage.map { unsafeDowncast($0, to: self) } }
     public static func _writeOptional(_ storage: inout Object?, _ value: Object?) { storage = value }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Self? {
-        object._reportUnsupported(index)
-        return nil
+        object._binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { binding in
+            guard let key = binding.number(object._key, index) else { return nil }
+            return binding.space.materialise(self, binding.target(index), key)
+        }
     }
-    public static func _setOptional(_ object: Object, _ index: UInt32, _ value: Object?) { object._reportUnsupported(index) }
-    public static func _tracedOptional(_ tracer: _Tracer) -> Self? { nil }
+    public static func _setOptional(_ object: Object, _ index: UInt32, _ value: Object?) {
+        guard let value else { return object._setNull(index) }
+        object._binding.unsafelyUnwrapped.takeUnretainedValue().setLink(object._key, index, to: value)
+    }
+    /// A key path that goes on from here leads to a property of the other class, which the tracer is told, too.
+    public static func _tracedOptional(_ tracer: _Tracer) -> Self? {
+        (try? ClassInfo.of(self)).map { KeyPaths.prototype(self, $0, tracer) }
+    }
     public static func _convertOptional(_ value: Any) -> Self? {
         guard let object = value as? Object, type(of: object) == self else { return nil }
         return unsafeDowncast(object, to: self)
     }
-    public static func _encodeOptional(_ value: Object?, _ encoder: _RowEncoder) { encoder.append(.null) }
+    public static func _encodeOptional(_ value: Object?, _ encoder: _RowEncoder) { encoder.append(value) }
+}
+
+extension ClassBinding {
+    /// An unmanaged object is added first, with all that it leads to.
+    fileprivate func setLink(_ key: Int64, _ index: UInt32, to value: Object) {
+        guard value._binding == nil, !space.isFrozen, space.handle.isWriting else {
+            guard let target = value._binding?.takeUnretainedValue() else { return set(key, index, .null) }  // which reports why it cannot
+            return set(key, index, .link(target.id(value._key)))
+        }
+        do throws(ObjStoreError) {
+            let view = try space.handle.writing("a link")
+            guard exists(key) else { throw gone(key) }
+            try ObjectGraph(space, view, .error).add(value)
+        } catch {
+            return report(error)
+        }
+        if let target = value._binding?.takeUnretainedValue() { set(key, index, .link(target.id(value._key))) }
+    }
+}
+
+/// Unmanaged objects that lead to each other by links, on their way into a store: each once, all or none.
+///
+/// ```
+///  a ──► b ──► c          added in the order c, b, a: what a link leads to is there before the link,
+///  ▲           │          but for one link of each circle (c ──► a), which is set at the end
+///  └───────────┘
+/// ```
+struct ObjectGraph {
+    private let space: ObjectSpace
+    private let view: View
+    private let update: UpdatePolicy
+
+    init(_ space: ObjectSpace, _ view: View, _ update: UpdatePolicy) {
+        self.space = space
+        self.view = view
+        self.update = update
+    }
+
+    /// A link that closes a circle.
+    private struct Late {
+        let object: ObjectID
+        let propertyID: UInt32
+        let target: Object
+    }
+
+    func add(_ root: Object) throws(ObjStoreError) {
+        let order = try order(from: root)
+        let encoder = _RowEncoder()
+        // The store is as before if one of them fails. Who only creates takes back what was created, which costs less.
+        var savepoint: UInt64?
+        if order.count > 1, update != .error { savepoint = try core { () throws(StoreError) in try view.beginSavepoint() } }
+        var ids: [ObjectID] = []
+        do throws(ObjStoreError) {
+            var late: [Late] = []
+            for (object, binding) in order {
+                let id = try put(object, binding, isRoot: object === root, encoder, &late)
+                ids.append(id)
+                encoder.created[ObjectIdentifier(object)] = id
+            }
+            for link in late { try set(link, encoder.created) }
+            if let savepoint { try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }
+        } catch {
+            try core { () throws(StoreError) in
+                if let savepoint { try view.rollBack(toSavepoint: savepoint) } else { for id in ids.reversed() { try view.delete(id) } }
+            }
+            throw error
+        }
+        for (index, (object, binding)) in order.enumerated() { space.adopt(object, binding, ids[index].key) }
+    }
+
+    /// Unmanaged objects in the order in which they are left when they are visited in depth: without recursion, for a chain may be long.
+    private func order(from root: Object) throws(ObjStoreError) -> [(object: Object, binding: ClassBinding)] {
+        var order: [(object: Object, binding: ClassBinding)] = []
+        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(root)]
+        var path: [(object: Object, binding: ClassBinding, next: Int)] = [(root, try space.binding(type(of: root)), 0)]
+        while let (object, binding, next) = path.last {
+            guard next < binding.info.links.count else {
+                order.append((object, binding))
+                path.removeLast()
+                continue
+            }
+            path[path.count - 1].next += 1
+            guard let target = ObjectGraph.target(object, binding.info.links[next]), target._binding == nil, seen.insert(ObjectIdentifier(target)).inserted
+            else { continue }
+            path.append((target, try space.binding(type(of: target)), 0))
+        }
+        return order
+    }
+
+    private static func target(_ object: Object, _ link: ClassInfo.Property) -> Object? {
+        ClassInfo.unwrap(link.accessor._anyValue(object, link.offset)) as? Object
+    }
+
+    private func put(_ object: Object, _ binding: ClassBinding, isRoot: Bool, _ encoder: _RowEncoder, _ late: inout [Late]) throws(ObjStoreError) -> ObjectID {
+        encoder.removeAll()
+        var after: [(propertyID: UInt32, target: Object)] = []
+        let collections = encoder.append(object, binding) { property in
+            guard property.type.valueKind == .link, let target = ObjectGraph.target(object, property), target._binding == nil,
+                encoder.created[ObjectIdentifier(target)] == nil
+            else { return false }
+            after.append((binding.properties[Int(property.index)], target))
+            return true
+        }
+        // A linked object without a primary key can only be created.
+        let id = try view.put(binding, encoder, isRoot || binding.info.primaryKey != nil ? update : .error, collections)
+        for link in after { late.append(Late(object: id, propertyID: link.propertyID, target: link.target)) }
+        return id
+    }
+
+    private func set(_ link: Late, _ created: [ObjectIdentifier: ObjectID]) throws(ObjStoreError) {
+        guard let target = created[ObjectIdentifier(link.target)] else { throw ObjStoreError(.internalError, "an object of a graph was not added") }
+        try core { () throws(StoreError) in
+            if update == .modified, try view.value(link.object, link.propertyID, nil).isSame(as: .link(target)) { return }
+            try view.set(link.object, link.propertyID, .link(target))
+        }
+    }
+}
+
+/// The objects whose link leads to an object: the inverse of the link, always up to date.
+///
+/// ```swift
+/// final class Person: Object {
+///     @Persisted var name = ""
+///     @Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>
+/// }
+/// ```
+/// In the order of their creation; live like ``Results``, and as they are for `count`, `first` and subscripts. Of an unmanaged
+/// object it is empty, and a subscript gives an unmanaged object and reports `.outOfRange`. It cannot be set: set the link of the other object.
+public struct LinkingObjects<Element: Object>: Sendable {
+    /// Nil: of an unmanaged object.
+    private let found: Results<Element>?
+
+    init() { found = nil }
+    init(_ found: Results<Element>) { self.found = found }
+
+    /// The same as results, to be observed or frozen. Errors: `.wrongView`: the object is unmanaged.
+    public func results() throws(ObjStoreError) -> Results<Element> {
+        guard let found else {
+            throw ObjStoreError(.wrongView, "an unmanaged object is in no store: nothing links to it", class: ClassInfo.name(of: Element.self))
+        }
+        return found
+    }
+}
+
+extension LinkingObjects: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+    /// O(log n).
+    public var count: Int { found?.count ?? 0 }
+    public var first: Element? { found?.first }
+    public subscript(index: Int) -> Element {
+        if let found { return found[index] }
+        ErrorReports.reportOfNoStore(ObjStoreError(.outOfRange, "index \(index) of 0 objects: nothing links to an unmanaged object", class: ClassInfo.name(of: Element.self)))
+        return Element()
+    }
+    /// Walks the objects that are there now.
+    public func makeIterator() -> Results<Element>.Iterator { found?.makeIterator() ?? .nothing }
+}
+
+extension LinkingObjects: Persistable {
+    public typealias _Storage = String?
+    public static var _initial: String? { nil }
+    public static var _type: _PropertyType {
+        var type = _PropertyType(.null)
+        type.linked = Element.self
+        type.isInverse = true
+        return type
+    }
+    public static func _originProperty(_ object: Object, _ offset: Int) -> String? { wrapper(object, offset).pointee.value }
+    public static func _read(_ storage: inout String?) -> LinkingObjects { LinkingObjects() }
+    public static func _write(_ storage: inout String?, _ value: LinkingObjects) {}
+    public static func _get(_ object: Object, _ index: UInt32) -> LinkingObjects {
+        object._binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { binding in
+            let origin = binding.origins[Int(index) - binding.info.properties.count], id = binding.id(object._key)
+            let target = _ObjectName(classID: id.classID, storeTag: id.storeTag, key: id.key)
+            return LinkingObjects(Results(binding.space, .success(ComparisonNode(index: origin.property, comparison: .equal, value: .link(target)))))
+        }
+    }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: LinkingObjects) {
+        let binding = object._binding.unsafelyUnwrapped.takeUnretainedValue()
+        binding.report(StoreError(.invalidArgument, "\(binding.path(index)) cannot be set: it is what links lead here, and these can be set"), index)
+    }
+    public static func _traced(_ tracer: _Tracer) -> LinkingObjects { LinkingObjects() }
+    public static func _encode(_ value: LinkingObjects, _ encoder: _RowEncoder) { encoder.append(.null) }
 }
 
 extension Object: CollectionElement {

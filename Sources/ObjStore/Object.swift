@@ -95,7 +95,9 @@ extension Object {
 
     /// A property by name: nil where it is null. Errors: `.noSuchProperty`.
     public final func value(forKey name: String) throws(ObjStoreError) -> Any? {
-        let property = try ClassInfo.of(type(of: self)).property(named: name)
+        let info = try ClassInfo.of(type(of: self))
+        if let inverse = info.inverse(named: name) { return inverse.accessor._anyValue(self, inverse.offset) }
+        let property = try info.property(named: name)
         return ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
     }
 
@@ -132,8 +134,15 @@ extension Object: CustomStringConvertible {
         guard let info = try? ClassInfo.of(type(of: self)) else { return "\(type(of: self))" }
         if isInvalidated { return "\(info.name) { deleted or closed }" }
         let values = info.properties.map { property in
-            "\(property.name) = \(ClassInfo.unwrap(property.accessor._anyValue(self, property.offset)).map { "\($0)" } ?? "nil")"
+            let value = ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
+            return "\(property.name) = \((value as? Object)?.name ?? value.map { "\($0)" } ?? "nil")"
         }
         return "\(info.name) { \(values.joined(separator: ", ")) }"
+    }
+
+    /// Class and primary key: links lead in circles.
+    private var name: String {
+        guard let info = try? ClassInfo.of(type(of: self)), let primary = info.primaryKey, !isInvalidated else { return "\(type(of: self))" }
+        return "\(info.name)(\(primary.accessor._anyValue(self, primary.offset)))"
     }
 }

@@ -66,6 +66,7 @@ final class ObjectSpace: @unchecked Sendable {
     func adopt(_ object: Object, _ binding: ClassBinding, _ key: Int64) {
         attach(object, binding, key)
         for property in binding.info.properties { property.accessor._bind(object, property.offset, property.index) }
+        for inverse in binding.info.inverses { inverse.accessor._bind(object, inverse.offset, inverse.index) }
     }
 
     @inline(__always)
@@ -109,6 +110,11 @@ final class ClassBinding {
     let properties: UnsafePointer<UInt32>
     private var ids: UnsafeBufferPointer<UInt32> { UnsafeBufferPointer(start: properties, count: info.properties.count) }
 
+    /// By index of a link: the position of the model that it leads to; the handle's.
+    private let targets: UnsafePointer<Int>
+    /// Where the inverses are found; see `StoreHandle.Model`.
+    let origins: [StoreHandle.Origin]
+
     /// Of the space's view; nil where that could not be read, and why.
     private let reader: ClassReader?
     /// The same, used without counting references.
@@ -129,6 +135,8 @@ final class ClassBinding {
         isFrozen = space.isFrozen
         handle = .passUnretained(space.handle)
         properties = model.properties
+        targets = model.targets
+        origins = model.origins
         var failure: StoreError?
         do throws(StoreError) {
             reader = try ClassReader(space.view, classID, UnsafeBufferPointer(start: properties, count: info.properties.count))
@@ -194,6 +202,10 @@ final class ClassBinding {
         reading(index, nil) { (reader) throws(StoreError) in try reader.number(key, Int(index)) }
     }
 
+    /// The binding of the class that a link leads to.
+    @inline(__always)
+    func target(_ index: UInt32) -> ClassBinding { space.bindings[targets[Int(index)]] }
+
     /// Any value but text; null where it cannot be read, which is reported.
     func value(_ key: Int64, _ index: UInt32) -> Value {
         reading(index, .null) { (reader) throws(StoreError) in try reader.value(key, Int(index)) }
@@ -219,12 +231,20 @@ final class ClassBinding {
 
     // MARK: Errors
 
-    func path(_ index: UInt32) -> String { "\(info.name).\(info.properties[Int(index)].name)" }
+    /// Of a property or an inverse.
+    private func name(_ index: UInt32) -> String {
+        Int(index) < info.properties.count ? info.properties[Int(index)].name : info.inverses[Int(index) - info.properties.count].name
+    }
 
-    private func named(_ error: StoreError, _ index: UInt32) -> StoreError { error.at(class: info.name, property: info.properties[Int(index)].name) }
+    func path(_ index: UInt32) -> String { "\(info.name).\(name(index))" }
+
+    private func named(_ error: StoreError, _ index: UInt32) -> StoreError { error.at(class: info.name, property: name(index)) }
 
     @inline(never)
     func report(_ error: StoreError, _ index: UInt32) { space.handle.reports.report(ObjStoreError(named(error, index))) }
+
+    /// What a property cannot do for a reason of this layer.
+    func report(_ error: ObjStoreError) { space.handle.reports.report(error) }
 }
 
 /// What properties of managed objects do.

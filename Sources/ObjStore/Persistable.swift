@@ -1,7 +1,8 @@
 internal import ObjStoreCore
 
 /// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
-/// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each.
+/// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each;
+/// an optional of a class derived from ``Object``, which is a link; ``LinkingObjects``, the inverse of one.
 ///
 /// The requirements are those of the library; conform to ``PersistableEnum`` only.
 public protocol Persistable: SendableMetatype {
@@ -27,6 +28,8 @@ public protocol Persistable: SendableMetatype {
     // specialised version; `offset` is that of the wrapper in the object.
     static var _indexOffset: Int { get }
     static func _flags(_ object: Object, _ offset: Int) -> UInt8
+    /// Of an inverse: the name of the link.
+    static func _originProperty(_ object: Object, _ offset: Int) -> String?
     static func _anyValue(_ object: Object, _ offset: Int) -> Any
     static func _assign(_ value: Any?, to object: Object, _ offset: Int) -> Bool
     static func _encode(_ object: Object, _ offset: Int, _ encoder: _RowEncoder)
@@ -45,6 +48,10 @@ public struct _PropertyType: Sendable {
     private(set) var elementKind: UInt8 = 0
     private(set) var hasOptionalElements = false
     private(set) var keyKind: UInt8 = 0
+    /// Of a link: the class that it leads to; of an inverse: the class that has the link.
+    var linked: Object.Type?
+    /// Not stored: found through a link.
+    var isInverse = false
 
     var valueKind: ValueKind { ValueKind(rawValue: kind) ?? .null }
 
@@ -77,7 +84,7 @@ extension Persistable {
     public static var _indexOffset: Int { MemoryLayout<Persisted<Self>>.offset(of: \.index) ?? 0 }
 
     @inline(__always)
-    private static func wrapper(_ object: Object, _ offset: Int) -> UnsafeMutablePointer<Persisted<Self>> {
+    static func wrapper(_ object: Object, _ offset: Int) -> UnsafeMutablePointer<Persisted<Self>> {
         (Unmanaged.passUnretained(object).toOpaque() + offset).assumingMemoryBound(to: Persisted<Self>.self)
     }
 
@@ -100,6 +107,8 @@ extension Persistable {
     }
 
     public static func _flags(_ object: Object, _ offset: Int) -> UInt8 { wrapper(object, offset).pointee.flags }
+
+    public static func _originProperty(_ object: Object, _ offset: Int) -> String? { nil }
 
     public static func _anyValue(_ object: Object, _ offset: Int) -> Any { current(object, offset) }
 

@@ -61,6 +61,13 @@ public struct Persisted<Value: Persistable> {
         if indexed { flags |= Persisted._isIndexed }
     }
 
+    /// The inverse of a link: the objects of another class whose property of that name leads to this one. Read-only, and not
+    /// stored: `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`.
+    public init<Element: Object>(originProperty: String) where Value == LinkingObjects<Element> {
+        self.init()
+        value = originProperty
+    }
+
     @available(*, unavailable, message: "@Persisted works in classes derived from Object only")
     public var wrappedValue: Value {
         get { fatalError() }

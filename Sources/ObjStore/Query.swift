@@ -55,6 +55,8 @@ public enum _QueryValue: Sendable, Equatable {
     case objectId(ObjectId)
     /// Bytes 0 to 7 and 8 to 15, as in a `Value`.
     case uuid(Int64, Int64)
+    /// Class id, store tag and key; nil: an unmanaged object, to which nothing links.
+    case link(_ObjectName?)
 
     func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let encoder = _RowEncoder()
@@ -70,8 +72,26 @@ public enum _QueryValue: Sendable, Equatable {
         case .decimal128(let value): Decimal128._encode(value, encoder)
         case .objectId(let value): ObjectId._encode(value, encoder)
         case .uuid(let low, let high): encoder.append(Value(kind: .uuid, low: low, high: high))
+        case .link(let name):
+            guard let name else { throw ObjStoreError(.wrongView, "an unmanaged object is in no store: nothing links to it") }
+            encoder.append(.link(ObjectID(classID: name.classID, storeTag: name.storeTag, key: name.key)))
         }
         return try encoder.withValue(body)
+    }
+}
+
+/// Which object a link is compared with.
+public struct _ObjectName: Sendable, Equatable {
+    let classID: UInt32
+    let storeTag: UInt32
+    let key: Int64
+}
+
+extension Object: QueryOperand {
+    public var _queryValue: _QueryValue {
+        guard let binding = _binding?.takeUnretainedValue() else { return .link(nil) }
+        let id = binding.id(_key)
+        return .link(_ObjectName(classID: id.classID, storeTag: id.storeTag, key: id.key))
     }
 }
 

@@ -169,7 +169,8 @@ extension Results: RandomAccessCollection {
     public func makeIterator() -> Iterator { Iterator(space, reporting(nil) { () throws(ObjStoreError) in try list() }) }
 
     public struct Iterator: IteratorProtocol {
-        private let space: ObjectSpace
+        /// Nil only where there is no list.
+        private let space: ObjectSpace?
         private let list: (ObjStoreCore.Results, ClassBinding)?
         /// The next objects, fetched some at a time.
         private var chunk: [ObjectID] = []
@@ -178,13 +179,16 @@ extension Results: RandomAccessCollection {
 
         private static var chunkSize: Int { 256 }
 
-        init(_ space: ObjectSpace, _ list: (ObjStoreCore.Results, ClassBinding)?) {
+        /// Of no objects.
+        static var nothing: Iterator { Iterator(nil, nil) }
+
+        init(_ space: ObjectSpace?, _ list: (ObjStoreCore.Results, ClassBinding)?) {
             self.space = space
             self.list = list
         }
 
         public mutating func next() -> Element? {
-            guard let list else { return nil }
+            guard let space, let list else { return nil }
             if inChunk == chunk.count {
                 fetch(list.0)
                 if chunk.isEmpty { return nil }

@@ -8,6 +8,10 @@ public final class _RowEncoder {
     /// Texts have their offset in `text` instead of a pointer, which may move while it grows.
     private var values: [Value] = []
     private var text: [UInt8] = []
+    /// Why a value cannot be written: the first one that was refused.
+    private(set) var refusal: ObjStoreError?
+    /// Objects that a graph has just created: links may lead to them, though they are unmanaged still.
+    var created: [ObjectIdentifier: ObjectID] = [:]
 
     init() {}
 
@@ -15,6 +19,21 @@ public final class _RowEncoder {
         properties.removeAll(keepingCapacity: true)
         values.removeAll(keepingCapacity: true)
         text.removeAll(keepingCapacity: true)
+        refusal = nil
+    }
+
+    /// A link. Whether its object may stand there, the core says.
+    func append(_ object: Object?) {
+        guard let object else { return append(.null) }
+        if let binding = object._binding {
+            return append(.link(binding._withUnsafeGuaranteedRef { $0.id(object._key) }))
+        }
+        if let id = created[ObjectIdentifier(object)] { return append(.link(id)) }
+        let name = ClassInfo.name(of: type(of: object))
+        if refusal == nil {
+            refusal = ObjStoreError(.wrongView, "an unmanaged \(name) cannot be linked to: it is in no store; add it first", class: name)
+        }
+        append(.null)
     }
 
     /// The property that the next value is for.
@@ -34,6 +53,10 @@ public final class _RowEncoder {
 
     /// Calls `body` with what was appended; everything is valid until it returns.
     func withRow<T>(_ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+        if let refusal {
+            removeAll()
+            throw refusal
+        }
         var result: Result<T, StoreError>?
         drain { properties, values in result = Result { () throws(StoreError) in try body(properties, values) } }
         do throws(StoreError) { return try result.unsafelyUnwrapped.get() } catch { throw ObjStoreError(error) }

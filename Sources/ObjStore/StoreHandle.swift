@@ -10,6 +10,21 @@ final class StoreHandle: @unchecked Sendable {
         let classID: UInt32
         /// By index of the property; freed with the handle.
         let properties: UnsafePointer<UInt32>
+        /// By index of the property: the position of the model that a link leads to, else -1. Freed with the handle.
+        let targets: UnsafePointer<Int>
+        /// By number of the inverse.
+        let origins: [Origin]
+
+        fileprivate func free() {
+            properties.deallocate()
+            targets.deallocate()
+        }
+    }
+
+    /// Where the objects of an inverse are: the model that has the link, and the link's index there.
+    struct Origin {
+        let model: Int
+        let property: UInt32
     }
 
     let store: ObjStoreCore.Store
@@ -31,18 +46,24 @@ final class StoreHandle: @unchecked Sendable {
         self.store = store
         self.reports = reports
         tag = store.shared.tag
+        let origins = try infos.map { (info) throws(ObjStoreError) in try StoreHandle.origins(of: info, among: infos) }
         var models: [Model] = []
         do throws(StoreError) {
-            for info in infos {
+            for (number, info) in infos.enumerated() {
                 let classID = try view.findClass(info.name)
                 let properties = UnsafeMutablePointer<UInt32>.allocate(capacity: max(1, info.properties.count))
-                models.append(Model(info: info, classID: classID, properties: UnsafePointer(properties)))
+                let targets = UnsafeMutablePointer<Int>.allocate(capacity: max(1, info.properties.count))
+                for (index, property) in info.properties.enumerated() {
+                    (targets + index).initialize(to: property.type.linked.flatMap { linked in infos.firstIndex { $0.type == linked } } ?? -1)
+                }
+                models.append(Model(
+                    info: info, classID: classID, properties: UnsafePointer(properties), targets: UnsafePointer(targets), origins: origins[number]))
                 for (index, property) in info.properties.enumerated() {
                     (properties + index).initialize(to: try view.findProperty(classID, property.name))
                 }
             }
         } catch {
-            for model in models { model.properties.deallocate() }
+            for model in models { model.free() }
             throw ObjStoreError(error)
         }
         self.models = models
@@ -51,7 +72,24 @@ final class StoreHandle: @unchecked Sendable {
 
     deinit {
         transaction?.close()
-        for model in models { model.properties.deallocate() }
+        for model in models { model.free() }
+    }
+
+    /// Errors: `.invalidSchema`: an inverse of what is no link to the class.
+    private static func origins(of info: ClassInfo, among infos: [ClassInfo]) throws(ObjStoreError) -> [Origin] {
+        var origins: [Origin] = []
+        for inverse in info.inverses {
+            func invalid(_ what: String) -> ObjStoreError {
+                ObjStoreError(.invalidSchema, "\(info.name).\(inverse.name): \(what)", class: info.name, property: inverse.name)
+            }
+            let name = ClassInfo.name(of: inverse.origin)
+            guard let model = infos.firstIndex(where: { $0.type == inverse.origin }) else { throw invalid("class \(name) is not among the models") }
+            guard let link = infos[model].links.first(where: { $0.name == inverse.originProperty }), link.type.linked == info.type else {
+                throw invalid("class \(name) does not have a link \(inverse.originProperty) to \(info.name)")
+            }
+            origins.append(Origin(model: model, property: link.index))
+        }
+        return origins
     }
 
     func sharesStore(with other: StoreHandle) -> Bool { store.shared === other.store.shared }

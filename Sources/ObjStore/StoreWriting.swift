@@ -31,6 +31,9 @@ extension StoreWriting {
     ///
     /// With `.modified` and `.all` an object of the same primary key is updated, all its properties. An object that is
     /// managed by this store already stays as it is. When the write is undone, the object is invalid.
+    ///
+    /// Unmanaged objects that its links lead to are added with it, each once, also in a circle: all, or none. With `.modified` and
+    /// `.all` they are updated, too, where their class has a primary key.
     /// Errors: `.duplicateKey`, `.noPrimaryKey` (an update of a class without one), `.wrongStore` (managed by another
     /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.noSuchClass`, `.invalidUTF8`, `.valueTooLarge`.
     public func add(_ object: Object, update: UpdatePolicy = .error) throws(ObjStoreError) {
@@ -44,28 +47,12 @@ extension StoreWriting {
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             return
         }
+        if !binding.info.links.isEmpty { return try ObjectGraph(space, view, update).add(object) }
         let encoder = space.handle.encoder
         encoder.removeAll()
-        let collections = encode(object, binding, encoder)
-        let id = try put(binding, encoder, update, view, collections)
+        let collections = encoder.append(object, binding)
+        let id = try view.put(binding, encoder, update, collections)
         space.adopt(object, binding, id.key)
-    }
-
-    /// Elements of a collection, on their way into the store.
-    typealias Elements = (property: ClassInfo.Property, collection: any _CollectionProperty)
-
-    /// All values of an object; returns its collections, whose elements follow when it is stored.
-    private func encode(_ object: Object, _ binding: ClassBinding, _ encoder: _RowEncoder) -> [Elements] {
-        var collections: [Elements] = []
-        for property in binding.info.properties {
-            if property.type.isCollection {
-                if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
-                continue
-            }
-            encoder.begin(binding.properties[Int(property.index)])
-            property.accessor._encode(object, property.offset, encoder)
-        }
-        return collections
     }
 
     /// Adds each of them. Those before one that is refused are added.
@@ -90,10 +77,10 @@ extension StoreWriting {
         let info = binding.info
         let encoder = space.handle.encoder
         encoder.removeAll()
-        var collections: [Elements] = []
+        var collections: [CollectionElements] = []
         if let object = value as? Object, Swift.type(of: object) == type {
             if object.isManaged, object.isInvalidated { throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name) }
-            collections = encode(object, binding, encoder)
+            collections = encoder.append(object, binding)
         } else {
             let pairs = try info.pairs(value)
             if exact, pairs.count != info.properties.count {
@@ -119,7 +106,7 @@ extension StoreWriting {
             }
             collections += try addChangingDefaults(binding, given, encoder, pairs, update, view)
         }
-        let id = try put(binding, encoder, update, view, collections)
+        let id = try view.put(binding, encoder, update, collections)
         return space.materialise(type, binding, id.key)
     }
 
@@ -127,7 +114,7 @@ extension StoreWriting {
     private func addChangingDefaults(
         _ binding: ClassBinding, _ given: [Bool], _ encoder: _RowEncoder, _ pairs: [(property: ClassInfo.Property, value: Any?)],
         _ update: UpdatePolicy, _ view: View
-    ) throws(ObjStoreError) -> [Elements] {
+    ) throws(ObjStoreError) -> [CollectionElements] {
         let missing = binding.info.properties.filter { $0.hasChangingDefault && !given[Int($0.index)] }
         if missing.isEmpty { return [] }
         // An update leaves alone what is not given.
@@ -137,7 +124,7 @@ extension StoreWriting {
             if try probe.withValue({ (value) throws(StoreError) in try view.find(binding.classID, value) }) != nil { return [] }
         }
         let prototype = binding.info.type.init()
-        var collections: [Elements] = []
+        var collections: [CollectionElements] = []
         for property in missing {
             if property.type.isCollection {
                 if let collection = property.accessor._anyValue(prototype, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
@@ -147,38 +134,6 @@ extension StoreWriting {
             property.accessor._encode(prototype, property.offset, encoder)
         }
         return collections
-    }
-
-    /// Stores a row, then the elements of its collections; all or nothing.
-    private func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ view: View, _ collections: [Elements]) throws(ObjStoreError) -> ObjectID {
-        if collections.isEmpty { return try put(binding, encoder, update, view) }
-        let savepoint = try core { () throws(StoreError) in try view.beginSavepoint() }
-        do throws(ObjStoreError) {
-            let id = try put(binding, encoder, update, view)
-            for (property, collection) in collections {
-                let scope = _FillScope(
-                    view, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified)
-                collection._store(scope)
-                if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
-            }
-            try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) }
-            return id
-        } catch {
-            try core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) }
-            throw error
-        }
-    }
-
-    private func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ view: View) throws(ObjStoreError) -> ObjectID {
-        do throws(ObjStoreError) {
-            return try encoder.withRow { (properties, values) throws(StoreError) in
-                if update == .error { return try view.create(binding.classID, properties, values) }
-                return try view.upsert(binding.classID, update.core, properties, values).0
-            }
-        } catch {
-            guard error.className == nil else { throw error }
-            throw ObjStoreError(error.code, error.message, class: binding.info.name, property: error.propertyName, position: error.position)
-        }
     }
 
     // MARK: Deleting
@@ -228,5 +183,60 @@ extension StoreWriting {
             throw ObjStoreError(.notInWrite, "\(operation): the transaction has ended")
         }
         return (scope.space, view)
+    }
+}
+
+/// Elements of a collection, on their way into the store.
+typealias CollectionElements = (property: ClassInfo.Property, collection: any _CollectionProperty)
+
+extension _RowEncoder {
+    /// All values of an object but those that `isLeftOut`; returns its collections, whose elements follow when it is stored.
+    func append(_ object: Object, _ binding: ClassBinding, but isLeftOut: (ClassInfo.Property) -> Bool = { _ in false }) -> [CollectionElements] {
+        var collections: [CollectionElements] = []
+        for property in binding.info.properties {
+            if property.type.isCollection {
+                if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
+                continue
+            }
+            if isLeftOut(property) { continue }
+            begin(binding.properties[Int(property.index)])
+            property.accessor._encode(object, property.offset, self)
+        }
+        return collections
+    }
+}
+
+extension View {
+    /// Stores a row, then the elements of its collections; all or nothing.
+    func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ collections: [CollectionElements]) throws(ObjStoreError) -> ObjectID {
+        if collections.isEmpty { return try put(binding, encoder, update) }
+        let savepoint = try core { () throws(StoreError) in try beginSavepoint() }
+        do throws(ObjStoreError) {
+            let id = try put(binding, encoder, update)
+            for (property, collection) in collections {
+                let scope = _FillScope(
+                    self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified)
+                collection._store(scope)
+                if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
+            }
+            try core { () throws(StoreError) in try releaseSavepoint(savepoint) }
+            return id
+        } catch {
+            try core { () throws(StoreError) in try rollBack(toSavepoint: savepoint) }
+            throw error
+        }
+    }
+
+    /// Creates or updates the object whose row is in the encoder.
+    func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy) throws(ObjStoreError) -> ObjectID {
+        do throws(ObjStoreError) {
+            return try encoder.withRow { (properties, values) throws(StoreError) in
+                if update == .error { return try create(binding.classID, properties, values) }
+                return try upsert(binding.classID, update.core, properties, values).0
+            }
+        } catch {
+            guard error.className == nil else { throw error }
+            throw ObjStoreError(error.code, error.message, class: binding.info.name, property: error.propertyName, position: error.position)
+        }
     }
 }

@@ -75,7 +75,9 @@ private func full(_ info: PropertyInfo) -> objstore_property_info {
     full.key_kind = objstore_kind(rawValue: Int32((info.elements?.keyKind ?? .null).rawValue))!
     full.flags = info.flags.rawValue
     full.index = UInt32(info.index)
-    info.defaultValue.store(to: &full.default_value)
+    full.target_class_id = info.target
+    // Never an object: the default of a link is null.
+    info.defaultValue.store(to: &full.default_value, storeTag: 0)
     return full
 }
 

@@ -31,8 +31,8 @@ public func objstore_collection_get(
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
         let element = try view.element(collectionID(collection), at: ObjStoreC.index(index), try outputBuffer(buffer))
-        if let key { element.key.store(to: key) }
-        element.value.store(to: value)
+        if let key { element.key.store(to: key, storeTag: view.shared.tag) }
+        element.value.store(to: value, storeTag: view.shared.tag)
     }
 }
 
@@ -47,8 +47,8 @@ public func objstore_collection_read(
         let buffer = try outputBuffer(buffer)
         count.pointee = try view.elements(collectionID(collection), from: ObjStoreC.index(start), limit: capacity, wantsKeys: keys != nil, buffer) {
             position, key, value in
-            if let keys { key.store(to: keys + position) }
-            if let values { value.store(to: values + position) }
+            if let keys { key.store(to: keys + position, storeTag: view.shared.tag) }
+            if let values { value.store(to: values + position, storeTag: view.shared.tag) }
         }
     }
 }
@@ -149,7 +149,7 @@ public func objstore_map_get(
         let buffer = try outputBuffer(buffer), key = try naming(key: { () throws(StoreError) in try Value(key) })
         let id = collectionID(collection)
         let element = try view.value(id, ofKey: key, buffer)
-        (element ?? .null).store(to: value)
+        (element ?? .null).store(to: value, storeTag: view.shared.tag)
         if element == nil, found == nil { throw StoreError(.notFound, "key: the map does not have \(key.text)") }
         found?.pointee = element != nil
     }

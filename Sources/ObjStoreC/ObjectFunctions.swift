@@ -68,7 +68,7 @@ public func objstore_get(
 ) -> objstore_status {
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", single) { (view: View) throws(StoreError) in
-        try view.value(objectID(object), property_id, try outputBuffer(buffer)).store(to: value)
+        try view.value(objectID(object), property_id, try outputBuffer(buffer)).store(to: value, storeTag: view.shared.tag)
     }
 }
 
@@ -84,7 +84,7 @@ public func objstore_get_row(
         withUnsafeTemporaryAllocation(of: Value.self, capacity: max(count, 1)) { read in
             do throws(StoreError) {
                 try view.values(objectID(object), properties, buffer, into: read.baseAddress!)
-                for index in 0..<count { read[index].store(to: values.unsafelyUnwrapped + index) }
+                for index in 0..<count { read[index].store(to: values.unsafelyUnwrapped + index, storeTag: view.shared.tag) }
             } catch {
                 failure = error
             }

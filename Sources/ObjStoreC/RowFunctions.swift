@@ -193,10 +193,22 @@ public func objstore_row_binary(
 }
 
 @c @implementation
+public func objstore_row_link(
+    _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ value: UnsafeMutablePointer<objstore_object>?,
+    _ is_null: UnsafeMutablePointer<Bool>?
+) -> objstore_status {
+    read(row, value, is_null, whereNull: objstore_object()) { (cursor) throws(StoreError) in
+        try cursor.link(property_id).map { ObjStoreC.object($0) }
+    }
+}
+
+@c @implementation
 public func objstore_row_value(
     _ row: UnsafeMutablePointer<objstore_row>?, _ property_id: objstore_property_id, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ value: UnsafeMutablePointer<objstore_value>?
 ) -> objstore_status {
     guard let value else { return failNull("value") }
-    return withRow(row) { (cursor) throws(StoreError) in try cursor.value(property_id, try outputBuffer(buffer)).store(to: value) }
+    return withRow(row) { (cursor) throws(StoreError) in
+        try cursor.value(property_id, try outputBuffer(buffer)).store(to: value, storeTag: cursor.storeTag)
+    }
 }

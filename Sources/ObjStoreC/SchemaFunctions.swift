@@ -80,6 +80,19 @@ private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(S
 }
 
 @c @implementation
+public func objstore_schema_add_link(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ target_class: objstore_text, _ flags: UInt32
+) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let target = try naming("target_class") { () throws(StoreError) in try ObjStoreC.name(target_class) }
+        guard flags & ~SchemaDraft.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try draft.addLink(className, property, to: target, SchemaDraft.Flags(rawValue: flags))
+    }
+}
+
+@c @implementation
 public func objstore_schema_set_default(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ value: objstore_value
 ) -> objstore_status {

@@ -78,6 +78,29 @@ public func objstore_find_all(
     }
 }
 
+private var incomingBlame: Blame { [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .wrongType: "property_id"] }
+
+@c @implementation
+public func objstore_incoming(
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ results: UnsafeMutablePointer<OpaquePointer?>?
+) -> objstore_status {
+    guard let results else { return failNull("results") }
+    results.pointee = nil
+    return Handles.use(view, .view, "view", incomingBlame) { (asked: View) throws(StoreError) in
+        results.pointee = try Handles.open(.results, try asked.incoming(objectID(object), property_id), parent: view)
+    }
+}
+
+@c @implementation
+public func objstore_incoming_count(
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    guard let count else { return failNull("count") }
+    return Handles.use(view, .view, "view", incomingBlame) { (view: View) throws(StoreError) in
+        count.pointee = UInt64(try view.incomingCount(objectID(object), property_id))
+    }
+}
+
 @c @implementation
 public func objstore_results_count(_ results: OpaquePointer?, _ count: UnsafeMutablePointer<UInt64>?) -> objstore_status {
     guard let count else { return failNull("count") }
@@ -129,6 +152,6 @@ public func objstore_aggregate(
         [.noSuchClass: "class_id", .noSuchProperty: "property_id", .wrongType: "property_id", .invalidArgument: "aggregate", .outOfRange: "property_id"]
     ) { (view: View) throws(StoreError) in
         guard let kind = AggregateKind(rawValue: aggregate.rawValue) else { throw StoreError(.invalidArgument, "\(aggregate.rawValue) has no name") }
-        try view.aggregate(class_id, property_id, kind).store(to: value)
+        try view.aggregate(class_id, property_id, kind).store(to: value, storeTag: view.shared.tag)
     }
 }

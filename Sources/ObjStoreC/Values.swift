@@ -57,6 +57,7 @@ extension Value {
         case .OBJSTORE_KIND_DECIMAL128: self = .decimal128(Decimal128(low: value.data.decimal128.low, high: value.data.decimal128.high))
         case .OBJSTORE_KIND_OBJECT_ID: self = withUnsafeBytes(of: value.data) { .objectID($0.baseAddress.unsafelyUnwrapped) }
         case .OBJSTORE_KIND_UUID: self = withUnsafeBytes(of: value.data) { .uuid($0.baseAddress.unsafelyUnwrapped) }
+        case .OBJSTORE_KIND_LINK: self = .link(ObjStoreC.objectID(value.data.link))
         default:
             // Kinds of later versions fit no property of this one.
             guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: value.kind.rawValue)), value.kind.rawValue >= 0, value.kind.rawValue < 15 else {
@@ -66,8 +67,9 @@ extension Value {
         }
     }
 
+    /// `storeTag`: of the store that the value was read in, for links.
     @inline(__always)
-    func store(to out: UnsafeMutablePointer<objstore_value>) {
+    func store(to out: UnsafeMutablePointer<objstore_value>, storeTag: UInt32) {
         var value = objstore_null()
         value.kind = unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self)
         switch kind {
@@ -76,6 +78,7 @@ extension Value {
         case .timestamp: value.data.timestamp = objstore_timestamp(seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
         case .null: break
         case .list, .set, .map: value.data.collection = collection(asCollection)
+        case .link: value.data.link = object(linkedObject(storeTag: storeTag))
         case .decimal128, .objectID, .uuid: withUnsafeMutableBytes(of: &value.data) { ValueCell.store(self, $0.baseAddress.unsafelyUnwrapped) }
         default: value.data.integer = low
         }

@@ -12,11 +12,12 @@ struct Name: Hashable, Comparable, CustomStringConvertible {
 }
 
 /// The properties of an object that are not its key; both classes have the same, and three more that follow from the
-/// number (`Derived`).
+/// number (`Derived`). `friend` is the id of an object of the first class, to which a link leads: null once that is deleted.
 struct Item: Equatable, CustomStringConvertible {
     var number: Int64
     var text: String?
-    var description: String { "\(number)/\((text ?? "-").prefix(40))" }
+    var friend: Int64?
+    var description: String { "\(number)/\((text ?? "-").prefix(40))\(friend.map { "→\($0)" } ?? "")" }
 }
 
 /// Values of the kinds that need two words, floats, and elements of a list or map: a row that lost one half of a change
@@ -90,7 +91,8 @@ enum Schemas {
             PropertySchema(name: "mark", kind: .uuid, columnID: 3, isIndexed: true),
             PropertySchema(name: "price", kind: .decimal128, columnID: 4, isNullable: true),
             PropertySchema(name: "trail", kind: .list, columnID: 5, elements: ElementSchema(kind: .int)),
-        ], nextColumnID: 6)
+            PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
+        ], nextColumnID: 7)
 
     /// Its index is one of texts.
     private static let note = ClassSchema(
@@ -102,7 +104,8 @@ enum Schemas {
             PropertySchema(name: "mark", kind: .objectID, columnID: 3),
             PropertySchema(name: "price", kind: .float, columnID: 4, isNullable: true, isIndexed: true),
             PropertySchema(name: "trail", kind: .map, columnID: 5, elements: ElementSchema(kind: .int, keyKind: .int)),
-        ], nextColumnID: 6)
+            PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
+        ], nextColumnID: 7)
 }
 
 /// Carries edits out in a transaction, and in what the oracle expects.
@@ -128,8 +131,9 @@ struct Editor {
     private mutating func apply(_ edit: Edit) throws(StoreError) {
         switch edit {
         case .addClass: break
-        case .put(let name, let item):
+        case .put(let name, var item):
             let name = known(name)
+            item.friend = friend(item.number &+ name.id)
             if let key = try find(name) {
                 try update(name, key, item)
             } else if mismatch == nil {
@@ -140,8 +144,9 @@ struct Editor {
         case .delete(let name):
             let name = known(name)
             guard let key = try find(name) else { return try apply(.put(name, Item(number: 0, text: nil))) }
-            try transaction.state(name.cls).delete(key)
+            try transaction.delete(name.cls, key)
             content[name] = nil
+            if name.cls == 0 { for (other, item) in content where item.friend == name.id { content[other]!.friend = nil } }
         case .scope(let edits, let undone):
             let before = content
             let savepoint = try transaction.beginSavepoint()
@@ -171,6 +176,17 @@ struct Editor {
     /// Of the first class while there is no second one.
     private func known(_ name: Name) -> Name { name.cls < transaction.schema.classes.count ? name : Name(id: name.id) }
 
+    /// One of the few objects that come and go, if it is there.
+    private func friend(_ seed: Int64) -> Int64? {
+        let id = seed % 6
+        return seed % 4 != 0 && content[Name(id: id)] != nil ? id : nil
+    }
+
+    private func link(_ friend: Int64?) throws(StoreError) -> Value {
+        guard let friend, let key = try transaction.state(0).find(primaryKey: .int(friend)) else { return .null }
+        return Value(kind: .link, low: key)
+    }
+
     private mutating func find(_ name: Name) throws(StoreError) -> Int64? {
         let key = try transaction.state(name.cls).find(primaryKey: .int(name.id))
         if (key != nil) != (content[name] != nil) {
@@ -183,7 +199,7 @@ struct Editor {
     private func update(_ name: Name, _ key: Int64, _ item: Item) throws(StoreError) {
         let state = try transaction.state(name.cls)
         try withValues(name, item) { (values) throws(StoreError) in
-            for property in 1...4 { try state.update(key, property, values[property]) }
+            for property in [1, 2, 3, 4, 6] { try state.update(key, property, values[property]) }
         }
         try setTrail(name.cls, key, item.number)
     }
@@ -206,7 +222,7 @@ struct Editor {
             copy.copyMemory(from: UnsafeRawBufferPointer(utf8))
             return copy
         }
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: 6)
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: 7)
         defer {
             values.deallocate()
             bytes.deallocate()
@@ -217,20 +233,23 @@ struct Editor {
         (values + 3).initialize(to: Derived.mark(name.cls == 0 ? .uuid : .objectID, item.number))
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
+        (values + 6).initialize(to: try link(item.friend))
         return try body(values)
     }
 
     private mutating func createColumns(_ first: Int64, _ count: Int) throws(StoreError) {
-        let numbers = UnsafeMutablePointer<Int64>.allocate(capacity: 7 * count + 1)
+        let friend = friend(first + 1), target = try link(friend)
+        let numbers = UnsafeMutablePointer<Int64>.allocate(capacity: 8 * count + 1)
         let letters = UnsafeMutablePointer<UInt8>.allocate(capacity: 2 * count)
         defer {
             numbers.deallocate()
             letters.deallocate()
         }
         let words = numbers + 3 * count + 1
-        let validity = UnsafeMutablePointer<UInt8>.allocate(capacity: count / 8 + 1)
+        let validity = UnsafeMutablePointer<UInt8>.allocate(capacity: 2 * (count / 8 + 1))
         defer { validity.deallocate() }
-        validity.initialize(repeating: 0, count: count / 8 + 1)
+        validity.initialize(repeating: 0, count: 2 * (count / 8 + 1))
+        let linked = validity + count / 8 + 1
         let nothing = UnsafeMutablePointer<Int64>.allocate(capacity: count + 1)
         defer { nothing.deallocate() }
         nothing.initialize(repeating: 0, count: count + 1)
@@ -242,6 +261,8 @@ struct Editor {
             let mark = Derived.mark(.uuid, numbers[count + row]), price = Derived.price(.decimal128, numbers[count + row])
             (words[row], words[count + row], words[2 * count + row], words[3 * count + row]) = (mark.low, mark.high, price.low, price.high)
             if !price.isNull { validity[row / 8] |= 1 << UInt8(row % 8) }
+            words[4 * count + row] = target.low
+            if !target.isNull, row % 3 == 0 { linked[row / 8] |= 1 << UInt8(row % 8) }
             letters[2 * row] = UInt8(97 + row % 26)
             letters[2 * row + 1] = UInt8(97 + row / 26 % 26)
         }
@@ -254,6 +275,7 @@ struct Editor {
                 layout: .words, numbers: UnsafeRawPointer(words + 2 * count), secondWords: UnsafePointer(words + 3 * count),
                 validity: UnsafePointer(validity)),
             ColumnVector(layout: .text, offsets: UnsafePointer(nothing)),
+            ColumnVector(layout: .words, numbers: UnsafeRawPointer(words + 4 * count), validity: UnsafePointer(linked)),
         ]
         let pointer = UnsafeMutablePointer<ColumnVector>.allocate(capacity: vectors.count)
         defer { pointer.deallocate() }
@@ -265,11 +287,13 @@ struct Editor {
             values[3] = Derived.mark(.uuid, numbers[count + row])
             values[4] = Derived.price(.decimal128, numbers[count + row])
             values[5] = .zero(of: .list)
+            values[6] = row % 3 == 0 ? target : .null
         }
         for row in 0..<count {
             try setTrail(0, created + Int64(row), numbers[count + row])
             content[Name(id: first + Int64(row))] = Item(
-                number: Int64(row % 5), text: String(decoding: UnsafeBufferPointer(start: letters + 2 * row, count: 2), as: UTF8.self))
+                number: Int64(row % 5), text: String(decoding: UnsafeBufferPointer(start: letters + 2 * row, count: 2), as: UTF8.self),
+                friend: row % 3 == 0 ? friend : nil)
         }
     }
 }

@@ -87,7 +87,8 @@ struct Session {
         }
         for comparison in [Comparison.equal, .notEqual, .less, .greaterOrEqual] {
             attempt { () throws(StoreError) in
-                let value = Session.value(property.kind, 5)
+                let link = ObjectID(classID: property.target, storeTag: view.shared.tag, key: 2)
+                let value = property.kind == .link ? .link(link) : Session.value(property.kind, 5)
                 let count = try view.count(cls.classID, where: property.propertyID, comparison, value)
                 transcript?.note(question(.count, Int64(comparison.rawValue)), count)
                 let first = try view.first(cls.classID, where: property.propertyID, comparison, value)
@@ -244,6 +245,7 @@ struct Session {
         case .timestamp: .timestamp(seconds: number, nanoseconds: 3)
         case .string: .string(text, Int(number % 60))
         case .binary: .binary(text, Int(number % 60))
+        case .link: .null
         default: .int(number)
         }
     }

@@ -19,13 +19,13 @@ struct Subject {
         ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
         ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true), ("note", .string, true, false),
         ("level", .double, true, false), ("yes", .bool, true, true), ("single", .float, true, true), ("price", .decimal128, true, true),
-        ("maker", .objectID, false, true), ("token", .uuid, true, true),
+        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true),
     ]
 
     private static func classSchema(_ name: String, _ id: UInt32, key: ValueKind) -> ClassSchema {
         var properties = [PropertySchema(name: "id", kind: key, columnID: 0, isPrimaryKey: true)]
         for (index, (name, kind, isNullable, isIndexed)) in kinds.enumerated() {
-            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed))
+            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed, target: kind == .link ? 0 : nil))
         }
         return ClassSchema(name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count))
     }
@@ -73,7 +73,7 @@ struct Subject {
 
     private static func change(_ transaction: WriteTransaction, _ keys: [Int64]) throws {
         for key in keys where key % 7 == 3 {
-            try transaction.state(0).delete(key)
+            try transaction.delete(0, key)
             try transaction.state(1).update(key, 2, .int(key * 1_000_003))
             try transaction.state(1).update(key, 8, .null)
         }
@@ -224,7 +224,9 @@ enum Row {
             random.chance(0.5) ? .null : .double(1), random.chance(0.5) ? .null : .bool(true),
             random.chance(0.3) ? .null : .float(Float(random.below(1000)) - 500),
             random.chance(0.3) ? .null : Value(kind: .decimal128, low: Int64(random.below(1000)), high: random.chance(0.1) ? Int64(bitPattern: random.next()) : 0x303c_0000_0000_0000),
-            Value(kind: .objectID, low: 77, high: Int64(random.below(1 << 24))), random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
+            Value(kind: .objectID, low: 77, high: Int64(random.below(1 << 24))),
+            // One of the first of class 0, of which one is deleted later.
+            index == 0 || random.chance(0.3) ? .null : Value(kind: .link, low: Int64(random.below(min(index, 4)))), random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
         ]
         _ = try values.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
     }

@@ -34,16 +34,17 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
     let places: [Place]
     let meta: Meta
 
-    /// "Everything" has an int key, two indexes and all kinds; "Named" a string key; "Plain" neither key nor index.
+    /// "Everything" has an int key, two indexes and all kinds; "Named" a string key; "Plain" neither key nor index. A link's
+    /// target is the number in its flags.
     static let schema = Schema(
         classes: [
             cls("Everything", 0, [
                 ("id", .int, "p"), ("flag", .bool, ""), ("number", .int, "i"), ("score", .double, ""), ("name", .string, ""), ("bytes", .binary, ""),
                 ("time", .timestamp, ""), ("maybe", .int, "n"), ("note", .string, "n"), ("level", .double, "n"), ("tag", .string, "ni"),
-                ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "i"), ("origin", .objectID, "i"),
+                ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "i"), ("origin", .objectID, "i"), ("named", .link, "n1"), ("other", .link, "n0"),
             ]),
             cls("Named", 1, [("key", .string, "p"), ("value", .int, ""), ("text", .string, "")]),
-            cls("Plain", 2, [("x", .int, ""), ("y", .double, "n")]),
+            cls("Plain", 2, [("x", .int, ""), ("y", .double, "n"), ("link", .link, "n0")]),
         ], version: 1)
 
     private static func cls(_ name: String, _ id: UInt32, _ properties: [(String, ValueKind, String)]) -> ClassSchema {
@@ -52,7 +53,7 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             let fallback = Array("lost".utf8).withUnsafeBytes { OwnedValue(.string($0.baseAddress, 4)) }
             all.append(PropertySchema(
                 name: name, kind: kind, columnID: UInt32(index), isNullable: flags.contains("n"), isPrimaryKey: flags.contains("p"),
-                isIndexed: flags.contains("i"), defaultValue: name == "text" ? fallback : nil))
+                isIndexed: flags.contains("i"), target: flags.last?.wholeNumberValue, defaultValue: name == "text" ? fallback : nil))
         }
         return ClassSchema(name: name, id: id, properties: all, nextColumnID: UInt32(all.count))
     }
@@ -78,15 +79,15 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
         }
         let transaction = try WriteTransaction.begin(database)
         for key in 0..<Int64(rows) where key % 7 == 3 {
-            try transaction.state(0).delete(key)
-            try transaction.state(2).delete(key)
+            try transaction.delete(0, key)
+            try transaction.delete(2, key)
             try transaction.state(1).update(key, 1, .int(key * 1_000_003))
         }
         try transaction.commit(StoreOptions.Durability.none)
         if keeps > 1 {
             let transaction = try WriteTransaction.begin(database)
             for cls in 0..<3 {
-                for key in 0..<Int64(rows) where key % keeps != 0 && (cls == 1 || key % 7 != 3) { try transaction.state(cls).delete(key) }
+                for key in 0..<Int64(rows) where key % keeps != 0 && (cls == 1 || key % 7 != 3) { try transaction.delete(cls, key) }
             }
             try transaction.commit(StoreOptions.Durability.none)
             try database.compact(timeout: -1) { _, _ in }
@@ -96,8 +97,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             let transaction = try WriteTransaction.begin(database)
             for cls in 0..<3 { try SalvageFixture.create(transaction, cls, rows + round, &random) }
             try transaction.state(0).update(Int64(round * 7 + 1), 2, .int(Int64(-round)))
+            try transaction.state(0).update(Int64(round * 7 + 1), 15, .null)
             try transaction.state(0).update(Int64(round * 7 + 1), 3, .double(Double(round) + 0.5))
-            try transaction.state(1).delete(Int64(round * 7 + 2))
+            try transaction.delete(1, Int64(round * 7 + 2))
             try transaction.commit(StoreOptions.Durability.none)
         }
         schema = try database.snapshot().schema
@@ -141,6 +143,11 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             kept.append((0..<max(1, length)).map { _ in UInt8(97 + random.below(26)) })
             return kept.last!.withUnsafeBytes { .string($0.baseAddress, length) }
         }
+        /// One of the few objects before, if it is there; half of them go to the first.
+        func link(_ target: Int) throws -> Value {
+            let key = random.below(2) == 0 ? 0 : Int64(max(0, index - 1 - random.below(40)))
+            return random.below(4) > 0 && index > 0 ? try transaction.state(target).contains(key) ? Value(kind: .link, low: key) : .null : .null
+        }
         var values: [Value]
         switch cls {
         case 0:
@@ -158,9 +165,10 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
                 random.below(3) == 0 ? .null : .decimal128(Decimal128(isNegative: false, exponent: 6176 - random.below(4), coefficient: UInt128(random.below(500) * 10))),
                 Value(kind: .uuid, low: Int64(truncatingIfNeeded: random.next()), high: Int64(truncatingIfNeeded: random.next())),
                 Value(kind: .objectID, low: Int64(truncatingIfNeeded: random.next()), high: Int64(random.below(1 << 32))),
+                try link(1), try link(0),
             ]
         case 1: values = [text(12 + random.below(4)), .int(Int64(random.below(1 << 45))), text(random.below(15))]
-        default: values = [.int(Int64(random.below(1 << 33))), random.below(4) == 0 ? .null : .double(Double(random.below(1 << 33)) / 3)]
+        default: values = [.int(Int64(random.below(1 << 33))), random.below(4) == 0 ? .null : .double(Double(random.below(1 << 33)) / 3), try link(0)]
         }
         _ = try values.withUnsafeBufferPointer { try transaction.state(cls).create($0.baseAddress!) }
         withExtendedLifetime(kept) {}

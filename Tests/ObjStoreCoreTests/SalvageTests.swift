@@ -37,7 +37,18 @@ import Testing
         let (report, losses) = try damaged.salvage()
         let content = try damaged.content()
         try #require(content.count == fixture.schema.classes.count)
-        var isComplete = true
+        var isComplete = true, values = values
+        // A link to a lost object becomes null.
+        for (index, cls) in fixture.schema.classes.enumerated() {
+            for (property, target) in cls.properties.enumerated().compactMap({ position, property in property.target.map { (position, $0) } }) {
+                let lost = objects[target, default: []]
+                let dangling = content[index].keys.filter { key in
+                    let link = fixture.oracle[index][key]![property].value
+                    return !link.isNull && lost.contains(link.low)
+                }
+                if !dangling.isEmpty { values[index, default: [:]][property, default: []].formUnion(dangling) }
+            }
+        }
         for (index, cls) in fixture.schema.classes.enumerated() {
             let lost = objects[index, default: []]
             #expect(Set(content[index].keys) == Set(fixture.oracle[index].keys).subtracting(lost), "\(cls.name)", sourceLocation: sourceLocation)
@@ -224,9 +235,13 @@ import Testing
         try check([floats], named: "property ratio", values: [0: [11: unsure]])
         let decimals = try fixture.first(.part(12), 0)
         try check([decimals], named: "property price", values: [0: [12: fixture.keys(0, decimals.keys).filter { !fixture.oracle[0][$0]![12].value.isNull }]])
-        // Key and index: what the leaf of the index had is lost.
-        let leaf = try #require(fixture.all(.indexLeaf(0), 1).dropFirst(5).first)
-        let damaged = try DamagedStore(fixture, [keys, leaf])
+        for (cls, property) in [(0, 15), (0, 16), (2, 2)] {
+            let links = try fixture.first(.part(property), cls)
+            #expect(fixture.keys(cls, links.keys).contains { !fixture.oracle[cls][$0]![property].value.isNull })
+            try check([links], named: "property \(fixture.schema.classes[cls].properties[property].name)")
+        }
+        // Key and index: what the leaves of the index had is lost.
+        let damaged = try DamagedStore(fixture, [keys] + fixture.all(.indexLeaf(0), 1).dropFirst(5).prefix(8))
         #expect(try damaged.verify().findings.contains { $0.contains("index of Named.key") })
         let (report, losses) = try damaged.salvage()
         let content = try damaged.content()
@@ -237,7 +252,7 @@ import Testing
     }
 
     @Test func damagedIndexesAndFreeMap() throws {
-        for (cls, property) in [(0, 0), (0, 2), (0, 10), (1, 0)] {
+        for (cls, property) in [(0, 0), (0, 2), (0, 10), (0, 15), (1, 0), (2, 2)] {
             let name = "\(fixture.schema.classes[cls].name).\(fixture.schema.classes[cls].properties[property].name)"
             try check([try #require(fixture.all(.indexInner(property), cls).last)], named: "index of \(name)")
             let leaves = fixture.all(.indexLeaf(property), cls)
@@ -293,6 +308,17 @@ import Testing
         let (report, _) = try damaged.salvage()
         #expect(report.lost("Named") == killed.keys(1, head.keys).count)
         #expect(Set(try damaged.content()[1].keys) == Set(killed.oracle[1].keys).subtracting(head.keys))
+    }
+
+    /// Links to lost objects become null, and are counted and told with the reason; the others stay.
+    @Test func linksToLostObjects() throws {
+        let head = try fixture.first(.head, 1)
+        let damaged = try DamagedStore(fixture, [head])
+        try compare(damaged, [1: fixture.keys(1, head.keys)], [:], sourceLocation: #_sourceLocation)
+        let again = try DamagedStore(fixture, [head])
+        let (report, _) = try again.salvage()
+        #expect(report.lost("Everything", "named") > 1000)
+        #expect(report.findings.contains { $0.contains("property named") && $0.contains("now null: the object of class Named that they linked to is lost") })
     }
 
     // MARK: Other

@@ -262,10 +262,7 @@ import Testing
 
     // MARK: Open
 
-    final class Person: Object {
-        @Persisted var name = ""
-        @Persisted var boss: Person?
-    }
+    final class Person: Object { @Persisted var boss: Person? }
     final class Album: Object {
         @Persisted var titles: List<Person>
     }
@@ -285,7 +282,7 @@ import Testing
             return nil
         }
         for (model, code, name, property) in [
-            (Person.self, ObjStoreError.Code.notSupported, "Person", "boss"), (Album.self, .notSupported, "Album", "titles"),
+            (Album.self, ObjStoreError.Code.notSupported, "Album", "titles"),
             (TwoKeys.self, .invalidSchema, "TwoKeys", "second"), (DoubleKey.self, .invalidSchema, "DoubleKey", "key"),
             (OptionalKey.self, .invalidSchema, "OptionalKey", "key"), (BytesIndex.self, .invalidSchema, "BytesIndex", "bytes"),
         ] as [(Object.Type, ObjStoreError.Code, String, String)] {
@@ -296,9 +293,8 @@ import Testing
             #expect(error?.message.contains("\(name).\(property)") == true)
         }
         // Unmanaged objects have links and lists.
-        let ann = Person(), bob = Person()
-        ann.boss = bob
-        #expect(ann.boss === bob)
+        let ann = Person()
+        ann.boss = ann
         let album = Album()
         album.titles.append(ann)
         #expect(Array(album.titles) == [ann])

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Collects what a handler got.
-private final class Received<T>: @unchecked Sendable {
+final class Received<T>: @unchecked Sendable {
     private let lock = Mutex<Void>(())
     private var list: [T] = []
 

@@ -19,7 +19,7 @@ OPEN = {"store": "S", "schema": "SC", "config": "CF", "view": "LV", "results": "
 DEFAULTS = {
     "store": "S", "schema": "SC", "config": "CF", "view": "LV", "transaction": "TX", "results": "RS", "row": "&ROW",
     "buffer": "&BUF", "report": "&BUF", "class_id": "ITEM", "property_id": "P_N", "properties": "PROPS", "values": "VALS",
-    "count": "2", "object": "OBJ", "class_name": 'OBJSTORE_STR("Item")', "name": 'OBJSTORE_STR("n")', "kind": "OBJSTORE_KIND_INT",
+    "count": "2", "object": "OBJ", "class_name": 'OBJSTORE_STR("Item")', "target_class": 'OBJSTORE_STR("Item")', "name": 'OBJSTORE_STR("n")', "kind": "OBJSTORE_KIND_INT",
     "flags": "0", "value": "objstore_int(7)", "path": "PATH", "new_path": "NEW_PATH",
     "mode": "OBJSTORE_MODE_READ_WRITE", "creation": "OBJSTORE_CREATION_IF_MISSING",
     "durability": "OBJSTORE_DURABILITY_RELAXED", "relaxed_ms": "10", "version": "1", "limit": "OBJSTORE_LIMIT_VALUE_BYTES",
@@ -46,6 +46,9 @@ SPECIAL = {
     ("objstore_map_get", "collection"): "MAP", ("objstore_map_get", "key"): "A_TEXT",
     ("objstore_map_set", "collection"): "MAP", ("objstore_map_set", "key"): "A_TEXT", ("objstore_map_set", "value"): "A_TEXT",
     ("objstore_map_remove", "collection"): "MAP", ("objstore_map_remove", "key"): "A_TEXT",
+    ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_row_link", "property_id"): "P_LINK", ("objstore_incoming", "property_id"): "P_LINK",
+    ("objstore_incoming_count", "property_id"): "P_LINK",
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
     ("objstore_find_class", "name"): 'OBJSTORE_STR("Item")',
     ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",
@@ -68,6 +71,8 @@ RANGES = {
     "timeout_ms": ["-2"], "start": ["1000000"], "position": ["bad_position()"],
     "savepoint": ["0", "99"], "target": ["1000000"],
 }
+# A property of any class will do, or is of another kind.
+OF_ANY_CLASS = {"objstore_property_get_info", "objstore_incoming", "objstore_incoming_count"}
 # A call without a wrong kind of value, and with one: what to change for WRONG_TYPE.
 WRONG_TYPE = {
     "objstore_set": {"value": 'objstore_string(OBJSTORE_STR("x"))'}, "objstore_find": {"key": 'objstore_string(OBJSTORE_STR("x"))'},
@@ -76,9 +81,11 @@ WRONG_TYPE = {
     "objstore_set_row": {"values": "BAD_VALS"}, "objstore_increment": {"property_id": "P_NAME"}, "objstore_row_seek": {"object": "OTHER_OBJ"},
     "objstore_aggregate": {"property_id": "P_NAME"}, "objstore_insert_rows": {"columns": "bad_columns(0)"},
     "objstore_read_column": {"property_id": "P_NAME"}, "objstore_read_text_column": {"property_id": "P_N"},
+    "objstore_incoming": {"property_id": "P_NAME"}, "objstore_incoming_count": {"object": "OTHER_OBJ"},
 }
 BLAMED = {"objstore_row_seek": "object", "objstore_increment": "property_id", "objstore_aggregate": "property_id",
-          "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns"}
+          "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns",
+          "objstore_incoming": "property_id", "objstore_incoming_count": "property_id"}
 
 PRELUDE = r'''
 #include <objstore.h>
@@ -104,7 +111,7 @@ static objstore_class_id ITEM, OTHER;
 static objstore_property_id P_WORDS, P_SEEN, P_NOTES;
 static objstore_collection LIST, SET, MAP;
 static objstore_value A_TEXT;
-static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_X;
+static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_X;
 static objstore_decimal128 DECIMAL;
 static objstore_object_id TAG;
 static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ;
@@ -174,6 +181,7 @@ static objstore_schema *make_schema(void) {
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("money"), OBJSTORE_KIND_DECIMAL128, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("tag"), OBJSTORE_KIND_OBJECT_ID, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("token"), OBJSTORE_KIND_UUID, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_link(schema, item, OBJSTORE_STR("link"), item, 0));
     MUST(objstore_schema_set_default(schema, item, OBJSTORE_STR("n"), objstore_int(0)));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("words"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("seen"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
@@ -226,6 +234,7 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("money"), &P_MONEY));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("tag"), &P_TAG));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("token"), &P_TOKEN));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("link"), &P_LINK));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("n"), &P_N));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("words"), &P_WORDS));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("seen"), &P_SEEN));
@@ -249,6 +258,7 @@ static void set_up(void) {
     MUST(objstore_begin(S, &tx));
     find_ids(tx);
     OBJ = make_item(tx, 1);
+    MUST(objstore_set(tx, OBJ, P_LINK, objstore_link(OBJ)));
     DELETED = make_item(tx, 2);
     make_item(tx, 3);
     MUST(objstore_delete(tx, DELETED));
@@ -366,7 +376,7 @@ static uint64_t digest(void) {
     MUST(objstore_view_freeze(view, &frozen));
     MUST(objstore_row_init(frozen, ITEM, &row));
     for (MUST(objstore_row_next(&row, &more)); more; MUST(objstore_row_next(&row, &more))) {
-        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN};
+        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK};
         size_t i;
         for (i = 0; i < sizeof all / sizeof *all; i++) {
             objstore_value value;
@@ -549,7 +559,7 @@ def cases(name, parameters, tokens):
                     yield {first: f"BAD_PROPS[{index}]"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {index}"
                 yield {first: "TWICE"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
             else:
-                wrong = ["0", "(P_NOTES + 1000)"] + ([] if name == "objstore_property_get_info" else ["P_X"])
+                wrong = ["0", "(P_NOTES + 1000)"] + ([] if name in OF_ANY_CLASS else ["P_X"])
                 for p in wrong:
                     yield {first: f"objstore_collection_of(OBJ, {p})" if first == "collection" else p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
         elif word == "deleted":

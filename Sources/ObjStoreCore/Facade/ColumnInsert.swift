@@ -61,6 +61,9 @@ final class ColumnInsert {
                     let nanoseconds = column.value(row).high
                     if nanoseconds < 0 || nanoseconds > 999_999_999 { throw refuse(.outOfRange, position, row: row, "nanoseconds are 0 to 999999999, not \(nanoseconds)") }
                 }
+            case .link:
+                guard column.values != nil else { throw noValues(position) }
+                try validateLinks(column, position)
             default: guard column.values != nil else { throw noValues(position) }
             }
         }
@@ -72,6 +75,19 @@ final class ColumnInsert {
 
     private func validateNoNulls(_ column: InputColumn, _ position: Int) throws(StoreError) {
         for row in 0..<rows where column.isNull(row) { throw refuse(.notNullable, position, row: row, "it cannot be null") }
+    }
+
+    private func validateLinks(_ column: InputColumn, _ position: Int) throws(StoreError) {
+        let targets = try view.linkTargets(position, cls)
+        var row = 0
+        do throws(StoreError) {
+            while row < rows {
+                if !column.isNull(row) { try view.checkExists(column.value(row).low, position, cls, targets) }
+                row += 1
+            }
+        } catch {
+            throw StoreError(error.code, "row \(row), \(error.message)").at(class: error.className, property: error.propertyName, position: row)
+        }
     }
 
     private func validateText(_ column: InputColumn, _ position: Int) throws(StoreError) {

@@ -88,7 +88,7 @@ package struct RowCursor {
 
     package mutating func object() throws(StoreError) -> ObjectID {
         guard state == .on else { throw notPositioned() }
-        return ObjectID(classID: classID, storeTag: view._withUnsafeGuaranteedRef { $0.shared.tag }, key: key)
+        return ObjectID(classID: classID, storeTag: storeTag, key: key)
     }
 
     // MARK: Reading
@@ -157,6 +157,15 @@ package struct RowCursor {
             return (copy.pointer, copy.count, false)
         }
     }
+
+    /// What a link leads to; nil = null.
+    package mutating func link(_ propertyID: UInt32) throws(StoreError) -> ObjectID? {
+        guard let key = try number(propertyID, .link) else { return nil }
+        let target = cluster.columns.baseAddress.unsafelyUnwrapped[try column(propertyID)].target
+        return ObjectID(classID: target, storeTag: storeTag, key: key)
+    }
+
+    package var storeTag: UInt32 { view._withUnsafeGuaranteedRef { $0.shared.tag } }
 
     package mutating func value(_ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
         try access { (row) throws(StoreError) in

@@ -4,6 +4,8 @@ package struct SchemaDraft: Sendable {
         package var name: String
         package fileprivate(set) var properties: [PropertySchema] = []
         private var places: [String: Int] = [:]
+        /// Of link properties: the class that they lead to, which may be described later.
+        fileprivate private(set) var targets: [String: String] = [:]
         /// Lines that a leaf's directory needs for them: values of two words take two.
         fileprivate private(set) var lines = 0
 
@@ -11,8 +13,9 @@ package struct SchemaDraft: Sendable {
 
         func propertyIndex(named name: String) -> Int? { places[name] }
 
-        fileprivate mutating func append(_ property: PropertySchema) {
+        fileprivate mutating func append(_ property: PropertySchema, target: String? = nil) {
             places[property.name] = properties.count
+            targets[property.name] = target
             properties.append(property)
             lines += property.kind.isPair ? 2 : 1
         }
@@ -50,6 +53,7 @@ package struct SchemaDraft: Sendable {
         guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
         if kind == .null { throw invalid("a property needs a kind of value") }
         if kind.isCollection { throw invalid("a \(kind) needs a kind of elements: it is added with addCollection") }
+        if kind == .link { throw invalid("a link needs the class that it leads to: add it with objstore_schema_add_link") }
         guard kind.isStorable else {
             throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
         }
@@ -63,7 +67,7 @@ package struct SchemaDraft: Sendable {
         }
         if flags.contains(.indexed), kind == .binary { throw invalid("a binary property cannot have an index") }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
-            throw invalid("a class can have \(SchemaDraft.maximumProperties) properties; timestamp, decimal128, object id and uuid count twice")
+            throw invalid(SchemaDraft.tooMany)
         }
         classes[index].append(PropertySchema(
             name: name, kind: kind, isNullable: flags.contains(.nullable), isPrimaryKey: flags.contains(.primaryKey),
@@ -91,6 +95,19 @@ package struct SchemaDraft: Sendable {
         classes[index].append(PropertySchema(name: name, kind: kind, defaultValue: empty, fill: empty, elements: elements))
     }
 
+    /// A link to an object of class `target`, which may be described later. It can always be null.
+    package mutating func addLink(_ className: String, _ name: String, to target: String, _ flags: Flags = []) throws(StoreError) {
+        let index = try classIndex(className)
+        try SchemaDraft.checkName(name, "property")
+        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
+        if flags.contains(.primaryKey) { throw invalid("a link cannot be a primary key") }
+        if flags.contains(.indexed) { throw invalid("a link has an index anyway: it cannot be asked for") }
+        try SchemaDraft.checkName(target, "class")
+        guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid(SchemaDraft.tooMany) }
+        classes[index].append(PropertySchema(name: name, kind: .link, isNullable: true), target: target)
+    }
+
     package mutating func setDefault(_ className: String, _ name: String, _ value: Value) throws(StoreError) {
         let index = try classIndex(className)
         guard let property = classes[index].propertyIndex(named: name) else {
@@ -99,6 +116,9 @@ package struct SchemaDraft: Sendable {
         let declared = classes[index].properties[property]
         if declared.kind.isCollection {
             throw StoreError(.wrongType, "\(className).\(name) is a \(declared.kind): it is empty where nothing was given, and has no other default").at(class: className, property: name)
+        }
+        if declared.kind == .link, !value.isNull {
+            throw StoreError(.wrongType, "\(className).\(name) is a link: its default can only be null").at(class: className, property: name)
         }
         if declared.isPrimaryKey {
             throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
@@ -118,6 +138,7 @@ package struct SchemaDraft: Sendable {
 
     /// Bounded by the ids of `PropertyID` and by the lines of a leaf's directory.
     static let maximumProperties = 65_000
+    private static let tooMany = "a class can have \(maximumProperties) properties; timestamp, decimal128, object id and uuid count twice"
 
     /// 1 to 255 bytes: ASCII letters, digits, `_` and anything beyond ASCII, not beginning with a digit.
     private static func checkName(_ name: String, _ what: String) throws(StoreError) {
@@ -145,18 +166,20 @@ package struct SchemaDraft: Sendable {
         }
         var result = file.classes
         var changed = false
+        let indexes = try classIndexes(in: file)
         for cls in classes {
             guard let index = file.classIndex(named: cls.name) else {
                 let properties = cls.properties.enumerated().map { number, property in
                     var property = property
                     property.columnID = UInt32(number)
+                    property.target = cls.targets[property.name].map { indexes[$0]! }
                     return property
                 }
                 result.append(ClassSchema(name: cls.name, id: UInt32(result.count), properties: properties, nextColumnID: UInt32(properties.count)))
                 changed = true
                 continue
             }
-            if let merged = try merge(cls, file.classes[index], mayChange: version > file.version) {
+            if let merged = try merge(cls, file.classes[index], indexes, file, mayChange: version > file.version) {
                 result[index] = merged
                 changed = true
             }
@@ -164,7 +187,28 @@ package struct SchemaDraft: Sendable {
         return changed || version > file.version ? Schema(classes: result, version: version) : nil
     }
 
-    private func merge(_ cls: Class, _ old: ClassSchema, mayChange: Bool) throws(StoreError) -> ClassSchema? {
+    /// Where the draft's classes stand once the file has them, and that every link leads to one of them.
+    private func classIndexes(in file: Schema) throws(StoreError) -> [String: Int] {
+        var indexes: [String: Int] = [:], next = file.classes.count
+        for cls in classes {
+            if let index = file.classIndex(named: cls.name) {
+                indexes[cls.name] = index
+            } else {
+                indexes[cls.name] = next
+                next += 1
+            }
+        }
+        for cls in classes {
+            for property in cls.properties {
+                guard let target = cls.targets[property.name], indexes[target] == nil else { continue }
+                throw StoreError(.invalidSchema, "\(cls.name).\(property.name) is a link to class \(target), which the schema does not have")
+                    .at(class: cls.name, property: property.name)
+            }
+        }
+        return indexes
+    }
+
+    private func merge(_ cls: Class, _ old: ClassSchema, _ indexes: [String: Int], _ file: Schema, mayChange: Bool) throws(StoreError) -> ClassSchema? {
         func mismatch(_ property: String, _ what: String) -> StoreError {
             StoreError(.schemaMismatch, "\(cls.name).\(property): \(what)").at(class: cls.name, property: property)
         }
@@ -182,6 +226,7 @@ package struct SchemaDraft: Sendable {
                 guard next < UInt32(SchemaDraft.maximumProperties) else { throw mismatch(property.name, "the class has had too many properties") }
                 var added = property
                 added.columnID = next
+                added.target = cls.targets[property.name].map { indexes[$0]! }
                 next += 1
                 properties.append(added)
                 lines += property.kind.isPair ? 2 : 1
@@ -192,6 +237,9 @@ package struct SchemaDraft: Sendable {
             let there = old.properties[index]
             guard there.kind == property.kind else { throw mismatch(property.name, "it is of kind \(there.kind) in the file, \(property.kind) in the program") }
             guard there.elements == property.elements else { throw mismatch(property.name, "its elements, or its keys, are of another kind in the file than in the program") }
+            if let target = there.target, let wanted = cls.targets[property.name], file.classes[target].name != wanted {
+                throw mismatch(property.name, "it is a link to class \(file.classes[target].name) in the file, to \(wanted) in the program")
+            }
             guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
             guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }
             guard there.isIndexed == property.isIndexed else { throw mismatch(property.name, "it has \(there.isIndexed ? "an" : "no") index in the file, unlike in the program") }

@@ -12,6 +12,8 @@ package struct PropertyInfo: Sendable {
     package let classID: UInt32
     package let name: String
     package let kind: ValueKind
+    /// Of a link: the class that it leads to; else 0.
+    package let target: UInt32
     package let flags: SchemaDraft.Flags
     /// Its place in the class.
     package let index: Int
@@ -95,7 +97,8 @@ extension View {
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(
-            propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, flags: flags, index: index,
-            defaultValue: property.kind.isCollection ? .null : property.defaultValue?.value ?? .null, elements: property.elements)
+            propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, target: cls.columns[index].target,
+            flags: flags, index: index, defaultValue: property.kind.isCollection ? .null : property.defaultValue?.value ?? .null,
+            elements: property.elements)
     }
 }

@@ -61,7 +61,7 @@ extension View {
             let changes = scratch.reserve(properties.count), limit = shared.database.options.valueLimit
             for index in 0..<properties.count where positions[index] != primary {
                 let isThere = try state.value(row, positions[index]).isSame(as: values[index])
-                if !isThere || values[index].count > limit { try check(values[index], positions[index], cls) }
+                if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
                 if isThere, policy == .modified { continue }
                 positions[count] = positions[index]
                 changes[count] = values[index]
@@ -208,14 +208,16 @@ extension View {
 
     package func delete(_ object: ObjectID) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
-            try changing(state) { () throws(StoreError) in try state.delete(object.key) }
+            try changing(state) { () throws(StoreError) in
+                if state.incoming.isEmpty { try state.delete(object.key) } else { try writing().delete(Int(state.schema.id), object.key) }
+            }
         }
     }
 
     /// Returns how many there were.
     package func deleteAll(_ classID: UInt32) throws(StoreError) -> Int {
         try write(classID) { (state) throws(StoreError) in
-            try changing(state) { () throws(StoreError) in try state.deleteAll() }
+            try changing(state) { () throws(StoreError) in try writing().deleteAll(Int(state.schema.id)) }
         }
     }
 
@@ -359,6 +361,7 @@ extension View {
     func check(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
         try ValueCheck.check(value, for: position, of: cls, limit: shared.database.options.valueLimit)
         if value.count > View.longestKey { try checkLong(value, position, cls) }
+        if _slowPath(value.kind == .link) { try checkLink(value, position, cls) }
     }
 
     @inline(never)

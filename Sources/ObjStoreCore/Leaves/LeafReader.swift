@@ -171,7 +171,7 @@ struct LeafReader {
         default:
             guard !entry.isText else { throw LeafReader.wrongEncoding(spec) }
             if isNullNumber(head, entry, slot) { return .null }
-            return Value(kind: spec.kind, low: try number(head, entry, slot))
+            return Value(kind: spec.kind, low: try number(head, entry, slot), high: Int64(spec.target))
         }
     }
 

@@ -11,7 +11,7 @@ enum ValueCodec {
         // Of a collection it is only said that there is one: its elements have operations of their own.
         case .null, .list, .set, .map: break
         case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
-        case .int: buffer.appendSigned(value.low)
+        case .int, .link: buffer.appendSigned(value.low)
         case .double: buffer.append(value.low)
         case .timestamp:
             buffer.appendSigned(value.low)
@@ -29,8 +29,6 @@ enum ValueCodec {
         case .uuid:
             buffer.append(ValueCell.bytes(value.low))
             buffer.append(ValueCell.bytes(value.high))
-        case .link:
-            preconditionFailure("no property can have this type yet: refused when the schema is declared")
         }
     }
 
@@ -44,7 +42,7 @@ enum ValueCodec {
         switch kind {
         case .null, .list, .set, .map: return Value(kind: kind)
         case .bool: return Value(kind: .bool, low: Int64(try reader.read(UInt8.self)) & 1)
-        case .int: return .int(try reader.readSigned())
+        case .int, .link: return Value(kind: kind, low: try reader.readSigned())
         case .double: return Value(kind: .double, low: try reader.read())
         case .timestamp:
             let seconds = try reader.readSigned()
@@ -56,8 +54,6 @@ enum ValueCodec {
             return Value(kind: kind, pointer: try reader.readBytes(count), count: count)
         case .float, .decimal128, .objectID, .uuid:
             return ValueCell.load(kind, try reader.readBytes(ValueCell.size(kind)))
-        case .link:
-            throw StoreError(.corrupt, "a value of a type that this version does not know")
         }
     }
 }

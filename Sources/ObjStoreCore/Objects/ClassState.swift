@@ -5,6 +5,8 @@
 /// transaction fit for nothing but cancelling.
 package final class ClassState {
     package let schema: ClassSchema
+    /// The links that lead to objects of the class: who deletes one makes them null (`WriteTransaction.delete`).
+    let incoming: [IncomingLink]
     let space: WriteSpace
     let cluster: ClusterWriter
     /// In the order of `schema.indexes`.
@@ -25,8 +27,9 @@ package final class ClassState {
     /// A failing call could not be undone.
     package internal(set) var isBroken = false { didSet { if isBroken { space.mayBeBroken = true } } }
 
-    init(_ schema: ClassSchema, space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
+    init(_ schema: ClassSchema, incoming: [IncomingLink], space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
         self.schema = schema
+        self.incoming = incoming
         self.space = space
         self.ops = ops
         sharedNextKey = nextKey
@@ -220,6 +223,7 @@ package final class ClassState {
         hasChanges = true
     }
 
+    /// Links to the object stay: `WriteTransaction.delete` is for others.
     package func delete(_ key: Int64) throws(StoreError) {
         try erase(try row(key))
         ops.delete(schema, key: key)
@@ -248,8 +252,8 @@ package final class ClassState {
         objectCount -= 1
     }
 
-    /// Deletes every object; returns how many there were. Cost: O(pages), and O(n) in the log.
-    package func deleteAll() throws(StoreError) -> Int {
+    /// Deletes every object; returns how many there were. Links to them stay. Cost: O(pages), and O(n) in the log.
+    func deleteAll() throws(StoreError) -> Int {
         let count = objectCount
         if count == 0 { return 0 }
         let reader = try cluster.reader()

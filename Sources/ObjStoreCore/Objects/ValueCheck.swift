@@ -13,7 +13,8 @@ package enum ValueCheck {
     @inline(__always) @discardableResult
     private static func checkContent(_ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int) throws(StoreError) -> Bool {
         switch value.kind {
-        case .bool, .int, .double, .float, .decimal128, .objectID, .uuid: return true
+        // What a link leads to is checked by who knows the transaction: `View.checkLink`.
+        case .bool, .int, .double, .float, .decimal128, .objectID, .uuid, .link: return true
         case .string:
             if value.count > limit { throw tooLarge(value, property, cls, limit) }
             if !isUTF8(value.pointer, value.count) {

@@ -9,6 +9,8 @@ extension Value {
         case .null: return true
         case .string, .binary, .list, .set, .map:
             return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
+        // Of one property: the class is the same, whether a value says so or not.
+        case .link: return low == other.low
         default: return low == other.low && high == other.high
         }
     }
@@ -35,6 +37,7 @@ extension Value {
             let text = String(decoding: bytes, as: UTF8.self).split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0")
             return "\"" + text + (shown < count ? "…" : "") + "\""
         case .binary: return "\(count) bytes"
+        case .link: return "object \(low)"
         default: return "\(kind)"
         }
     }

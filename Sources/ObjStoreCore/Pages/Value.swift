@@ -12,6 +12,7 @@
 /// decimal128   bits 0 to 63 of the BID encoding      bits 64 to 127
 /// objectID     bytes 0 to 7 *                        bytes 8 to 11, a number of 32 bits
 /// uuid         bytes 0 to 7 *                        bytes 8 to 15 *
+/// link         object key                            class id, and above it the store tag: see `Value.link`
 /// ```
 /// (*) big-endian with the top bit inverted, so that the signed order of (low, high) is that of the bytes. The
 /// kinds that need both words are `isPair`; the order of decimals is in `Decimal128`.
@@ -68,7 +69,7 @@ package enum ValueKind: UInt8, Sendable {
 
 extension ValueKind {
     /// A property can be of this kind, in this version.
-    package var isStorable: Bool { isScalar || isCollection }
+    package var isStorable: Bool { isScalar || self == .link || isCollection }
 
     /// A property or an element of a collection can be of this kind, in this version.
     package var isScalar: Bool {

@@ -37,6 +37,7 @@ enum Salvage {
         do throws(StoreError) {
             try copyClasses(&classes, version.image, target, progress, lose)
             try replay(version, image, target, &classes, report, lose)
+            try LinkSalvage(target: target).run(&classes)
         } catch {
             target.transaction.cancel()
             throw error

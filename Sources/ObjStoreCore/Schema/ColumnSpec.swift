@@ -10,8 +10,10 @@ package struct ColumnSpec: Sendable {
     /// The value of rows in leaves that are older than the column; null or a value without bytes (numbers), or
     /// bytes that live as long as the schema they belong to.
     package var fill: Value
+    /// Of a link: the id (of the interfaces) of the class that it leads to; else 0. What `Value.high` of a link says.
+    package var target: UInt32
 
-    package init(id: UInt32, kind: ValueKind, nullable: Bool, fill: Value = .null) {
-        self.id = id; self.kind = kind; self.nullable = nullable; self.fill = fill
+    package init(id: UInt32, kind: ValueKind, nullable: Bool, fill: Value = .null, target: UInt32 = 0) {
+        self.id = id; self.kind = kind; self.nullable = nullable; self.fill = fill; self.target = target
     }
 }

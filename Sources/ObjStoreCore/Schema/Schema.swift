@@ -9,6 +9,8 @@ package final class Schema: Sendable {
     private let byName: [String: Int]
     /// `classes` without reference counting, for who keeps the schema.
     nonisolated(unsafe) let table: UnsafeBufferPointer<Unmanaged<ClassSchema>>
+    /// By class index: the link properties of all classes that lead to it.
+    let incoming: [[IncomingLink]]
 
     package init(classes: [ClassSchema], version: UInt64) {
         self.classes = classes
@@ -16,12 +18,27 @@ package final class Schema: Sendable {
         for (index, cls) in classes.enumerated() { table.initializeElement(at: index, to: Unmanaged.passUnretained(cls)) }
         self.table = UnsafeBufferPointer(table)
         self.version = version
+        var incoming = Array(repeating: [IncomingLink](), count: classes.count)
+        for (index, cls) in classes.enumerated() {
+            for (position, property) in cls.properties.enumerated() {
+                if let target = property.target { incoming[target].append(IncomingLink(classIndex: index, property: position)) }
+            }
+        }
+        self.incoming = incoming
         byName = Dictionary(uniqueKeysWithValues: classes.enumerated().map { ($1.name, $0) })
     }
 
     deinit { table.deallocate() }
 
     package func classIndex(named name: String) -> Int? { byName[name] }
+}
+
+/// A link property, as the class that it leads to sees it.
+struct IncomingLink: Sendable {
+    /// Of the class that has the property.
+    let classIndex: Int
+    /// Position in that class.
+    let property: Int
 }
 
 /// One class: its properties in the order in which they were declared.
@@ -52,12 +69,14 @@ package final class ClassSchema: Sendable {
         for (index, property) in properties.enumerated() {
             specs.initializeElement(
                 at: index,
-                to: ColumnSpec(id: property.columnID, kind: property.kind, nullable: property.isNullable, fill: property.fill.value))
+                to: ColumnSpec(
+                    id: property.columnID, kind: property.kind, nullable: property.isNullable, fill: property.fill.value,
+                    target: property.target.map { ClassID.of($0) } ?? 0))
         }
         columns = UnsafeBufferPointer(specs)
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         indexes = properties.indices.filter { properties[$0].isPrimaryKey }
-            + properties.indices.filter { properties[$0].isIndexed && !properties[$0].isPrimaryKey }
+            + properties.indices.filter { (properties[$0].isIndexed || properties[$0].kind == .link) && !properties[$0].isPrimaryKey }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
         let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count))
         positions.initialize(repeating: -1, count: max(1, properties.count))
@@ -87,7 +106,10 @@ package struct PropertySchema: Sendable {
     package var columnID: UInt32
     package var isNullable: Bool
     package var isPrimaryKey: Bool
+    /// It was asked for; links have one anyway.
     package var isIndexed: Bool
+    /// Of a link: the index of the class that it leads to; else nil.
+    package var target: Int?
     /// What a new object gets where the application gives nothing; nil: a value is required.
     package var defaultValue: OwnedValue?
     /// What rows read that were written before the property was added; never changes.
@@ -97,11 +119,12 @@ package struct PropertySchema: Sendable {
 
     package init(
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
-        isIndexed: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
+        isIndexed: Bool = false, target: Int? = nil, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
     ) {
         self.elements = elements
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
-        self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.defaultValue = defaultValue
+        self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.target = target
+        self.defaultValue = defaultValue
         self.fill = fill ?? defaultValue ?? OwnedValue(isNullable ? .null : Value.zero(of: kind))
     }
 }

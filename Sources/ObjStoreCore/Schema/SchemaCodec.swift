@@ -2,8 +2,9 @@
 ///
 /// ```
 /// schema version · classes × { name · next column id · properties × { name · kind · column id · flags · default? · fill
-///                                                                               · elements? } }
+///                                                                               · elements? · target? } }
 /// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys
+/// The target, of links only, is the index of a class.
 /// ```
 enum SchemaCodec {
     static func append(_ schema: Schema, to buffer: ByteBuffer) {
@@ -31,6 +32,7 @@ enum SchemaCodec {
                     buffer.append(elements.isNullable ? UInt8(1) : 0)
                     buffer.append(elements.keyKind.rawValue)
                 }
+                if property.kind == .link { buffer.appendVarint(UInt64(property.target ?? 0)) }
             }
         }
     }
@@ -64,14 +66,22 @@ enum SchemaCodec {
                 guard kind.isCollection == (elements != nil), (kind == .map) == (elements.map { $0.keyKind != .null } ?? false) else {
                     throw StoreError(.corrupt, "property \(propertyName) is a \(kind) \(elements == nil ? "without" : "with") elements")
                 }
+                let target = kind == .link ? try readTarget(&reader, propertyName, flags, classCount) : nil
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
-                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, defaultValue: defaultValue, fill: fill, elements: elements))
+                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, target: target, defaultValue: defaultValue, fill: fill, elements: elements))
             }
             guard Set(properties.map(\.name)).count == count else { throw StoreError(.corrupt, "two properties of \(name) have one name") }
             classes.append(ClassSchema(name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID)))
         }
         guard Set(classes.map(\.name)).count == classCount else { throw StoreError(.corrupt, "two classes have one name") }
         return Schema(classes: classes, version: version)
+    }
+
+    private static func readTarget(_ reader: inout ByteReader, _ name: String, _ flags: UInt8, _ classCount: Int) throws(StoreError) -> Int {
+        let target = try reader.readVarint()
+        guard target < UInt64(classCount) else { throw StoreError(.corrupt, "the link \(name) leads to a class that does not exist") }
+        guard flags & 7 == 1 else { throw StoreError(.corrupt, "the link \(name) is a key, or cannot be null") }
+        return Int(target)
     }
 }

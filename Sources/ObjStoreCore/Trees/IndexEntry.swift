@@ -187,7 +187,7 @@ extension IndexEntry {
         }
         guard value.kind == kind else { throw StoreError(.invalidArgument, "a \(value.kind) in an index of \(kind)") }
         switch kind {
-        case .bool, .int:
+        case .bool, .int, .link:
             self.init(bits: IndexBits.signed(value.low), key: key, flags: IndexEntry.present)
         case .double:
             self.init(bits: IndexBits.double(value.asDouble), key: key, flags: IndexEntry.present)

@@ -30,7 +30,7 @@ package struct IndexReader {
     package func find(_ value: Value) throws(StoreError) -> Int64? {
         if root.isNull { return nil }
         switch kind {
-        case .bool, .int:
+        case .bool, .int, .link:
             if value.kind == kind { return try find(bits: IndexBits.signed(value.low)) }
         case .double:
             if value.kind == kind { return try find(bits: IndexBits.double(value.asDouble)) }

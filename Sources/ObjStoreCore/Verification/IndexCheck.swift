@@ -1,4 +1,5 @@
-/// Checks one index of a class: every node, the order of its entries, and each pair (value, object) against the object.
+/// Checks one index of a class: every node, the order of its entries, and each pair (value, object) against the object; of a
+/// link's index also that the object it leads to exists.
 struct IndexCheck {
     let image: VersionImage
     let cls: ClassSchema
@@ -17,6 +18,8 @@ struct IndexCheck {
         let name = "\(cls.name).\(cls.properties[property].name)"
         var reported: Set<UInt64> = []
         var isWhole = true, entries = 0, contradictions = 0
+        let targets = try linkTargets()
+        var target: (key: Int64, exists: Bool)?
         func damaged(_ ref: Ref, _ what: String) throws(StoreError) {
             reported.insert(ref.raw)
             isWhole = false
@@ -37,7 +40,12 @@ struct IndexCheck {
                 visit: { (value, key) throws(StoreError) in
                     entries += 1
                     try compared()
-                    guard let contradiction = try compare(value, key) else { return }
+                    var contradiction = try compare(value, key)
+                    if let targets, !value.isNull {
+                        if target?.key != value.low { target = (value.low, try exists(value.low, targets)) }
+                        if contradiction == nil, target?.exists == false { contradiction = "object \(key) links to object \(value.low), which does not exist" }
+                    }
+                    guard let contradiction else { return }
                     contradictions += 1
                     if contradictions <= IndexCheck.told { try finding("index of \(name): \(contradiction)") }
                 })
@@ -47,6 +55,23 @@ struct IndexCheck {
         }
         if contradictions > IndexCheck.told { try finding("index of \(name): \(contradictions - IndexCheck.told) more entries contradict their objects") }
         if isWhole, isObjectTreeSound, entries != objects { try finding("index of \(name): it has \(entries) entries for \(objects) objects") }
+    }
+
+    /// The objects that a link may lead to; nil where it is none, or where they cannot be read, which others say.
+    private func linkTargets() throws(StoreError) -> ClusterReader? {
+        guard let target = cls.properties[property].target else { return nil }
+        do throws(StoreError) { return image.reader(target, try image.classNode(target)) } catch {
+            guard error.isDamage || error.code == .noSuchClass else { throw error }
+            return nil
+        }
+    }
+
+    /// True also where a page of the objects is damaged, which others say.
+    private func exists(_ key: Int64, _ targets: ClusterReader) throws(StoreError) -> Bool {
+        do throws(StoreError) { return try targets.find(key) != nil } catch {
+            guard error.isDamage else { throw error }
+            return true
+        }
     }
 
     /// Nil where the pair is right, or the object's value cannot be read.

@@ -1,0 +1,96 @@
+extension Value {
+    /// A link to an object; what can be written is said by `View.checkLink`.
+    @inline(__always)
+    package static func link(_ object: ObjectID) -> Value {
+        Value(kind: .link, low: object.key, high: Int64(bitPattern: UInt64(object.storeTag) &<< 32 | UInt64(object.classID)))
+    }
+
+    /// The object of a link that was read in a store with that tag.
+    @inline(__always)
+    package func linkedObject(storeTag: UInt32) -> ObjectID {
+        ObjectID(classID: UInt32(truncatingIfNeeded: high), storeTag: storeTag, key: low)
+    }
+
+    /// The object of a link that an application gave.
+    fileprivate var givenObject: ObjectID { linkedObject(storeTag: UInt32(truncatingIfNeeded: high &>> 32)) }
+}
+
+/// Links from both ends. The objects that link to one are found by the index that each link property has.
+extension View {
+    // MARK: Forwards
+
+    /// A link on its way in: an object of this store and of the property's class, that exists in the transaction.
+    @inline(never)
+    func checkLink(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        let object = value.givenObject
+        try checkTarget(object, position, cls)
+        try checkExists(object.key, position, cls, try linkTargets(position, cls))
+    }
+
+    /// Who can say whether objects of a link's class exist. Of a transaction, serialised by the caller.
+    func linkTargets(_ position: Int, _ cls: ClassSchema) throws(StoreError) -> ClassState {
+        try writing().state(ClassID.index(cls.columns[position].target))
+    }
+
+    @inline(__always)
+    func checkExists(_ key: Int64, _ position: Int, _ cls: ClassSchema, _ targets: ClassState) throws(StoreError) {
+        if try !targets.contains(key) { throw missingTarget(key, position, cls, targets.schema) }
+    }
+
+    @inline(never)
+    private func missingTarget(_ key: Int64, _ position: Int, _ cls: ClassSchema, _ target: ClassSchema) -> StoreError {
+        cls.named(
+            StoreError(.noSuchObject, "\(cls.name).\(cls.properties[position].name): the object \(target.name)#\(key) was deleted or never existed"),
+            position)
+    }
+
+    /// Store and class of what a link is compared with, or shall lead to.
+    func checkTarget(_ object: ObjectID, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        let target = cls.columns[position].target
+        if _fastPath(object.storeTag == shared.tag && object.classID == target) { return }
+        let path = "\(cls.name).\(cls.properties[position].name)"
+        guard object.storeTag == shared.tag else {
+            let error = View.wrongStore(object)
+            throw cls.named(StoreError(error.code, "\(path): \(error.message)"), position)
+        }
+        let schema = try schema
+        let given = ClassID.index(object.classID)
+        let what = given >= 0 && given < schema.classes.count ? "\(schema.classes[given].name)#\(object.key)" : "an object of class id \(object.classID), which no class has"
+        throw cls.named(StoreError(.wrongType, "\(path) is a link to \(schema.classes[ClassID.index(target)].name), not to \(what)"), position)
+    }
+
+    // MARK: Backwards
+
+    /// The objects whose property `propertyID` links to `object`, in the order of creation.
+    package func incoming(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Results {
+        let classID = try serialised { () throws(StoreError) in try origin(object, propertyID).cls.classID }
+        return try find(classID, where: propertyID, .equal, .link(object))
+    }
+
+    /// How many objects link to `object` by that property. O(log n).
+    package func incomingCount(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in
+            let (cls, position) = try origin(object, propertyID)
+            let target = Value.link(object)
+            return try withIndex(cls, position, asking: target) { (index) throws(StoreError) in try index.count(.equal, target) } ?? 0
+        }
+    }
+
+    /// The class and the position of a link that leads to the class of `object`, which exists.
+    private func origin(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> (cls: ClassSchema, position: Int) {
+        let schema = try schema
+        let target = try classOf(object, schema)
+        if try reader(target).find(object.key) == nil { throw View.noSuchObject(target, object.key) }
+        let index = PropertyID.classIndex(propertyID)
+        guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
+        let cls = schema.classes[index], position = try cls.position(propertyID)
+        guard cls.columns[position].kind == .link else {
+            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not a link"), position)
+        }
+        guard cls.columns[position].target == object.classID else {
+            let wanted = schema.classes[ClassID.index(cls.columns[position].target)].name
+            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) leads to \(wanted), not to \(target.name)"), position)
+        }
+        return (cls, position)
+    }
+}

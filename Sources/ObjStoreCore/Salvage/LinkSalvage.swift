@@ -1,0 +1,55 @@
+/// Makes links to lost objects null, when everything else is in the new store.
+///
+/// Only then is it known which objects there are: a link may lead to a class that is copied later, or to an object that the
+/// log creates or deletes.
+struct LinkSalvage {
+    let target: SalvageTarget
+
+    /// Objects whose link is about to become null, at most: memory is bounded.
+    private static let window = 4096
+
+    func run(_ classes: inout [ClassSalvage]) throws(StoreError) {
+        for index in target.schema.classes.indices {
+            let cls = target.schema.classes[index]
+            for (position, property) in cls.properties.enumerated() {
+                guard let linked = property.target else { continue }
+                var lost = classes[index].lostValues[property.columnID] ?? LostKeys()
+                lost.interrupt()
+                var from: Int64? = 0
+                while let first = from {
+                    let (broken, next) = try collect(index, position, linked, from: first, &lost)
+                    for key in broken {
+                        try target.state(index).replayUpdate(key, column: property.columnID, .null)
+                        try target.didChange()
+                    }
+                    from = next
+                }
+                if !lost.isEmpty { classes[index].lostValues[property.columnID] = lost }
+            }
+        }
+    }
+
+    /// The next objects that link to nothing, and where to go on.
+    private func collect(
+        _ index: Int, _ position: Int, _ linked: Int, from first: Int64, _ lost: inout LostKeys
+    ) throws(StoreError) -> (broken: [Int64], next: Int64?) {
+        let targets = try target.state(linked), reader = try target.state(index).reader()
+        let reason = "the object of class \(targets.schema.name) that they linked to is lost"
+        var broken: [Int64] = []
+        var next = try reader.seek(first)
+        while let row = next {
+            let value = try reader.value(row, position)
+            var isLost = false
+            if !value.isNull { isLost = !(try targets.contains(value.low)) }
+            if isLost {
+                broken.append(row.key)
+                lost.append(row.key, reason)
+                if broken.count == LinkSalvage.window { return (broken, row.key + 1) }
+            } else {
+                lost.interrupt()
+            }
+            next = try reader.next(row)
+        }
+        return (broken, nil)
+    }
+}
