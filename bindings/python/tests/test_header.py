@@ -29,7 +29,7 @@ ENUMERATIONS = re.findall(r"OBJSTORE_ENUM\((\w+)\) \{(.*?)\}", PLAIN, re.S)
 CONSTANTS = {n: int(v) for _, body in ENUMERATIONS for n, v in re.findall(r"(OBJSTORE_\w+) = (\d+)", body)} | {
     n: int(v, 0) for n, v in re.findall(r"#define (OBJSTORE_\w+) \(?(-?0x[0-9A-F]+|-?\d+)u?\)?", PLAIN)
 }
-BY_VALUE = {"objstore_text": "T", "objstore_value": "V", "objstore_object": "O", "objstore_decimal128": "D"}
+BY_VALUE = {"objstore_text": "T", "objstore_value": "V", "objstore_object": "O", "objstore_decimal128": "D", "objstore_collection": "C"}
 RESULTS = {"objstore_status": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "const char *": ctypes.c_char_p}
 MEMBERS = {
     "uint8_t": ctypes.c_uint8, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64,
@@ -132,8 +132,9 @@ def test_every_status():
 @pytest.mark.parametrize(
     "prefix, ours",
     [
-        ("KIND", {n: getattr(kinds, n) for n in "NULL BOOL INT DOUBLE STRING BINARY TIMESTAMP".split()}),
+        ("KIND", {n: getattr(kinds, n) for n in "NULL BOOL INT FLOAT DOUBLE STRING BINARY TIMESTAMP OBJECT_ID UUID LIST SET MAP".split()}),
         ("POLICY", transaction.POLICIES),
+        ("OUTCOME", {n: getattr(transaction, n) for n in "UNCHANGED CHANGED CREATED".split()}),
         ("MODE", config.MODES),
         ("CREATION", config.CREATIONS),
         ("REPORT", checking.KINDS),

@@ -53,9 +53,10 @@ class Later(objstore.Model):
 @pytest.mark.parametrize(
     "annotation",
     [
-        "NotYetThere", "list[int]", list[Later], set[str], dict[str, str], Any,
+        Later, "Later", "NotYetThere | None", Optional[Later], list[Later], list["Later | None"], set[date], dict[str, list[int]],
+        dict[Later, int], list[int] | None, list[int | str], tuple[int, ...], frozenset[int], Any,
         date, complex, int | str, object, Enum("Empty", {}), Enum("Mixed", {"A": 1, "B": "b"}),
-        list["Unknown"],
+        list["Unknown"], Optional["Unknown"],
     ],
     ids=str,
 )  # fmt: skip
@@ -216,6 +217,7 @@ def test_an_own_constructor_that_calls_the_one_of_the_base():
 
     class Manx(Cat):
         tail: bool = True
+        kittens: list[str]
         legs: int = 3
 
         def __init__(self):
@@ -228,6 +230,7 @@ def test_an_own_constructor_that_calls_the_one_of_the_base():
             Named.__init__(self, title=title)
 
     assert repr(Cat("Tom")) == "Cat(name='Tom', legs=4, lives=9, owner=None)"
+    assert Manx().kittens == [] and Manx().detach().kittens == []
     assert (Cat("Tom", 5).lives, Manx().name, Manx().lives, Manx().tail) == (5, "Manx", 7, False)
     assert (Officer("Tom", "Sir").name, Officer("Tom", "Sir").title) == ("Tom", "Sir")
     with objstore.open(memory="", models=[Cat, Manx, Officer]) as store, store.write():

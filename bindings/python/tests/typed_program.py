@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 import objstore
-from objstore import Backlinks, Float32, ObjectId, backlinks, field
+from objstore import Float32, ObjectId, field
 
 
 class Color(enum.Enum):
@@ -25,13 +25,10 @@ class Dog(objstore.Model):
     data: bytes | None
     born: datetime | None = None
     color: Color = Color.BROWN
-    owner: Person | None = None
 
 
 class Person(objstore.Model):
     name: str
-    boss: Person | None = None
-    dogs: Backlinks[Dog] = backlinks("owner")
 
 
 class Order(objstore.Model):
@@ -41,7 +38,47 @@ class Order(objstore.Model):
     token: uuid.UUID | None = None
 
 
-MODELS = [Dog, Person, Order]
+class Kennel(objstore.Model):
+    name: str
+    dogs: list[str] = field(default_factory=list)
+    ages: set[int] = field(default_factory=set)
+    notes: dict[str, float | None] = field(default_factory=dict)
+    walks: objstore.List[datetime] = field(default_factory=list)
+    colors: objstore.Set[Color] = field(default_factory=set)
+    by_id: objstore.Dict[ObjectId, str]
+
+
+MODELS = [Dog, Person, Order, Kennel]
+
+
+def collections(kennel: Kennel) -> None:
+    """The builtin names are what checkers take for builtin ones; List, Set and Dict say what they are."""
+    kennel.dogs.append("Rex")
+    kennel.dogs = [*kennel.dogs, "Max"]
+    kennel.ages |= {1, 2}
+    kennel.notes["a"] = None
+    kennel.walks = (datetime.now(timezone.utc) for _ in range(2))
+    kennel.walks += kennel.walks[:1]
+    kennel.walks.move(0, 1)
+    kennel.colors = [Color.BROWN]
+    kennel.colors |= {Color.WHITE}
+    kennel.by_id.update({ObjectId(): "x"})
+    first: str = kennel.dogs[0]
+    walk: datetime = kennel.walks[0]
+    walks: list[datetime] = kennel.walks[1:]
+    colors: set[Color] = kennel.colors | {Color.BROWN}
+    texts: list[str] = list(kennel.by_id.values())
+    note: float | None = kennel.notes.get("a")
+    names: list[str] = [color.value for color in kennel.colors]
+    live: objstore.List[datetime] = kennel.walks
+    live.sort(key=lambda when: when.timestamp())
+    print(first, walk, walks, colors, texts, note, names, kennel.by_id.pop(ObjectId(), None))
+    kennel.dogs.append(5)  # error: arg-type
+    kennel.walks = ["x"]  # error: list-item
+    kennel.walks.append("x")  # error: arg-type
+    kennel.ages = {"x"}  # error: arg-type
+    kennel.by_id = {"x": "y"}  # error: dict-item
+    kennel.colors.add("brown")  # error: arg-type
 
 
 async def asynchronous(dogs: objstore.Results[Dog]) -> None:
@@ -64,13 +101,6 @@ def main(path: str) -> None:
         if found is not None:
             weight: float | None = found.weight
             print(weight, found.detach().name, found.freeze().color.value)
-        with store.write():
-            created.owner = store.add(Person(name="Ann", boss=Person(name="Bob")))
-        owner = created.owner
-        if owner is not None and owner.boss is not None:
-            pets: list[str] = [each.name for each in owner.dogs]
-            first: Dog | None = owner.dogs.first()
-            print(owner.boss.name, pets, len(owner.dogs), first)
         young = store.objects(Dog).where(Dog.age < 2)
         names: list[str] = [each.name for each in young]
         total: int = young.sum(Dog.age)
@@ -101,10 +131,15 @@ def main(path: str) -> None:
         made: datetime = dear[0].id.timestamp
         weights: float = dear.sum(Order.weight)
         print(most, made, weights, order.id.hex, store.get(Order, order.id))
+        with store.write():
+            collections(store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={})))
         asyncio.run(asynchronous(store.objects(Dog)))
 
         Dog(id=1, data=None, nmae="Rex")  # error: call-arg
         Dog(id="1", data=None)  # error: arg-type
+        Kennel(name="K", dogs=[5], by_id={})  # error: list-item
+        Kennel(name="K", by_id={}, walks=["x"])  # error: list-item
+        Kennel(name="K")  # error: call-arg
         Dog(1, "Rex")  # error: misc, call-arg
         Order(id=ObjectId(), price=1.5)  # error: arg-type
         Order(id="x", price=Decimal(1))  # error: arg-type
@@ -113,9 +148,6 @@ def main(path: str) -> None:
         dog.age = "three"  # error: assignment
         dog.agee  # error: attr-defined
         store.get(Dog, 1).name  # error: union-attr
-        young[0].owner.name  # error: union-attr
-        created.owner = dog  # error: assignment
-        Person(name="Ann", dogs=[])  # error: call-arg
         objstore.open(path, models=[str])  # error: list-item
         young.observe(lambda: None)  # error: arg-type, misc
         young.observe("told")  # error: arg-type

@@ -21,6 +21,7 @@ from . import _ffi
 from .bound import Bound
 from .changes import Changes
 from .checking import ClassReport, FileReport, salvage, verify_file
+from .dicts import Dict
 from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
@@ -31,14 +32,15 @@ from .errors import (
 from .frozen import Frozen
 from .info import Pin, Statistics
 from .kinds import Float32
-from .links import backlinks
+from .lists import List
 from .models import Model
 from .object_id import ObjectId
 from .observing import Token
 from .opening import delete_files, exists, open
 from .properties import Condition, Property, field
-from .results import Backlinks, Results
+from .results import Results
 from .savepoint import Savepoint
+from .sets import Set
 from .store import Store
 from .streams import ChangeStream
 from .transaction import Counts, Transaction
@@ -46,13 +48,13 @@ from .transaction import Counts, Transaction
 __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
-    "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
-    "Corrupt", "Counts", "DuplicateKey", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "AlreadyExists", "AlreadyInWrite", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
+    "Corrupt", "Counts", "Dict", "DuplicateKey", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
-    "KeyImmutable", "LibraryNotFound", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
+    "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
-    "Savepoint", "SchemaError", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "delete_files", "exists", "field", "open",
+    "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "delete_files", "exists", "field", "open",
     "salvage", "verify_file",
 ]  # fmt: skip

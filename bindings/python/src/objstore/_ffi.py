@@ -183,6 +183,8 @@ class PropertyInfo(Structure):
         ("flags", c_uint32),
         ("index", c_uint32),
         ("default_value", Value),
+        ("key_kind", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -268,8 +270,8 @@ WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 ChangeHandler = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 Function = CFUNCTYPE(None)
 
-# One letter per parameter: w = word, T = Text, V = Value, O = Object, D = Decimal128 (by value). The result is a status, an
-# int32, unless it is in RESULTS.
+# One letter per parameter: w = word, T = Text, V = Value, O = Object, C = Collection, D = Decimal128 (by value). The result
+# is a status, an int32, unless it is in RESULTS.
 PROTOTYPES = {
     "objstore_version": "",
     "objstore_version_number": "",
@@ -284,6 +286,7 @@ PROTOTYPES = {
     "objstore_schema_new": "w",
     "objstore_schema_add_class": "wT",
     "objstore_schema_add_property": "wTTww",
+    "objstore_schema_add_collection": "wTTwwww",
     "objstore_schema_add_link": "wTTTw",
     "objstore_schema_set_default": "wTTV",
     "objstore_schema_close": "w",
@@ -346,6 +349,20 @@ PROTOTYPES = {
     "objstore_delete": "wO",
     "objstore_delete_all": "www",
     "objstore_count": "www",
+    "objstore_collection_count": "wCw",
+    "objstore_collection_get": "wCwwww",
+    "objstore_collection_read": "wCwwwwww",
+    "objstore_collection_find": "wCVw",
+    "objstore_collection_remove": "wCww",
+    "objstore_collection_clear": "wC",
+    "objstore_list_insert": "wCwww",
+    "objstore_list_set": "wCwV",
+    "objstore_list_move": "wCww",
+    "objstore_set_insert": "wCVw",
+    "objstore_set_remove": "wCVw",
+    "objstore_map_get": "wCVwww",
+    "objstore_map_set": "wCVVw",
+    "objstore_map_remove": "wCVw",
     "objstore_row_init": "www",
     "objstore_row_next": "ww",
     "objstore_row_seek": "wO",
@@ -402,14 +419,14 @@ RESULTS: dict[str, Any] = {
     "objstore_last_message": c_char_p,
     "objstore_status_name": c_char_p,
 }
-ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object, "D": Decimal128}
+ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object, "C": Collection, "D": Decimal128}
 
 # Those that keep the interpreter lock: see above.
 SHORT = frozenset(
     "objstore_" + name
     for name in (
         "version last_error last_message status_name view_refresh view_freeze view_version find get exists set count "
-        "results_count"
+        "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set map_remove"
     ).split()
 )
 

@@ -3,11 +3,11 @@
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, objects, packed
+from . import _ffi, packed
 from ._check import check
 from .columns import property_ids
-from .errors import MissingNumpy, OutOfRange
-from .kinds import BOOL, DOUBLE, FLOAT, INT, LINK, TIMESTAMP
+from .errors import MissingNumpy, OutOfRange, WrongType
+from .kinds import BOOL, DOUBLE, FLOAT, INT, TIMESTAMP
 
 if TYPE_CHECKING:
     import numpy
@@ -26,6 +26,13 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
         import numpy
     except ImportError as error:
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
+    if prop.shape is not None:
+        raise WrongType(
+            f"{prop.path} is a {prop.type_name}: an array holds single values; "
+            f"numpy.array(obj.{prop.name}) makes one of one object's",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
     if prop.kind not in _STORED:
         python: numpy.ndarray[Any, Any] = _objects(numpy, results, prop)
         return python
@@ -95,11 +102,6 @@ def _objects(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
     _, evaluation = results._evaluate()
     ids = property_ids([results._binding.ids[prop.index]])
     rows = packed.read(evaluation.handle, 0, evaluation.count, ids, 1)
-    column = rows.column(0, prop)
-    if prop.kind == LINK:
-        source, target = results._source, prop.target
-        block = source._unread(source._binding(target))
-        column = [None if key is None else objects.make(target, block, key) for key in column]
     values = numpy.empty(rows.count, object)
-    values[:] = column
+    values[:] = rows.column(0, prop)
     return values

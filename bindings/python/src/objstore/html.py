@@ -7,14 +7,22 @@ from . import objects
 
 if TYPE_CHECKING:
     from .models import Model
+    from .properties import Property
     from .results import Results
 
 ROWS = 10
 LONGEST = 80
 
 
-def _cell(value: Any) -> str:
-    text = "" if value is None else value if isinstance(value, str) else objects.shown(value)
+def _cell(obj: "Model", prop: "Property") -> str:
+    if prop.shape is not None:
+        return _cut(objects.shown(obj, prop))
+    value = getattr(obj, prop.name)
+    text = "" if value is None else value if isinstance(value, str) else repr(value)
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     if len(text) > LONGEST:
         text = text[: LONGEST - 1] + "…"
     return html.escape(text)
@@ -25,7 +33,7 @@ def object_table(obj: "Model") -> str:
     if not obj.is_valid:
         return f"<p><b>{name}</b>: deleted, or its store closed</p>"
     rows = "".join(
-        f"<tr><th>{html.escape(p.name)}</th><td>{_cell(getattr(obj, p.name))}</td></tr>"
+        f"<tr><th>{html.escape(p.name)}</th><td>{_cell(obj, p)}</td></tr>"
         for p in type(obj)._objstore_properties
     )
     return f"<table><caption>{name}</caption>{rows}</table>"
@@ -35,7 +43,7 @@ def results_table(results: "Results[Any]") -> str:
     properties = results._binding.properties
     head = "".join(f"<th>{html.escape(p.name)}</th>" for p in properties)
     shown = results[:ROWS]
-    body = "".join("<tr>" + "".join(f"<td>{_cell(getattr(o, p.name))}</td>" for p in properties) + "</tr>" for o in shown)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(o, p)}</td>" for p in properties) + "</tr>" for o in shown)
     more = len(results) - len(shown)
     foot = f"<p>and {more:,} more</p>" if more > 0 else ""
     return f"<table><caption>{html.escape(repr(results))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"

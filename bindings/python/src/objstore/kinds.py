@@ -13,14 +13,26 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from . import decimals
 from .errors import NotNullable, OutOfRange, WrongType
 from .object_id import ObjectId
 
-if TYPE_CHECKING:
-    from .properties import Property
+
+class Described(Protocol):
+    """What converting a value must know of where it goes: a Property, or an Element of one."""
+
+    name: str
+    model_name: str
+    kind: int
+    nullable: bool
+    enum: "type[enum.Enum] | None"
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def type_name(self) -> str: ...
 
 
 class Single:
@@ -30,20 +42,21 @@ class Single:
 # A float that is stored in 32 bits: `weight: Float32`. What is given becomes the nearest number of 24 bits.
 Float32 = Annotated[float, Single]
 
-NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID, LINK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+LIST, SET, MAP = 12, 13, 14
 BY_TYPE: dict[type, int] = {
     bool: BOOL, int: INT, Single: FLOAT, float: DOUBLE, Decimal: DECIMAL, str: STRING, bytes: BINARY, datetime: TIMESTAMP,
     ObjectId: OBJECT_ID, uuid.UUID: UUID,
 }  # fmt: skip
 PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} | {FLOAT: float}
 # Not every value of the right type fits, or stays as it is.
-CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP, LINK})
+CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP})
 KEYS = frozenset({INT, STRING, OBJECT_ID, UUID})
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def _wrong(prop: "Property", value: object, wanted: str) -> WrongType:
+def wrong(prop: Described, value: object, wanted: str) -> WrongType:
     return WrongType(
         f"{prop.path}: {wanted} is wanted, not {value!r} ({type(value).__name__})",
         class_name=prop.model_name,
@@ -51,31 +64,31 @@ def _wrong(prop: "Property", value: object, wanted: str) -> WrongType:
     )
 
 
-def _unfit(prop: "Property", message: str) -> OutOfRange:
+def _unfit(prop: Described, message: str) -> OutOfRange:
     return OutOfRange(f"{prop.path}: {message}", class_name=prop.model_name, property_name=prop.name)
 
 
-def _bool(prop: "Property", value: Any) -> bool:
+def _bool(prop: Described, value: Any) -> bool:
     if isinstance(value, bool) or getattr(value, "dtype", None) == bool and not value.shape:
         return bool(value)
-    raise _wrong(prop, value, "True or False")
+    raise wrong(prop, value, "True or False")
 
 
-def _int(prop: "Property", value: Any) -> int:
+def _int(prop: Described, value: Any) -> int:
     if isinstance(value, bool):
-        raise _wrong(prop, value, "an int")
+        raise wrong(prop, value, "an int")
     try:
         number = int(operator.index(value))  # int(): an IntEnum member becomes its number
     except TypeError:
-        raise _wrong(prop, value, "an int") from None
+        raise wrong(prop, value, "an int") from None
     if SMALLEST <= number <= LARGEST:
         return number
     raise _unfit(prop, f"{number} does not fit 64 bits")
 
 
-def _float(prop: "Property", value: Any) -> float:
+def _float(prop: Described, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _wrong(prop, value, "a float")
+        raise wrong(prop, value, "a float")
     try:
         number = float(value)
     except OverflowError:
@@ -85,9 +98,9 @@ def _float(prop: "Property", value: Any) -> float:
     raise _unfit(prop, f"{value!r} is not exactly a float")
 
 
-def _single(prop: "Property", value: Any) -> float:
+def _single(prop: Described, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _wrong(prop, value, "a float")
+        raise wrong(prop, value, "a float")
     try:
         number: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except (OverflowError, struct.error):
@@ -95,47 +108,47 @@ def _single(prop: "Property", value: Any) -> float:
     return number
 
 
-def _decimal(prop: "Property", value: Any) -> Decimal:
+def _decimal(prop: Described, value: Any) -> Decimal:
     if not isinstance(value, Decimal):
         if isinstance(value, bool):
-            raise _wrong(prop, value, "a Decimal")
+            raise wrong(prop, value, "a Decimal")
         try:
             value = operator.index(value)
         except TypeError:
-            raise _wrong(prop, value, "a Decimal") from None
+            raise wrong(prop, value, "a Decimal") from None
     number = Decimal(value)
     if decimals.bits(number) is None:
         raise _unfit(prop, f"{value!r} is not exactly a decimal of 34 digits and exponents from -6176 to 6111")
     return number
 
 
-def _object_id(prop: "Property", value: Any) -> ObjectId:
+def _object_id(prop: Described, value: Any) -> ObjectId:
     if isinstance(value, ObjectId):
         return value
-    raise _wrong(prop, value, "an ObjectId")
+    raise wrong(prop, value, "an ObjectId")
 
 
-def _uuid(prop: "Property", value: Any) -> uuid.UUID:
+def _uuid(prop: Described, value: Any) -> uuid.UUID:
     if isinstance(value, uuid.UUID):
         return value
-    raise _wrong(prop, value, "a UUID")
+    raise wrong(prop, value, "a UUID")
 
 
-def _str(prop: "Property", value: Any) -> str:
+def _str(prop: Described, value: Any) -> str:
     if isinstance(value, str):
         return str.__str__(value)
-    raise _wrong(prop, value, "a str")
+    raise wrong(prop, value, "a str")
 
 
-def _bytes(prop: "Property", value: Any) -> bytes:
+def _bytes(prop: Described, value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise _wrong(prop, value, "bytes")
+    raise wrong(prop, value, "bytes")
 
 
-def _datetime(prop: "Property", value: Any) -> datetime:
+def _datetime(prop: Described, value: Any) -> datetime:
     if not isinstance(value, datetime):
-        raise _wrong(prop, value, "a datetime")
+        raise wrong(prop, value, "a datetime")
     if value.utcoffset() is None:
         raise WrongType(
             f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
@@ -149,23 +162,15 @@ def _datetime(prop: "Property", value: Any) -> datetime:
         raise _unfit(prop, f"{value!r} is beyond what a datetime in UTC can say") from None
 
 
-def _link(prop: "Property", value: Any) -> Any:
-    target = prop.target
-    # Of a class that comes later the name is known.
-    if hasattr(value, "_o_block") and (type(value) is target if isinstance(target, type) else type(value).__name__ == target.__name__):
-        return value
-    raise _wrong(prop, value, f"an object of class {target.__name__}")
-
-
-_CONVERT: dict[int, Callable[["Property", Any], Any]] = {
+_CONVERT: dict[int, Callable[[Described, Any], Any]] = {
     BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
-    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link,
+    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid,
 }  # fmt: skip
 # What a quoted text in a filter means for kinds that have a text form.
 FROM_TEXT: dict[int, Callable[[str], Any]] = {DECIMAL: Decimal, OBJECT_ID: ObjectId, UUID: uuid.UUID}
 
 
-def convert(prop: "Property", value: Any) -> Any:
+def convert(prop: Described, value: Any) -> Any:
     """What the property holds when it is given `value`; raises WrongType, NotNullable or OutOfRange."""
     if value is None:
         if prop.nullable:
@@ -179,16 +184,21 @@ def convert(prop: "Property", value: Any) -> Any:
         return _CONVERT[prop.kind](prop, value)
     if isinstance(value, prop.enum):
         return value
-    raise _wrong(prop, value, f"a member of {prop.enum.__name__}")
+    raise wrong(prop, value, f"a member of {prop.enum.__name__}")
 
 
-def member(prop: "Property", value: Any) -> Any:
+def member(prop: Described, value: Any) -> Any:
     """The member of the property's enumeration for a stored value."""
     assert prop.enum is not None
     try:
         return prop.enum(value)
     except ValueError:
         raise _unfit(prop, f"the stored value {value!r} is no member of {prop.enum.__name__}") from None
+
+
+def name(kind: int, python_type: type) -> str:
+    """What a type is called in messages."""
+    return "Float32" if kind == FLOAT else python_type.__name__
 
 
 def enum_kind(enumeration: type[enum.Enum]) -> int | None:

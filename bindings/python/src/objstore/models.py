@@ -9,11 +9,14 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from . import kinds, links, objects
+from . import elements, kinds, objects
+from .dicts import Dict
+from .elements import Element, Shape
 from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
 from .html import object_table
-from .links import DeclaredBacklinks, Inverse, Later, backlinks
+from .lists import List
 from .properties import MISSING, Declared, Property, field
+from .sets import Set
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,13 +34,15 @@ else:
 
 
 M = TypeVar("M", bound="Model")
+COLLECTIONS: dict[Any, int] = {
+    list: kinds.LIST, List: kinds.LIST, set: kinds.SET, Set: kinds.SET, dict: kinds.MAP, Dict: kinds.MAP,
+}  # fmt: skip
 
 
 class ModelMeta(type):
     """Makes properties of a class's annotations, and its constructor."""
 
     _objstore_properties: tuple[Property, ...] = ()
-    _objstore_inverses: tuple[Inverse, ...] = ()
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> "ModelMeta":
         namespace.setdefault("__slots__", ())  # a misspelt attribute is an error, not a new one
@@ -50,7 +55,7 @@ class ModelMeta(type):
         return cls
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field, backlinks))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Model(objects.Slots, metaclass=ModelMeta):
     """The base of your classes.
 
@@ -64,8 +69,9 @@ class Model(objects.Slots, metaclass=ModelMeta):
     Any thread may use any object. Two managed objects are equal when they are the same object of the same store.
 
     Types: bool, int, float, str, bytes, datetime (with a time zone; stored to the nanosecond, given back to the
-    microsecond, in UTC), an enum.Enum whose values are all int or all str, and each of them `| None`; a link to an object
-    of a model class, `owner: "Person | None" = None`, and its inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`.
+    microsecond, in UTC), Decimal, ObjectId, UUID, Float32, an enum.Enum whose values are all int or all str, and each of
+    them `| None`; and list[…], set[…] and dict[…, …] of all these, the keys being int, str, ObjectId or UUID. Of a managed
+    object they are live: List, Set, Dict.
     """
 
     if not TYPE_CHECKING:  # checkers take the constructor from the annotations
@@ -117,7 +123,7 @@ class Model(objects.Slots, metaclass=ModelMeta):
     def __repr__(self) -> str:
         if not self.is_valid:
             return f"<{type(self).__name__} {self._o_key}, deleted or closed>"
-        values = ", ".join(f"{p.name}={objects.shown(getattr(self, p.name))}" for p in type(self)._objstore_properties)
+        values = ", ".join(f"{p.name}={objects.shown(self, p)}" for p in type(self)._objstore_properties)
         return f"{type(self).__name__}({values})"
 
     def _repr_html_(self) -> str:
@@ -154,7 +160,6 @@ def property_named(model: type, name: str) -> Property:
 def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     """Finds the properties of a class, those of its bases first, and puts them into it."""
     found: dict[str, Property] = {}
-    inverses: list[Inverse] = []
     for base in reversed(cls.__mro__[1:]):
         for prop in base.__dict__.get("_objstore_properties", ()):
             found[prop.name] = prop.copy(found[prop.name].index if prop.name in found else len(found))
@@ -164,21 +169,15 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
             continue
         _allow_name(cls, name)
         given = cls.__dict__.get(name, MISSING)
-        if isinstance(given, DeclaredBacklinks) or _is_backlinks(resolved):
-            inverses.append(_inverse(cls, name, resolved, given))
-            continue
-        declared = given if isinstance(given, Declared) else Declared(given, False, False)
+        declared = given if isinstance(given, Declared) else Declared(given, MISSING, False, False)
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
     for name, value in cls.__dict__.items():
-        if isinstance(value, (Declared, DeclaredBacklinks)) and name not in found and name not in (i.name for i in inverses):
+        if isinstance(value, Declared) and name not in found:
             raise SchemaError(f"{cls.__name__}.{name} has a field() and no type", class_name=cls.__name__)
     keys = [p.name for p in found.values() if p.primary_key]
     if len(keys) > 1:
         raise SchemaError(f"{cls.__name__} has {len(keys)} primary keys: {', '.join(keys)}", class_name=cls.__name__)
     cls._objstore_properties = tuple(found.values())
-    cls._objstore_inverses = tuple(inverses)
-    for inverse in inverses:
-        setattr(cls, inverse.name, inverse)
     for prop in cls._objstore_properties:
         prop.attach(typing.cast("type[Model]", cls))
         setattr(cls, prop.name, prop)
@@ -202,16 +201,19 @@ def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> An
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
         try:
-            annotation = eval(annotation, {}, links.Names(cls.__module__, {**scope, **vars(cls)}))
-        except TypeError:
-            raise _unsupported(cls, name, annotation) from None  # what is made of a class that comes later
+            annotation = eval(annotation, vars(sys.modules[cls.__module__]), {**scope, **vars(cls)})
+        except NameError:
+            raise _unsupported(cls, name, annotation) from None  # a class that comes later: a link
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
         if kinds.Single in arguments[1:]:
             return kinds.Single
         return _resolve(cls, name, arguments[0], scope)
-    if typing.get_origin(annotation) is typing.Union:
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return typing.Union[tuple(_resolve(cls, name, argument, scope) for argument in arguments)]
+    if typing.get_origin(annotation) in COLLECTIONS:
+        resolved = tuple(_resolve(cls, name, argument, scope) for argument in arguments)
+        return types.GenericAlias(elements.TYPES[COLLECTIONS[typing.get_origin(annotation)]], resolved)
     return annotation
 
 
@@ -221,36 +223,43 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
         shown = str(annotation)
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
-        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
-        "a model class | None, which is a link; Backlinks[…]",
+        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; and "
+        "list[…], set[…] and dict[…, …] of these",
         class_name=cls.__name__,
         property_name=name,
     )
 
 
-def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
+def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> tuple[int, bool, type[enum.Enum] | None]:
+    """The kind of a single value, whether it may be None, and its enumeration; `whole` is the annotation around it."""
     plain, nullable = annotation, False
     if typing.get_origin(plain) in (typing.Union, types.UnionType):
         arguments = typing.get_args(plain)
         others = [a for a in arguments if a is not type(None)]
         if len(others) != 1 or len(arguments) != 2:
-            raise _unsupported(cls, name, annotation)
+            raise _unsupported(cls, name, whole)
         plain, nullable = others[0], True
-    target = plain if isinstance(plain, (ModelMeta, Later)) else None
-    if target is not None:
-        return _link(cls, name, index, target, nullable, annotation, declared)
     enumeration = plain if isinstance(plain, type) and issubclass(plain, enum.Enum) else None
     kind = kinds.enum_kind(enumeration) if enumeration else kinds.BY_TYPE.get(plain) if isinstance(plain, type) else None
     if kind is None:
-        raise _unsupported(cls, name, annotation)
+        raise _unsupported(cls, name, whole)
+    return kind, nullable, enumeration
 
-    def refuse(message: str) -> SchemaError:
-        return SchemaError(f"{cls.__name__}.{name}: {message}", class_name=cls.__name__, property_name=name)
 
+def _refused(cls: type, name: str, message: str) -> SchemaError:
+    return SchemaError(f"{cls.__name__}.{name}: {message}", class_name=cls.__name__, property_name=name)
+
+
+def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
+    if typing.get_origin(annotation) in COLLECTIONS or isinstance(annotation, type) and annotation in COLLECTIONS:
+        return _collection(cls, name, index, annotation, declared)
+    kind, nullable, enumeration = _scalar(cls, name, annotation, annotation)
     if declared.primary_key and (kind not in kinds.KEYS or nullable):
-        raise refuse("a primary key is an int, a str, an ObjectId or a UUID, and never None")
+        raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
     if declared.indexed and kind == kinds.BINARY:
-        raise refuse("bytes cannot be indexed")
+        raise _refused(cls, name, "bytes cannot be indexed")
+    if declared.default_factory is not MISSING:
+        raise _refused(cls, name, "a default_factory is for lists, sets and dicts: give it a default")
     return Property(
         name,
         index,
@@ -263,40 +272,24 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
     )
 
 
-def _link(cls: type, name: str, index: int, target: Any, nullable: bool, annotation: Any, declared: Declared) -> Property:
-    def refuse(message: str) -> SchemaError:
-        return SchemaError(f"{cls.__name__}.{name}: {message}", class_name=cls.__name__, property_name=name)
-
-    if not nullable:
-        if isinstance(target, Later):
-            raise _unsupported(cls, name, annotation)  # a link, or a slip of the pen
-        raise refuse(f"a link can always be None: {target.__name__} | None")
-    if declared.primary_key:
-        raise refuse("a link cannot be a primary key")
-    if declared.indexed:
-        raise refuse("a link has an index anyway: it cannot be asked for")
-    if declared.default is not MISSING and declared.default is not None:
-        raise refuse("the default of a link can only be None")
-    return Property(name, index, kinds.LINK, nullable=True, default=declared.default, target=target)
-
-
-def _is_backlinks(annotation: Any) -> bool:
-    from .results import Backlinks
-
-    return annotation is Backlinks or typing.get_origin(annotation) is Backlinks
-
-
-def _inverse(cls: type, name: str, annotation: Any, given: Any) -> Inverse:
-    origin = typing.get_args(annotation)[0] if _is_backlinks(annotation) and typing.get_args(annotation) else None
-    if isinstance(origin, typing.ForwardRef):
-        origin = Later(origin.__forward_arg__, cls.__module__)
-    if not isinstance(origin, (ModelMeta, Later)) or not isinstance(given, DeclaredBacklinks):
-        raise SchemaError(
-            f'{cls.__name__}.{name}: an inverse is declared as {name}: Backlinks["Dog"] = backlinks("owner")',
-            class_name=cls.__name__,
-            property_name=name,
-        )
-    return Inverse(name, origin, given.origin_property)
+def _collection(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
+    kind = COLLECTIONS[typing.get_origin(annotation) or annotation]
+    python_type, arguments = elements.TYPES[kind], typing.get_args(annotation)
+    if len(arguments) != (2 if kind == kinds.MAP else 1):
+        example = "dict[str, int]" if kind == kinds.MAP else f"{python_type.__name__}[str]"
+        raise _refused(cls, name, f"say what is in the {python_type.__name__}, as in {example}")
+    key = None
+    if kind == kinds.MAP:
+        key_kind, nullable, enumeration = _scalar(cls, name, arguments[0], annotation)
+        if key_kind not in kinds.KEYS or nullable:
+            raise _refused(cls, name, "a key is an int, a str, an ObjectId, a UUID or an enum.Enum, and never None")
+        key = Element(key_kind, False, enumeration, elements.KEY)
+    element = Element(*_scalar(cls, name, arguments[-1], annotation), elements.ELEMENT)
+    if declared.primary_key or declared.indexed:
+        raise _refused(cls, name, f"a {python_type.__name__} is no primary key, and has no index")
+    if declared.default is not MISSING or declared.default_factory not in (MISSING, python_type):
+        raise _refused(cls, name, f"a {python_type.__name__} begins empty: field(default_factory={python_type.__name__}) or nothing")
+    return Property(name, index, kind, shape=Shape(kind, element, key))
 
 
 def _constructor(cls: ModelMeta) -> Callable[..., None]:
@@ -314,6 +307,9 @@ def _constructor(cls: ModelMeta) -> Callable[..., None]:
         usual = prop.default if prop.default is not MISSING else None if prop.nullable else MISSING
         scope[f"{p}_default"] = usual
         parameters.append(f"{prop.name}={p}_default")
+        if prop.shape is not None:
+            lines.append(f"  {prop.name} = {p}_type() if {prop.name} is {p}_default else {p}.given({prop.name})")
+            continue
         # A value of exactly the right type is taken as it is. Not a datetime, which may have no time zone, and the like.
         none = f" and {prop.name} is not None" if prop.nullable else ""
         fits = f"_o_type({prop.name}) is not {p}_type{none}" if prop.kind not in kinds.CHECKED else f"{prop.name} is not None or not {prop.nullable}"
@@ -341,7 +337,7 @@ def _start_derived(obj: Any, base: ModelMeta, values: list[Any]) -> None:
     for prop in type(obj)._objstore_properties:
         if prop.name not in given and earlier is not None:
             completed.append(earlier[prop.index])
-        elif prop.name not in given and prop.default is MISSING and not prop.nullable:
+        elif prop.name not in given and prop.default is MISSING and not prop.nullable and prop.shape is None:
             raise MissingValue(
                 f"{prop.path} has no default, and {base.__qualname__}.__init__() does not take it: give it a default, or "
                 "call objstore.Model.__init__(self, …) with the values of all properties",

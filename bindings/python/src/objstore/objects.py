@@ -1,15 +1,17 @@
 """Reading and writing the attributes of objects, wherever their values are."""
 
 from collections import deque
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from . import kinds
+from . import collection, filling, kinds
+from .collection import Collection
 from .errors import Closed, NoSuchObject, NotInWrite, WrongStore
 
 from .views import Block
 
 if TYPE_CHECKING:
+    from .properties import Property
     from .schema import Binding
     from .views import View
 
@@ -90,11 +92,20 @@ def write(obj: Any, index: int, value: Any) -> None:
         obj._o_values[index] = kinds.convert(prop, value)
         return
     transaction = store._writing(prop)
-    if prop.target is not None:
-        from .inserting import add_linked
-
-        add_linked(transaction, kinds.convert(prop, value))
     transaction.set(store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
+
+
+def assign(obj: Any, prop: "Property", value: Any) -> None:
+    """Replaces the content of a list, set or dict."""
+    store = obj._o_block.store
+    if store is None:
+        obj._o_values[prop.index] = prop.convert(value)
+        return
+    transaction, binding = store._writing(prop), store._binding(type(obj))
+    place = (binding.head, obj._o_key, binding.ids[prop.index])
+    if isinstance(value, Collection) and value._place == place and value._source is store:
+        return  # dog.toys += …: it is there already
+    filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
 
 
 def make(model: type, block: Any, key: int, row: int = 0) -> Any:
@@ -135,17 +146,6 @@ def _set_all(slot: str, objects: list[Any], values: Any) -> None:
     deque(map(getattr(Slots, slot).__set__, objects, values), maxlen=0)
 
 
-def shown(value: Any) -> str:
-    """As in the repr of an object that has it: of another object only what it is, since links lead in circles."""
-    if not isinstance(value, Slots):
-        return repr(value)
-    model: Any = type(value)
-    key = next((p for p in model._objstore_properties if p.primary_key), None)
-    if key is not None and exists(value):
-        return f"<{model.__name__} {getattr(value, key.name)!r}>"
-    return f"<{model.__name__}>" if value._o_block.store is None else f"<{model.__name__} #{value._o_key}>"
-
-
 def exists(obj: Any) -> bool:
     store = obj._o_block.store
     if store is None:
@@ -167,15 +167,26 @@ def freeze(obj: Any) -> Any:
     binding = frozen._binding(type(obj))
     made = make(type(obj), frozen._unread(binding), obj._o_key)
     if not made.is_valid:
-        getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
+        first = getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
+        len(first)  # as a collection does when it is asked
     return made
 
 
 def detach(obj: Any) -> Any:
     model = type(obj)
     copy = object.__new__(model)
-    start(copy, [getattr(obj, prop.name) for prop in model._objstore_properties])
+    values = [getattr(obj, prop.name) for prop in model._objstore_properties]
+    start(copy, [v if p.shape is None else v.copy() for v, p in zip(values, model._objstore_properties)])
     return copy
+
+
+def shown(obj: Any, prop: "Property") -> str:
+    """A repr of a property's value; long lists, sets and dicts are cut."""
+    value = getattr(obj, prop.name)
+    if prop.shape is None or isinstance(value, Collection):
+        return repr(value)
+    entries = value if prop.shape.key is None else value.items()
+    return collection.shown(prop.shape, list(islice(entries, collection.SHOWN)), len(value))
 
 
 def observe(obj: Any, handler: Any, keys: Any) -> Any:

@@ -4,9 +4,14 @@ import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from . import kinds, links, objects
+from . import elements, kinds, objects
 from .arguments import switch
-from .errors import MissingValue
+from .collection import attach
+from .dicts import Dict
+from .elements import Shape
+from .errors import MissingValue, NotSupported
+from .lists import List
+from .sets import Set
 
 if TYPE_CHECKING:
     from .models import Model
@@ -22,6 +27,7 @@ class _Missing(enum.Enum):
 MISSING = _Missing.MISSING
 
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(1, 7)
+LIVE: dict[int, type] = {kinds.LIST: List, kinds.SET: Set, kinds.MAP: Dict}
 SYMBOLS = {EQUAL: "==", NOT_EQUAL: "!=", LESS: "<", LESS_EQUAL: "<=", GREATER: ">", GREATER_EQUAL: ">="}
 
 
@@ -57,10 +63,13 @@ class Property(property):
         indexed: bool = False,
         default: Any = MISSING,
         enumeration: type[enum.Enum] | None = None,
-        target: Any = None,
+        shape: Shape | None = None,
     ) -> None:
-        get = _getter(index)
-        super().__init__(get if target is None else links.getter(self, get), _setter(index), None)
+        if shape is None:
+            super().__init__(_getter(index), _setter(index), None)
+        else:
+            super().__init__(_collection_getter(self), _collection_setter(self), None)
+        self.shape = shape  # of a collection; None: a single value
         self.name = name
         self.index = index
         self.kind = kind
@@ -68,8 +77,7 @@ class Property(property):
         self.primary_key = primary_key
         self.indexed = indexed
         self.enum = enumeration
-        self.target = target  # of a link: the class that it leads to, or links.Later
-        self.python_type: type = target or enumeration or kinds.PYTHON_TYPE[kind]
+        self.python_type: type = enumeration or (kinds.PYTHON_TYPE if shape is None else elements.TYPES)[kind]
         self.default = default
         self.model: type[Model] | None = None
         self.model_name = ""
@@ -77,7 +85,9 @@ class Property(property):
     def attach(self, model: "type[Model]") -> None:
         """Called once, when the class is ready: names it in errors, and checks the default."""
         self.model, self.model_name = model, model.__name__
-        if self.default is not MISSING:
+        if self.shape is not None:
+            self.shape = self.shape.of(self.name, self.model_name)
+        elif self.default is not MISSING:
             self.default = kinds.convert(self, self.default)
 
     def copy(self, index: int) -> "Property":
@@ -91,7 +101,7 @@ class Property(property):
             indexed=self.indexed,
             default=self.default,
             enumeration=self.enum,
-            target=self.target,
+            shape=self.shape,
         )
 
     @property
@@ -100,12 +110,18 @@ class Property(property):
 
     @property
     def type_name(self) -> str:
-        return "Float32" if self.kind == kinds.FLOAT else str(self.python_type.__name__)
+        return kinds.name(self.kind, self.python_type) if self.shape is None else self.shape.type_name
+
+    def convert(self, value: Any) -> Any:
+        """What the property holds when it is given `value`; of a collection a new builtin one."""
+        return kinds.convert(self, value) if self.shape is None else elements.content(self, value)
 
     def given(self, value: Any) -> Any:
         """What a new object holds when the constructor is given `value`, or MISSING."""
         if value is not MISSING:
-            return kinds.convert(self, value)
+            return self.convert(value)
+        if self.shape is not None:
+            return self.python_type()
         if self.default is not MISSING:
             return self.default
         if self.nullable:
@@ -119,11 +135,19 @@ class Property(property):
             property_name=self.name,
         )
 
+    def ask(self) -> None:
+        """NotSupported: it is none that conditions can be about."""
+        if self.shape is not None:
+            raise NotSupported(
+                f"{self.path} is a {self.type_name}: conditions on elements are not in this version",
+                class_name=self.model_name,
+                property_name=self.name,
+            )
+
     def _compare(self, operator: int, value: Any) -> Condition:
+        self.ask()
         if value is not None:
             value = kinds.convert(self, value)
-            if self.target is not None:
-                links.place(self, value)  # WrongStore: nothing links to an unmanaged object
         return Condition(self, operator, value)
 
     def __eq__(self, value: object) -> Condition:  # type: ignore[override]
@@ -173,10 +197,29 @@ def _setter(index: int) -> Callable[[Any, Any], None]:
     return set
 
 
+def _collection_getter(prop: Property) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        block = self._o_block
+        store = block.store
+        if store is None:
+            return self._o_values[prop.index]
+        return attach(LIVE[prop.kind], store, block.epoch, store._binding(type(self)), self._o_key, prop)
+
+    return get
+
+
+def _collection_setter(prop: Property) -> Callable[[Any, Any], None]:
+    def set(self: Any, value: Any) -> None:
+        objects.assign(self, prop, value)
+
+    return set
+
+
 class Declared(NamedTuple):
     """What field() returns, until the class is ready."""
 
     default: Any
+    default_factory: Any
     primary_key: bool
     indexed: bool
 
@@ -185,11 +228,17 @@ class Declared(NamedTuple):
 def field(*, primary_key: bool = ..., indexed: bool = ...) -> Any: ...
 @overload
 def field(*, default: Any, primary_key: bool = ..., indexed: bool = ...) -> Any: ...
-def field(*, default: Any = MISSING, primary_key: bool = False, indexed: bool = False) -> Any:
+@overload
+def field(*, default_factory: Callable[[], Any]) -> Any: ...
+def field(
+    *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False
+) -> Any:
     """Says more about a property: `id: int = field(primary_key=True)`.
 
-    default      what an object gets that is made without a value
-    primary_key  int, str, ObjectId or UUID: unique, and never changed
-    indexed      comparisons find their objects without a scan; not for bytes
+    default          what an object gets that is made without a value
+    default_factory  list, set or dict: a collection may be left out in the constructor. It may be anyway; this tells type
+                     checkers
+    primary_key      int, str, ObjectId or UUID: unique, and never changed
+    indexed          comparisons find their objects without a scan; not for bytes
     """
-    return Declared(default, switch("primary_key", primary_key), switch("indexed", indexed))
+    return Declared(default, default_factory, switch("primary_key", primary_key), switch("indexed", indexed))

@@ -4,8 +4,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from . import kinds, links
-from .errors import InvalidQuery, NoSuchProperty, OutOfRange, WrongType
+from . import kinds
+from .errors import InvalidQuery, NoSuchProperty, NotSupported, OutOfRange, WrongType
 from .models import property_named
 from .properties import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, Condition, Property
 
@@ -66,6 +66,10 @@ def parse(model: type, text: str, arguments: tuple[Any, ...]) -> Condition:
         prop = property_named(model, name.group())
     except NoSuchProperty as error:
         raise reader.wrong(error.message, name.start()) from None
+    try:
+        prop.ask()
+    except NotSupported as error:
+        raise reader.wrong(error.message, name.start()) from None
     operator = reader.take(_OPERATOR)
     if operator is None:
         raise reader.wrong(f"an operator is wanted here: {' '.join(OPERATORS)}")
@@ -115,9 +119,6 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
     try:
         if prop.enum is not None and not isinstance(value, prop.enum):
             value = kinds.member(prop, value)
-        converted = kinds.convert(prop, value)
-        if prop.target is not None:
-            links.place(prop, converted)  # WrongStore: nothing links to an unmanaged object
-        return converted, used, found.start()
+        return kinds.convert(prop, value), used, found.start()
     except (WrongType, OutOfRange) as error:
         raise reader.wrong(error.message, found.start()) from None

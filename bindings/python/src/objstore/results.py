@@ -3,9 +3,10 @@
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from . import aggregates, arrays, kinds, objects, packed, query
+from . import aggregates, arrays, filling, objects, packed, query
 from .errors import Closed, IndexOutOfRange, InvalidArgument, KeyImmutable, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from .schema import Binding
     from .source import Source
+    from .transaction import Transaction
 
 M = TypeVar("M", bound=Model)
 N = TypeVar("N")
@@ -211,9 +213,9 @@ class Results(Generic[M]):
 
     def update(self, /, **values: Any) -> int:
         """Sets properties of all of them; how many there were."""
-        transaction = self._source._writing()
+        transaction: Transaction = self._source._writing()
         properties = [property_named(self._binding.model, name) for name in values]
-        converted = [kinds.convert(p, values[p.name]) for p in properties]
+        converted = [p.convert(values[p.name]) for p in properties]
         keys = self._keys()
         for prop, value in zip(properties, converted):
             # Before the first one is written, not when the first one is reached that has another key.
@@ -223,8 +225,14 @@ class Results(Generic[M]):
                     class_name=prop.model_name,
                     property_name=prop.name,
                 )
-        if properties:
-            transaction.set_row(self._binding, keys, properties, converted)
+        single = [(p, v) for p, v in zip(properties, converted) if p.shape is None]
+        contents = [(p, v) for p, v in zip(properties, converted) if p.shape is not None]
+        with transaction.savepoint() if contents else nullcontext():
+            if single:
+                transaction.set_row(self._binding, keys, [p for p, _ in single], [v for _, v in single])
+            for prop, content in contents:
+                for key in keys:
+                    filling.update(transaction, self._binding, key, prop, content, differing=False)
         return len(keys)
 
     def delete(self) -> int:
@@ -253,11 +261,3 @@ class Results(Generic[M]):
 
     def _repr_html_(self) -> str:
         return results_table(self)
-
-
-class Backlinks(Results[M]):
-    """The objects whose link leads to an object, in the order of creation: `dogs: Backlinks["Dog"] = backlinks("owner")`.
-
-    Results like any others, found through the index that every link has. Of an object that was deleted there are none."""
-
-    __slots__ = ()

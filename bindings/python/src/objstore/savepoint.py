@@ -54,6 +54,7 @@ class Savepoint:
 
     def _undo(self) -> None:
         self.is_open = False
+        self._transaction.settle()
         status = _rollback(self._transaction.handle, self._id)
         if status == Status.OUT_OF_RANGE:  # one around it was cancelled in the meantime
             return

@@ -4,10 +4,10 @@ import ctypes
 from collections.abc import Iterable
 from typing import Any
 
-from . import _ffi, columns, links
+from . import _ffi, columns
 from ._check import check
 from .errors import NoPrimaryKey, SchemaError
-from .kinds import BINARY, LINK
+from .kinds import BINARY, NULL
 from .models import properties_of
 from .properties import MISSING, Property
 from .values import Values
@@ -15,7 +15,7 @@ from .values import Values
 _schema_new = _ffi.bind("objstore_schema_new")
 _schema_add_class = _ffi.bind("objstore_schema_add_class")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
-_schema_add_link = _ffi.bind("objstore_schema_add_link")
+_schema_add_collection = _ffi.bind("objstore_schema_add_collection")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
@@ -36,7 +36,6 @@ class Schema:
             for model in models:
                 if names.setdefault(model.__name__, model) is not model:
                     raise SchemaError(f"two models are called {model.__name__}", class_name=model.__name__)
-            links.resolve(names.values())
             for model in names.values():
                 self._add(model)
         except BaseException:
@@ -47,12 +46,13 @@ class Schema:
         name = _ffi.text(model.__name__)
         check(_schema_add_class(self.handle, name))
         for prop in properties_of(model):
-            if prop.kind == LINK:
-                target = _ffi.text(prop.target.__name__)
-                check(_schema_add_link(self.handle, name, _ffi.text(prop.name), target, 0))
+            property_name = _ffi.text(prop.name)
+            if prop.shape is not None:
+                element, key = prop.shape.element, prop.shape.key
+                key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE
+                check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
                 continue
             flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE
-            property_name = _ffi.text(prop.name)
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
                 value = Values(1)
@@ -84,12 +84,12 @@ class Binding:
             check(_property_get_info(view, found.value, ctypes.byref(info)))
             self.ids.append(found.value)
             self.places.append(info.index)
-        self.links = [p for p in self.properties if p.kind == LINK]
-        self.is_target = False  # do links of the store's models lead to the class? Set when all are bound
         self.key_property = next((p for p in self.properties if p.primary_key), None)
         self.key_type = None if self.key_property is None else self.key_property.python_type
+        self.scalars = [p for p in self.properties if p.shape is None]
+        self.collections = [p for p in self.properties if p.shape is not None]
         # Binaries may be large: they are read when somebody asks for them.
-        prefetched = [p.index for p in self.properties if p.kind != BINARY]
+        prefetched = [p.index for p in self.scalars if p.kind != BINARY]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])
         self.prefetched_places = [
             prefetched.index(p.index) if p.index in prefetched else None for p in self.properties

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from . import _ffi, columns, objects
 from ._check import check, failure
 from .arguments import milliseconds
-from .errors import InvalidArgument, NotInWrite, Status
+from .errors import Error, InvalidArgument, NotInWrite, Status
 from .properties import Property
 from .values import Values, give_back, take
 from .views import Epoch, View
 
 if TYPE_CHECKING:
+    from . import collection
     from .loops import Loop
     from .savepoint import Savepoint
     from .schema import Binding
@@ -34,7 +35,7 @@ _insert_rows = _ffi.bind("objstore_insert_rows")
 
 Policy = Literal["error", "modified", "all"]
 POLICIES = {"error": 0, "modified": 1, "all": 2}
-UNCHANGED, CHANGED, CREATED = 0, 1, 2  # what became of an object
+UNCHANGED, CHANGED, CREATED = 0, 1, 2  # objstore_outcome
 SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed
 
 
@@ -78,6 +79,7 @@ class Transaction(View):
         self._task: object = None
         self._added: list[list[Any]] = []
         self.loops: weakref.WeakSet[Loop] = weakref.WeakSet()
+        self.readings: weakref.WeakSet[collection.Loop] = weakref.WeakSet()
         self.written: set[tuple[int, int]] = set()
         self.is_open = False
 
@@ -164,6 +166,10 @@ class Transaction(View):
         self._evaluations.clear()
         for loop in self.loops:
             loop.outlive()
+        try:
+            self.settle()
+        except (Error, MemoryError):
+            pass  # its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
 
     def _end(self, committed: bool) -> None:
         self.is_open = False
@@ -190,6 +196,12 @@ class Transaction(View):
         self._wrote_many()
         for loop in self.loops:
             loop.leave_out_undone()
+
+    def settle(self, place: tuple[int, int, int] | None = None) -> None:
+        """A list, set or dict is about to change; without one: any of them may. Loops over it read what is left."""
+        for reading in list(self.readings) if self.readings else ():
+            if place is None or place == reading.place:
+                reading.settle()
 
     # Changing. Everything here is called by the store, on the right thread.
 
@@ -223,24 +235,26 @@ class Transaction(View):
         finally:
             self._wrote_many()
 
-    def create(self, binding: "Binding", properties: list[Property], values: list[Any], policy: int) -> "tuple[int, int]":
-        """Creates or updates one object; its key, and what was done (CREATED …)."""
+    def create(self, binding: "Binding", properties: list[Property], values: list[Any], policy: int) -> tuple[int, int]:
+        """Creates or updates one object; its key, and which of the two: UNCHANGED, CHANGED or CREATED."""
         count = len(properties)
         room = Values(max(count, 1))
         room.fill(properties, values)
         ids = columns.property_ids([binding.ids[p.index] for p in properties])
-        made, outcome = _ffi.Object(), ctypes.c_int32(CREATED)
+        made, outcome = _ffi.Object(), CREATED
         if policy == 0:
             status = _create(self.handle, binding.class_id, ids, room.address, count, ctypes.byref(made))
         else:
+            out = ctypes.c_int32()
             status = _upsert(
-                self.handle, binding.class_id, policy, ids, room.address, count, ctypes.byref(made), ctypes.byref(outcome)
+                self.handle, binding.class_id, policy, ids, room.address, count, ctypes.byref(made), ctypes.byref(out)
             )
+            outcome = out.value
         if status:
             raise failure(status)
         key: int = made.key
         self._wrote(binding.class_id, key)
-        return key, outcome.value
+        return key, outcome
 
     def insert(self, built: columns.Columns, policy: int) -> "tuple[Counts, memoryview]":
         """Creates or updates many objects, all or none of them; their keys."""
@@ -273,15 +287,15 @@ class Transaction(View):
         self.delete_many(binding, [key])
 
     def delete_many(self, binding: "Binding", keys: list[int]) -> None:
+        self.settle()
         target = _ffi.Object(binding.class_id, binding.head >> 32, 0)
         for target.key in keys:
             check(_delete(self.handle, target))
             self.written.add((binding.class_id, target.key))
-        if binding.is_target:
-            self._wrote_many()  # links to them are None now, whoever has them
         self._evaluations.clear()
 
     def delete_all(self, binding: "Binding") -> int:
+        self.settle()
         count = ctypes.c_uint64()
         check(_delete_all(self.handle, binding.class_id, ctypes.byref(count)))
         self._wrote_many()

@@ -4,21 +4,21 @@ import ctypes
 import enum
 import struct
 import uuid
+from array import array
+from collections.abc import Sequence
 from ctypes import c_bool, c_int64, c_uint64
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import Any
 
-from . import _ffi, decimals, kinds, links
+from . import _ffi, decimals, kinds
 from .errors import InvalidText
-from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID
+from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
 from .object_id import ObjectId
-
-if TYPE_CHECKING:
-    from .properties import Property
 
 TEXT_ROOM = 1024
 
 
-def encode(prop: "Property", text: str) -> bytes:
+def encode(prop: Described, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -66,13 +66,13 @@ class Values:
             self._grow(max(text_bytes, TEXT_ROOM))
         self._used = 0
 
-    def put_one(self, prop: "Property", value: Any) -> None:
+    def put_one(self, prop: Described, value: Any) -> None:
         """Puts a converted value, as the only one."""
         if prop.kind == STRING or prop.kind == BINARY:
             self.start(_text_bytes(value))
         self.put(0, prop, value)
 
-    def put(self, index: int, prop: "Property", value: Any) -> None:
+    def put(self, index: int, prop: Described, value: Any) -> None:
         """Puts a converted value; start() has made room for texts."""
         at = 5 * index
         words = self.words
@@ -93,8 +93,6 @@ class Values:
             self.reals[at + 1] = value
         elif kind == TIMESTAMP:
             words[at + 1], words[at + 2] = kinds.instant(value)
-        elif kind == LINK:
-            struct.pack_into("<Qq", self.memory, 8 * at + 8, *links.place(prop, value))
         elif kind == UUID:
             self.memory[8 * at + 8 : 8 * at + 24] = value.bytes
         elif kind == OBJECT_ID:
@@ -111,14 +109,71 @@ class Values:
             words[at + 1] = self._base + begin
             words[at + 2] = len(content)
 
-    def fill(self, properties: "list[Property]", values: list[Any]) -> None:
+    def fill(self, properties: "Sequence[Described]", values: list[Any]) -> None:
         """Puts several."""
         self.start(sum(map(_text_bytes, values)))
         for index, prop in enumerate(properties):
             self.put(index, prop, values[index])
 
-    def get(self, prop: "Property") -> Any:
-        """The first value, as the property's Python type; of a link the key of the object."""
+    def put_all(self, prop: Described, values: Sequence[Any]) -> None:
+        """Puts converted values of one property, as many as there is room for or fewer."""
+        self.start(sum(map(_text_bytes, values)) if prop.kind == STRING or prop.kind == BINARY else 0)
+        if prop.enum is not None or prop.kind not in (INT, DOUBLE, STRING) or None in values:
+            for index, value in enumerate(values):
+                self.put(index, prop, value)
+            return
+        end = 5 * len(values)
+        words = self.words
+        words[0:end:5] = memoryview(array("q", [prop.kind]) * len(values))
+        if prop.kind == INT:
+            words[1:end:5] = memoryview(array("q", values))
+        elif prop.kind == DOUBLE:
+            self.reals[1:end:5] = memoryview(array("d", values))
+        else:
+            encoded = [encode(prop, value) for value in values]
+            content = b"".join(encoded)
+            self._bytes[: len(content)] = content
+            lengths = array("q", map(len, encoded))
+            words[1:end:5] = memoryview(array("q", accumulate(lengths[:-1], initial=self._base)))
+            words[2:end:5] = memoryview(lengths)
+
+    def get_all(self, prop: Described, count: int) -> list[Any]:
+        """The first `count` values, as the property's Python type."""
+        end = 5 * count
+        words, kind = self.words, prop.kind
+        found: list[Any]
+        if kind == INT:
+            found = words[1:end:5].tolist()
+        elif kind == DOUBLE:
+            found = self.reals[1:end:5].tolist()
+        elif kind == STRING or kind == BINARY:
+            read = ctypes.string_at
+            texts = [read(at, size) if size else b"" for at, size in zip(words[1:end:5].tolist(), words[2:end:5].tolist())]
+            found = [text.decode() for text in texts] if kind == STRING else texts
+        elif kind == BOOL:
+            found = [word & 0xFF != 0 for word in words[1:end:5]]
+        elif kind == TIMESTAMP:
+            found = [kinds.moment(s, n & 0xFFFFFFFF) for s, n in zip(words[1:end:5], words[2:end:5])]
+        elif kind == FLOAT:
+            found = self.memory.cast("f")[2 : 2 * end : 10].tolist()
+        else:
+            width = 12 if kind == OBJECT_ID else 16
+            stored = [bytes(self.memory[at : at + width]) for at in range(8, 8 * end, 40)]
+            if kind == UUID:
+                found = [uuid.UUID(bytes=content) for content in stored]
+            elif kind == OBJECT_ID:
+                found = [ObjectId(content) for content in stored]
+            else:
+                found = [decimals.from_bits(int.from_bytes(content, "little")) for content in stored]
+        if not prop.nullable and prop.enum is None:
+            return found
+        there = words[0:end:5].tolist()  # a null has a content, too: zero bytes
+        if prop.enum is not None:
+            return [kinds.member(prop, value) if kind else None for value, kind in zip(found, there)]
+        return [value if kind else None for value, kind in zip(found, there)]
+
+    def get(self, prop: Described) -> Any:
+        """The first value, as the property's Python type."""
         words = self.words
         kind = words[0]
         if kind == NULL:
@@ -134,8 +189,6 @@ class Values:
             return words[1] & 0xFF != 0
         elif kind == TIMESTAMP:
             return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
-        elif kind == LINK:
-            return words[2]
         elif kind == UUID:
             return uuid.UUID(bytes=bytes(self.memory[8:24]))
         elif kind == OBJECT_ID:
@@ -163,6 +216,7 @@ class Scratch:
         self.flag = c_bool()
         self.flag_address = ctypes.addressof(self.flag)
         self.number = c_uint64()
+        self.signed_number = c_int64.from_buffer(self.number)
         self.number_address = ctypes.addressof(self.number)
         self.handle = c_uint64()
         self.handle_address = ctypes.addressof(self.handle)

@@ -19,6 +19,7 @@ from .kinds import INT
 from .values import give_back, take
 
 if TYPE_CHECKING:
+    from . import collection
     from .loops import Loop
     from .properties import Condition
     from .schema import Binding
@@ -80,6 +81,7 @@ class View:
         self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
         self._evaluations = Evaluations()
         self.loops: weakref.WeakSet[Loop] | None = None  # that may outlive the view; None: it lives as long as they
+        self.readings: weakref.WeakSet[collection.Loop] | None = None  # the same, of elements
 
     def version(self) -> int:
         """The version that is seen."""

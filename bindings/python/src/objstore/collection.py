@@ -1,0 +1,257 @@
+"""What live lists, sets and dicts have in common: where they are, and how their elements are read.
+
+    dog.toys ─► List (which object, which property) ─► the view to read through now, or the open write
+
+Nothing is kept here: each use asks the library. Loops read in blocks.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, elements
+from ._check import check, failure
+from .errors import Error
+from .kinds import LIST
+from .values import Values, give_back, take
+
+if TYPE_CHECKING:
+    from .properties import Property
+    from .schema import Binding
+    from .source import Source
+    from .transaction import Transaction
+    from .views import Epoch, View
+
+_count = _ffi.bind("objstore_collection_count")
+_get = _ffi.bind("objstore_collection_get")
+_read = _ffi.bind("objstore_collection_read")
+_find = _ffi.bind("objstore_collection_find")
+_clear = _ffi.bind("objstore_collection_clear")
+
+FIRST_BLOCK, BLOCK = 64, 1024  # elements that are read together
+SHOWN = 20  # elements in a repr
+_COLLECTION = struct.Struct("=QqIIq")
+
+
+class Room:
+    """C values for keys and elements, to read or write many of them in one call. From a pool, like a Scratch."""
+
+    def __init__(self) -> None:
+        self.keys = Values(BLOCK)
+        self.values = Values(BLOCK)
+
+
+_rooms: list[Room] = []
+
+
+def room() -> Room:
+    try:
+        return _rooms.pop()
+    except IndexError:
+        return Room()
+
+
+return_room = _rooms.append
+
+
+class Collection:
+    """A list, set or dict of a managed object: `dog.toys`. Shows what the store has now, and is changed inside a write
+    only. Any thread may use it."""
+
+    __slots__ = ("_source", "_epoch", "_prop", "_shape", "_c", "_place")
+    __hash__ = None  # type: ignore[assignment]
+
+    _source: "Source"
+    _epoch: "Epoch"
+    _prop: "Property"
+    _shape: elements.Shape
+    _c: Any  # the objstore_collection; never changes
+    _place: tuple[int, int, int]  # store and class, object, property
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise TypeError(f"a {type(self).__name__} belongs to an object of a store: use a builtin one")
+
+    # Reading
+
+    def _view(self) -> "View":
+        view = self._source._view_for(self._epoch)
+        self._epoch = view.epoch
+        return view
+
+    def __len__(self) -> int:
+        return self._count(self._view())
+
+    def _count(self, view: "View") -> int:
+        s = take()
+        if status := _count(view.handle, self._c, s.number_address):
+            raise failure(status)
+        count: int = s.number.value
+        give_back(s)
+        return count
+
+    def _block(self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True) -> list[Any]:
+        """Elements from `start` on, at most `limit` and BLOCK: values, or keys, or pairs of both."""
+        s, space = take(), room()
+        shape = self._shape
+        status = _read(
+            view.handle, self._c, start, min(limit, BLOCK), None, space.keys.address if keys else None,
+            space.values.address if values else None, s.number_address,
+        )  # fmt: skip
+        if status:
+            raise failure(status)
+        count = s.number.value
+        found: list[Any] = space.values.get_all(shape.element, count) if values else []
+        if keys and shape.key is not None:
+            of_keys = space.keys.get_all(shape.key, count)
+            found = list(zip(of_keys, found)) if values else of_keys
+        give_back(s)
+        return_room(space)
+        return found
+
+    def _range(self, view: "View", start: int, stop: int) -> list[Any]:
+        """The values of the elements from `start` up to `stop`."""
+        found: list[Any] = []
+        while start < stop:
+            block = self._block(view, start, stop - start)
+            if not block:
+                break
+            found += block
+            start += len(block)
+        return found
+
+    def _loop(self, keys: bool = False, values: bool = True) -> Iterator[Any]:
+        view = self._view()
+        first = self._block(view, 0, FIRST_BLOCK, keys, values)
+        if len(first) < FIRST_BLOCK:
+            return iter(first)
+        loop = Loop(self._place, lambda start, limit: self._block(view, start, limit, keys, values), FIRST_BLOCK)
+        if view.readings is not None:
+            view.readings.add(loop)
+        return chain(first, chain.from_iterable(loop.blocks()))
+
+    def _all(self, keys: bool = False, values: bool = True) -> list[Any]:
+        view = self._view()
+        found = self._block(view, 0, BLOCK, keys, values)
+        if len(found) == BLOCK:
+            while block := self._block(view, len(found), BLOCK, keys, values):
+                found += block
+        return found
+
+    def _find(self, value: Any) -> int:
+        """The index of the first element that equals `value`; -1: there is none."""
+        view = self._view()
+        converted, possible = self._shape.element.find(value)
+        if not possible:
+            self._count(view)  # which says whether the object is there
+            return -1
+        s = take()
+        s.values.put_one(self._shape.element, converted)
+        if status := _find(view.handle, self._c, s.values.first, s.number_address):
+            raise failure(status)
+        index: int = s.signed_number.value
+        give_back(s)
+        return index
+
+    def _take_out(self, view: "View", remove: Any, element: elements.Element, value: Any) -> bool:
+        """Removes an element, or a key with its value; was it there?"""
+        converted, possible = element.find(value)
+        if not possible:
+            self._count(view)  # which says whether the object is there
+            return False
+        s = take()
+        s.values.put_one(element, converted)
+        if status := remove(view.handle, self._c, s.values.first, s.flag_address):
+            raise failure(status)
+        removed: bool = s.flag.value
+        give_back(s)
+        return removed
+
+    # Changing
+
+    def _writing(self) -> "Transaction":
+        transaction: Transaction = self._source._writing(self._prop)
+        transaction.settle(self._place)
+        return transaction
+
+    def clear(self) -> None:
+        """Removes all elements."""
+        check(_clear(self._writing().handle, self._c))
+
+    # Showing
+
+    def __repr__(self) -> str:
+        try:
+            view = self._view()
+            count = self._count(view)
+            first = self._block(view, 0, SHOWN, self._shape.key is not None)
+        except Error as error:
+            return f"<{type(self).__name__} {self._prop.path}: {error.message}>"
+        return shown(self._shape, first, count)
+
+    def copy(self) -> Any:
+        """A builtin one with the same elements."""
+        return elements.TYPES[self._shape.kind](self._all(self._shape.key is not None))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> Any:
+        return self.copy()
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        return elements.TYPES[self._shape.kind], (self._all(self._shape.key is not None),)
+
+
+class Loop:
+    """What is still to come of a loop over elements: those that were there when it began.
+
+    A snapshot stays as it is. A write does not: before it changes the collection, the loop reads what is left."""
+
+    __slots__ = ("place", "_read", "_start", "_rest", "__weakref__")
+
+    def __init__(self, place: tuple[int, int, int], read: Callable[[int, int], list[Any]], start: int) -> None:
+        self.place = place
+        self._read = read
+        self._start = start
+        self._rest: list[Any] | None = None
+
+    def blocks(self) -> Iterator[list[Any]]:
+        while self._rest is None:
+            block = self._read(self._start, BLOCK)
+            self._start += len(block)
+            if len(block) < BLOCK:
+                self._rest = []
+            yield block
+        yield self._rest
+
+    def settle(self) -> None:
+        """The collection is about to change, or the view to end."""
+        if self._rest is None:
+            rest: list[Any] = []
+            while block := self._read(self._start + len(rest), BLOCK):
+                rest += block
+            self._rest = rest
+
+
+def shown(shape: elements.Shape, first: list[Any], count: int) -> str:
+    """A repr of a content, of which `first` are the first elements, or entries; long ones are cut."""
+    if not count:
+        return repr(elements.TYPES[shape.kind]())
+    cut = first[:SHOWN]
+    inside = ", ".join(f"{e[0]!r}: {e[1]!r}" if shape.key is not None else repr(e) for e in cut)
+    if count > len(cut):
+        inside += f", … {count - len(cut):,} more"
+    return f"[{inside}]" if shape.kind == LIST else f"{{{inside}}}"
+
+
+def attach(model: type, source: "Source", epoch: "Epoch", binding: "Binding", key: int, prop: "Property") -> Any:
+    """The collection in a property of a managed object."""
+    made: Any = object.__new__(model)
+    made._source = source
+    made._epoch = epoch
+    made._prop = prop
+    made._shape = prop.shape
+    property_id = binding.ids[prop.index]
+    made._c = _ffi.Collection.from_buffer_copy(_COLLECTION.pack(binding.head, key, property_id, 0, 0))
+    made._place = (binding.head, key, property_id)
+    return made

@@ -1,0 +1,148 @@
+"""What lists, sets and dicts hold: their declaration, and the conversion of whole contents.
+
+An element is converted like the value of a property of its type. Everything that one call was given is converted
+before the first element is written.
+"""
+
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import kinds
+from .columns import at_rows
+from .errors import Error, NotNullable
+from .kinds import INT, LARGEST, LIST, MAP, SET, SMALLEST
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+NAMES = {LIST: "list", SET: "set", MAP: "dict"}
+ELEMENT, KEY = "an element", "a key"
+LONGEST_KEY = 1024  # bytes
+TYPES: dict[int, type] = {LIST: list, SET: set, MAP: dict}
+
+
+class Element:
+    """The elements, or the keys, of a collection property; a kinds.Described."""
+
+    __slots__ = ("name", "model_name", "kind", "nullable", "enum", "python_type", "what")
+
+    def __init__(self, kind: int, nullable: bool, enumeration: type[enum.Enum] | None, what: str) -> None:
+        self.name = self.model_name = ""  # known when the class is ready
+        self.kind = kind
+        self.nullable = nullable
+        self.enum = enumeration
+        self.python_type: type = enumeration or kinds.PYTHON_TYPE[kind]
+        self.what = what
+
+    def of(self, name: str, model_name: str) -> "Element":
+        """The same, of a property."""
+        copy = Element(self.kind, self.nullable, self.enum, self.what)
+        copy.name, copy.model_name = name, model_name
+        return copy
+
+    @property
+    def path(self) -> str:
+        return f"{self.what} of {self.model_name}.{self.name}"
+
+    @property
+    def type_name(self) -> str:
+        return kinds.name(self.kind, self.python_type)
+
+    def convert(self, value: Any) -> Any:
+        if value is None and not self.nullable and self.what == KEY:
+            raise NotNullable(f"{self.path} is never None", class_name=self.model_name, property_name=self.name)
+        return kinds.convert(self, value)
+
+    def convert_all(self, values: list[Any]) -> list[Any]:
+        """Converted values; those that are of the right type are not looked at one by one."""
+        types = set(map(type, values))
+        if types <= {self.python_type} and self.kind not in kinds.CHECKED:
+            if self.kind != INT or self.enum or not values or min(values) >= SMALLEST and max(values) <= LARGEST:
+                return values
+        return [self.convert(value) for value in values]
+
+    def find(self, value: Any) -> tuple[Any, bool]:
+        """The value as it would be stored, and whether it can be at all: what is of another type is not there."""
+        try:
+            converted = self.convert(value)
+            stored = converted.value if self.enum is not None and converted is not None else converted
+            if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
+                return converted, len(stored.encode()) <= LONGEST_KEY or self.what == ELEMENT
+            return converted, True
+        except (Error, UnicodeEncodeError):
+            return None, False
+
+
+class Shape:
+    """What sort of collection a property is, and what is in it."""
+
+    __slots__ = ("kind", "element", "key")
+
+    def __init__(self, kind: int, element: Element, key: Element | None) -> None:
+        self.kind = kind
+        self.element = element
+        self.key = key
+
+    def of(self, name: str, model_name: str) -> "Shape":
+        """The same, of a property."""
+        return Shape(self.kind, self.element.of(name, model_name), self.key and self.key.of(name, model_name))
+
+    @property
+    def type_name(self) -> str:
+        inner = self.element.type_name + (" | None" if self.element.nullable else "")
+        return f"{NAMES[self.kind]}[{inner}]" if self.key is None else f"dict[{self.key.type_name}, {inner}]"
+
+
+def content(prop: "Property", value: Any) -> Any:
+    """A new builtin list, set or dict of what the property holds when it is given `value`."""
+    shape = prop.shape
+    assert shape is not None
+    if value is None:
+        raise NotNullable(
+            f"{prop.path} may not be None; an empty one is {TYPES[shape.kind]()!r}",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    if shape.key is not None:
+        if type(value) is not dict and not isinstance(value, Mapping):
+            raise kinds.wrong(prop, value, "a dict, or another mapping,")
+        return entries(shape, value)
+    # A text is an iterable of texts, and a mapping one of keys: as a rule a mistake.
+    if type(value) not in (list, set, tuple) and (
+        isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable)
+    ):
+        raise kinds.wrong(prop, value, f"a {NAMES[shape.kind]}, or another iterable of elements,")
+    converted = shape.element.convert_all(list(value))
+    return converted if shape.kind == LIST else set(converted)
+
+
+def contents(prop: "Property", values: list[Any]) -> list[Any]:
+    """The same for many objects, to be read only: empty ones are not copied. `position` of an error is the row."""
+    make = prop.python_type
+    if set(map(type, values)) <= {make} and not any(values):
+        return values
+    return at_rows(lambda value: value if type(value) is make and not value else content(prop, value), values)
+
+
+def entries(shape: Shape, given: Any) -> dict[Any, Any]:
+    """The converted entries of a mapping, or of pairs."""
+    assert shape.key is not None
+    plain = given if type(given) is dict else dict(given.items() if isinstance(given, Mapping) else given)
+    return dict(zip(shape.key.convert_all(list(plain)), shape.element.convert_all(list(plain.values()))))
+
+
+# What makes 0.0 of -0.0 and tells NaN from itself is not what decides whether something is to be written.
+_EXACT: dict[int, Callable[[Any], Any]] = {
+    kinds.FLOAT: repr, kinds.DOUBLE: repr, kinds.DECIMAL: str,
+}  # fmt: skip
+
+
+def same(shape: Shape, a: Any, b: Any) -> bool:
+    """Do two contents have the same elements, to the bit?"""
+    if shape.element.kind not in _EXACT or len(a) != len(b):
+        return bool(a == b)
+    exact = _EXACT[shape.element.kind]
+    if shape.key is not None:
+        return {k: exact(v) for k, v in a.items()} == {k: exact(v) for k, v in b.items()}
+    return bool(type(a)(map(exact, a)) == type(b)(map(exact, b)))
