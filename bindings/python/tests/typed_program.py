@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 import objstore
-from objstore import Float32, ObjectId, field
+from objstore import Backlinks, Float32, ObjectId, backlinks, field
 
 
 class Color(enum.Enum):
@@ -25,10 +25,13 @@ class Dog(objstore.Model):
     data: bytes | None
     born: datetime | None = None
     color: Color = Color.BROWN
+    owner: Person | None = None
 
 
 class Person(objstore.Model):
     name: str
+    boss: Person | None = None
+    dogs: Backlinks[Dog] = backlinks("owner")
 
 
 class Order(objstore.Model):
@@ -101,6 +104,13 @@ def main(path: str) -> None:
         if found is not None:
             weight: float | None = found.weight
             print(weight, found.detach().name, found.freeze().color.value)
+        with store.write():
+            created.owner = store.add(Person(name="Ann", boss=Person(name="Bob")))
+        owner = created.owner
+        if owner is not None and owner.boss is not None:
+            pets: list[str] = [each.name for each in owner.dogs]
+            first: Dog | None = owner.dogs.first()
+            print(owner.boss.name, pets, len(owner.dogs), first)
         young = store.objects(Dog).where(Dog.age < 2)
         names: list[str] = [each.name for each in young]
         total: int = young.sum(Dog.age)
@@ -148,6 +158,9 @@ def main(path: str) -> None:
         dog.age = "three"  # error: assignment
         dog.agee  # error: attr-defined
         store.get(Dog, 1).name  # error: union-attr
+        young[0].owner.name  # error: union-attr
+        created.owner = dog  # error: assignment
+        Person(name="Ann", dogs=[])  # error: call-arg
         objstore.open(path, models=[str])  # error: list-item
         young.observe(lambda: None)  # error: arg-type, misc
         young.observe("told")  # error: arg-type

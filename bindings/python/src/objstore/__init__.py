@@ -32,13 +32,14 @@ from .errors import (
 from .frozen import Frozen
 from .info import Pin, Statistics
 from .kinds import Float32
+from .links import backlinks
 from .lists import List
 from .models import Model
 from .object_id import ObjectId
 from .observing import Token
 from .opening import delete_files, exists, open
 from .properties import Condition, Property, field
-from .results import Results
+from .results import Backlinks, Results
 from .savepoint import Savepoint
 from .sets import Set
 from .store import Store
@@ -48,13 +49,13 @@ from .transaction import Counts, Transaction
 __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
-    "AlreadyExists", "AlreadyInWrite", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
+    "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
     "Corrupt", "Counts", "Dict", "DuplicateKey", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "delete_files", "exists", "field", "open",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "delete_files", "exists", "field", "open",
     "salvage", "verify_file",
 ]  # fmt: skip

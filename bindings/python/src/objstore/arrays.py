@@ -3,11 +3,11 @@
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, packed
+from . import _ffi, objects, packed
 from ._check import check
 from .columns import property_ids
 from .errors import MissingNumpy, OutOfRange, WrongType
-from .kinds import BOOL, DOUBLE, FLOAT, INT, TIMESTAMP
+from .kinds import BOOL, DOUBLE, FLOAT, INT, LINK, TIMESTAMP
 
 if TYPE_CHECKING:
     import numpy
@@ -102,6 +102,11 @@ def _objects(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
     _, evaluation = results._evaluate()
     ids = property_ids([results._binding.ids[prop.index]])
     rows = packed.read(evaluation.handle, 0, evaluation.count, ids, 1)
+    column = rows.column(0, prop)
+    if prop.kind == LINK:
+        source, target = results._source, prop.target
+        block = source._unread(source._binding(target))
+        column = [None if key is None else objects.make(target, block, key) for key in column]
     values = numpy.empty(rows.count, object)
-    values[:] = rows.column(0, prop)
+    values[:] = column
     return values

@@ -8,9 +8,9 @@ from itertools import accumulate
 from uuid import UUID as Uuid
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, decimals, kinds
-from .errors import Error, OutOfRange
-from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, OBJECT_ID, STRING, UUID
+from . import _ffi, decimals, kinds, links
+from .errors import Error, OutOfRange, WrongStore
+from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, UUID
 from .object_id import ObjectId
 from .values import encode
 
@@ -42,8 +42,9 @@ class Columns:
     def _fill(self, column: Any, prop: "Property", values: list[Any]) -> None:
         if prop.nullable and None in values:
             column.validity = self._address(array("B", _bitmap([v is not None for v in values])))
-            filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
-            values = [filler if v is None else v for v in values]
+            if prop.kind != LINK:
+                filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
+                values = [filler if v is None else v for v in values]
         if prop.enum is not None:
             values = [v.value for v in values]
         kind = prop.kind
@@ -57,12 +58,33 @@ class Columns:
             column.values = self._address(array("f", values))
         elif kind == DECIMAL:
             column.values = self._address(array("B", b"".join((decimals.bits(v) or 0).to_bytes(16, "little") for v in values)))
+        elif kind == LINK:
+            column.values = self._address(array("q", self._keys(prop, values)))
         elif kind == UUID or kind == OBJECT_ID:
             column.values = self._address(array("B", b"".join(v.bytes for v in values)))
         elif kind == kinds.TIMESTAMP:
             column.values = self._address(array("q", [word for v in values for word in kinds.instant(v)]))
         else:
             self._texts(column, prop, values)
+
+    def _keys(self, prop: "Property", values: list[Any]) -> list[int]:
+        """Of the objects that links lead to: a column has no more, so store and class are looked at here."""
+        # The class is the target's: the store says no to any other.
+        tag = self.binding.head >> 32
+
+        def key(obj: Any) -> int:
+            if obj is None:
+                return 0
+            head, found = links.place(prop, obj)
+            if head >> 32 != tag:
+                raise WrongStore(
+                    f"{prop.path}: this {type(obj).__name__} belongs to another store",
+                    class_name=prop.model_name,
+                    property_name=prop.name,
+                )
+            return found
+
+        return at_rows(key, values)
 
     def _texts(self, column: Any, prop: "Property", values: list[Any]) -> None:
         if prop.kind == STRING:

@@ -18,7 +18,7 @@ def _cell(obj: "Model", prop: "Property") -> str:
     if prop.shape is not None:
         return _cut(objects.shown(obj, prop))
     value = getattr(obj, prop.name)
-    text = "" if value is None else value if isinstance(value, str) else repr(value)
+    text = "" if value is None else value if isinstance(value, str) else objects.named(value)
     return _cut(text)
 
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from . import elements, filling, kinds, objects
+from . import elements, filling, kinds, links, objects
 from .columns import Columns, at_rows, words
 from .errors import Error, InvalidArgument, NoPrimaryKey
 from .filling import Filling
@@ -44,25 +44,84 @@ def _allow(binding: "Binding", policy: int) -> None:
 
 def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> None:
     _allow(binding, policy)
-    values = obj._o_values
-    if not binding.collections:
-        key, _ = transaction.create(binding, binding.scalars, values, policy)
+    if any(map(links.is_loose, _targets(binding, obj))):
+        _add_graph(transaction, obj, policy, {})
     else:
+        _add_one(transaction, binding, obj, policy)
+
+
+def _add_one(transaction: Transaction, binding: "Binding", obj: Any, policy: int, without: "frozenset[int]" = frozenset()) -> int:
+    """All properties but those with these indexes; what became of the object."""
+    values = obj._o_values
+    if not binding.collections and not without:
+        key, outcome = transaction.create(binding, binding.scalars, values, policy)
+    else:
+        properties = [p for p in binding.scalars if p.index not in without]
         # Unmanaged lists, sets and dicts are builtin ones: what is in them was not looked at before.
         contents = [(p, p.convert(values[p.index])) for p in binding.collections]
-        key = _one(transaction, binding, binding.scalars, [values[p.index] for p in binding.scalars], contents, policy)
+        key, outcome = _one(transaction, binding, properties, [values[p.index] for p in properties], contents, policy)
     transaction.adopt(binding, [obj], [key])
+    return outcome
+
+
+def _targets(binding: "Binding", obj: Any) -> list[Any]:
+    """The objects that the links of an unmanaged object lead to, or None."""
+    return [obj._o_values[prop.index] for prop in binding.links]
+
+
+def add_linked(transaction: Transaction, target: Any) -> None:
+    """Adds the object that a link of a managed one shall lead to, if it is unmanaged."""
+    if links.is_loose(target):
+        add(transaction, transaction.store._binding(type(target)), target, 0)
+
+
+def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[int, int]) -> None:
+    """Adds an unmanaged object and those that its links lead to: each once, all or none. What a link leads to is added
+    before it, but for one link of each circle, which is set in the end. `outcomes`: what became of each, by id()."""
+    store = transaction.store
+    with transaction.savepoint():
+        late: list[tuple[Any, Property, Any]] = []
+        for obj in _in_depth(store, root):
+            binding = store._binding(type(obj))
+            circular = [p for p in binding.links if links.is_loose(obj._o_values[p.index])]
+            late += [(obj, p, obj._o_values[p.index]) for p in circular]
+            skipped = frozenset(p.index for p in circular)
+            # A linked object without a primary key can only be created.
+            allowed = policy if obj is root or binding.key_property is not None else 0
+            outcomes[id(obj)] = _add_one(transaction, binding, obj, allowed, skipped)
+        for obj, prop, target in late:
+            if policy != POLICIES["modified"] or getattr(obj, prop.name) != target:
+                transaction.set(store._binding(type(obj)), obj._o_key, prop, target)
+                outcomes[id(obj)] = max(outcomes[id(obj)], CHANGED)
+
+
+def _in_depth(store: "Store", root: Any) -> list[Any]:
+    """Unmanaged objects, each behind those that its links lead to; without recursion, for a chain may be long."""
+    found: list[Any] = []
+    seen = {id(root)}
+    path = [(root, iter(_targets(store._binding(type(root)), root)))]
+    while path:
+        obj, targets = path[-1]
+        for target in targets:
+            if links.is_loose(target) and id(target) not in seen:
+                seen.add(id(target))
+                path.append((target, iter(_targets(store._binding(type(target)), target))))
+                break
+        else:
+            found.append(obj)
+            path.pop()
+    return found
 
 
 def _one(
     transaction: Transaction, binding: "Binding", properties: list[Property], row: list[Any], contents: list[tuple[Property, Any]],
     policy: int,
-) -> int:  # fmt: skip
-    """Creates or updates one object; its key."""
+) -> tuple[int, int]:  # fmt: skip
+    """Creates or updates one object; its key and what became of it."""
     if not any(content for _, content in contents) and not (policy and contents):
-        return transaction.create(binding, properties, row, policy)[0]
+        return transaction.create(binding, properties, row, policy)
     with transaction.savepoint():
-        return _put(transaction, binding, properties, row, contents, policy)[0]
+        return _put(transaction, binding, properties, row, contents, policy)
 
 
 def _put(
@@ -132,6 +191,8 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             _allow(binding, policy)
         if (policy or binding.key_property is None) and len(set(map(id, group))) < len(group):
             raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
+        if binding.links and any(links.is_loose(target) for obj in group for target in _targets(binding, obj)):
+            return _add_graphs(transaction, store, given, policy)
         rows = list(map(_values_of, group))
         lists = [list(map(itemgetter(p.index), rows)) for p in binding.properties]
         with _located(positions):
@@ -144,6 +205,25 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             transaction.adopt(built.binding, group, keys)
             total = Counts(*map(sum, zip(total, counts)))
     return total
+
+
+def _add_graphs(transaction: Transaction, store: "Store", given: list[Any], policy: int) -> Counts:
+    """One by one: links lead to unmanaged objects, which are not counted unless they are given, too."""
+    outcomes: dict[int, int] = {}
+    added: list[int] = []
+    with transaction.savepoint():
+        for at, obj in enumerate(given):
+            with _located([at]):
+                if id(obj) not in outcomes:
+                    if not store._addable(obj):
+                        continue
+                    _allow(store._binding(type(obj)), policy)
+                    _add_graph(transaction, obj, policy, outcomes)
+                elif id(obj) in added:
+                    raise InvalidArgument(f"a {type(obj).__name__} is there twice", class_name=type(obj).__name__)
+                added.append(id(obj))
+    counts = [outcomes[name] for name in added]
+    return Counts(counts.count(CREATED), counts.count(CHANGED), counts.count(UNCHANGED))
 
 
 def _together(transaction: Transaction, groups: int) -> "AbstractContextManager[object]":
@@ -197,7 +277,7 @@ def create(transaction: Transaction, binding: "Binding", values: Any, policy: in
     else:
         contents = [(p, v) for p, v in zip(properties, row) if p.shape is not None]
         single = [(p, v) for p, v in zip(properties, row) if p.shape is None]
-        key = _one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
+        key, _ = _one(transaction, binding, [p for p, _ in single], [v for _, v in single], contents, policy)
     return objects.make(binding.model, transaction.store._unread(binding), key)
 
 

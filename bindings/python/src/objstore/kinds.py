@@ -42,7 +42,7 @@ class Single:
 # A float that is stored in 32 bits: `weight: Float32`. What is given becomes the nearest number of 24 bits.
 Float32 = Annotated[float, Single]
 
-NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID, LINK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 LIST, SET, MAP = 12, 13, 14
 BY_TYPE: dict[type, int] = {
     bool: BOOL, int: INT, Single: FLOAT, float: DOUBLE, Decimal: DECIMAL, str: STRING, bytes: BINARY, datetime: TIMESTAMP,
@@ -50,7 +50,7 @@ BY_TYPE: dict[type, int] = {
 }  # fmt: skip
 PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} | {FLOAT: float}
 # Not every value of the right type fits, or stays as it is.
-CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP})
+CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP, LINK})
 KEYS = frozenset({INT, STRING, OBJECT_ID, UUID})
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -162,9 +162,17 @@ def _datetime(prop: Described, value: Any) -> datetime:
         raise _unfit(prop, f"{value!r} is beyond what a datetime in UTC can say") from None
 
 
+def _link(prop: Any, value: Any) -> Any:  # of a Property
+    target = prop.target
+    # Of a class that comes later the name is known.
+    if hasattr(value, "_o_block") and (type(value) is target if isinstance(target, type) else type(value).__name__ == target.__name__):
+        return value
+    raise wrong(prop, value, f"an object of class {target.__name__}")
+
+
 _CONVERT: dict[int, Callable[[Described, Any], Any]] = {
     BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
-    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid,
+    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link,
 }  # fmt: skip
 # What a quoted text in a filter means for kinds that have a text form.
 FROM_TEXT: dict[int, Callable[[str], Any]] = {DECIMAL: Decimal, OBJECT_ID: ObjectId, UUID: uuid.UUID}

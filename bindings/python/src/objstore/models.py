@@ -9,11 +9,12 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from . import elements, kinds, objects
+from . import elements, kinds, links, objects
 from .dicts import Dict
 from .elements import Element, Shape
 from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
 from .html import object_table
+from .links import DeclaredBacklinks, Inverse, Later, backlinks
 from .lists import List
 from .properties import MISSING, Declared, Property, field
 from .sets import Set
@@ -43,6 +44,7 @@ class ModelMeta(type):
     """Makes properties of a class's annotations, and its constructor."""
 
     _objstore_properties: tuple[Property, ...] = ()
+    _objstore_inverses: tuple[Inverse, ...] = ()
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> "ModelMeta":
         namespace.setdefault("__slots__", ())  # a misspelt attribute is an error, not a new one
@@ -55,7 +57,7 @@ class ModelMeta(type):
         return cls
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field, backlinks))
 class Model(objects.Slots, metaclass=ModelMeta):
     """The base of your classes.
 
@@ -71,7 +73,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
     Types: bool, int, float, str, bytes, datetime (with a time zone; stored to the nanosecond, given back to the
     microsecond, in UTC), Decimal, ObjectId, UUID, Float32, an enum.Enum whose values are all int or all str, and each of
     them `| None`; and list[…], set[…] and dict[…, …] of all these, the keys being int, str, ObjectId or UUID. Of a managed
-    object they are live: List, Set, Dict.
+    object they are live: List, Set, Dict. A link to an object of a model class, `owner: "Person | None" = None`, and its
+    inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`.
     """
 
     if not TYPE_CHECKING:  # checkers take the constructor from the annotations
@@ -160,6 +163,7 @@ def property_named(model: type, name: str) -> Property:
 def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     """Finds the properties of a class, those of its bases first, and puts them into it."""
     found: dict[str, Property] = {}
+    inverses: list[Inverse] = []
     for base in reversed(cls.__mro__[1:]):
         for prop in base.__dict__.get("_objstore_properties", ()):
             found[prop.name] = prop.copy(found[prop.name].index if prop.name in found else len(found))
@@ -169,15 +173,21 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
             continue
         _allow_name(cls, name)
         given = cls.__dict__.get(name, MISSING)
+        if isinstance(given, DeclaredBacklinks) or _is_backlinks(resolved):
+            inverses.append(_inverse(cls, name, resolved, given))
+            continue
         declared = given if isinstance(given, Declared) else Declared(given, MISSING, False, False)
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
     for name, value in cls.__dict__.items():
-        if isinstance(value, Declared) and name not in found:
+        if isinstance(value, (Declared, DeclaredBacklinks)) and name not in found and name not in (i.name for i in inverses):
             raise SchemaError(f"{cls.__name__}.{name} has a field() and no type", class_name=cls.__name__)
     keys = [p.name for p in found.values() if p.primary_key]
     if len(keys) > 1:
         raise SchemaError(f"{cls.__name__} has {len(keys)} primary keys: {', '.join(keys)}", class_name=cls.__name__)
     cls._objstore_properties = tuple(found.values())
+    cls._objstore_inverses = tuple(inverses)
+    for inverse in inverses:
+        setattr(cls, inverse.name, inverse)
     for prop in cls._objstore_properties:
         prop.attach(typing.cast("type[Model]", cls))
         setattr(cls, prop.name, prop)
@@ -201,9 +211,9 @@ def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> An
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
         try:
-            annotation = eval(annotation, vars(sys.modules[cls.__module__]), {**scope, **vars(cls)})
-        except NameError:
-            raise _unsupported(cls, name, annotation) from None  # a class that comes later: a link
+            annotation = eval(annotation, {}, links.Names(cls.__module__, {**scope, **vars(cls)}))
+        except TypeError:
+            raise _unsupported(cls, name, annotation) from None  # what is made of a class that comes later
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
         if kinds.Single in arguments[1:]:
@@ -223,8 +233,8 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
         shown = str(annotation)
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
-        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; and "
-        "list[…], set[…] and dict[…, …] of these",
+        "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
+        "list[…], set[…] and dict[…, …] of these; a model class | None, which is a link; Backlinks[…]",
         class_name=cls.__name__,
         property_name=name,
     )
@@ -253,6 +263,9 @@ def _refused(cls: type, name: str, message: str) -> SchemaError:
 def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
     if typing.get_origin(annotation) in COLLECTIONS or isinstance(annotation, type) and annotation in COLLECTIONS:
         return _collection(cls, name, index, annotation, declared)
+    target, nullable = _link_target(annotation)
+    if target is not None:
+        return _link(cls, name, index, target, nullable, declared)
     kind, nullable, enumeration = _scalar(cls, name, annotation, annotation)
     if declared.primary_key and (kind not in kinds.KEYS or nullable):
         raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
@@ -290,6 +303,47 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
     if declared.default is not MISSING or declared.default_factory not in (MISSING, python_type):
         raise _refused(cls, name, f"a {python_type.__name__} begins empty: field(default_factory={python_type.__name__}) or nothing")
     return Property(name, index, kind, shape=Shape(kind, element, key))
+
+
+def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declared: Declared) -> Property:
+    if not nullable:
+        if isinstance(target, Later):
+            raise _unsupported(cls, name, target.text)  # a link, or a slip of the pen
+        raise _refused(cls, name, f"a link can always be None: {target.__name__} | None")
+    if declared.primary_key:
+        raise _refused(cls, name, "a link cannot be a primary key")
+    if declared.indexed:
+        raise _refused(cls, name, "a link has an index anyway: it cannot be asked for")
+    if declared.default is not MISSING and declared.default is not None or declared.default_factory is not MISSING:
+        raise _refused(cls, name, "the default of a link can only be None")
+    return Property(name, index, kinds.LINK, nullable=True, default=declared.default, target=target)
+
+
+def _link_target(annotation: Any) -> tuple[Any, bool]:
+    """The model class of an annotation, or Later, if it is that of a link; and whether None is allowed."""
+    others = [a for a in typing.get_args(annotation) if a is not type(None)]
+    union = typing.get_origin(annotation) in (typing.Union, types.UnionType) and len(others) == 1
+    plain = others[0] if union else annotation
+    return plain if isinstance(plain, (ModelMeta, Later)) else None, union
+
+
+def _is_backlinks(annotation: Any) -> bool:
+    from .results import Backlinks
+
+    return annotation is Backlinks or typing.get_origin(annotation) is Backlinks
+
+
+def _inverse(cls: type, name: str, annotation: Any, given: Any) -> Inverse:
+    origin = typing.get_args(annotation)[0] if _is_backlinks(annotation) and typing.get_args(annotation) else None
+    if isinstance(origin, typing.ForwardRef):
+        origin = Later(origin.__forward_arg__, cls.__module__)
+    if not isinstance(origin, (ModelMeta, Later)) or not isinstance(given, DeclaredBacklinks):
+        raise SchemaError(
+            f'{cls.__name__}.{name}: an inverse is declared as {name}: Backlinks["Dog"] = backlinks("owner")',
+            class_name=cls.__name__,
+            property_name=name,
+        )
+    return Inverse(name, origin, given.origin_property)
 
 
 def _constructor(cls: ModelMeta) -> Callable[..., None]:

@@ -92,6 +92,10 @@ def write(obj: Any, index: int, value: Any) -> None:
         obj._o_values[index] = kinds.convert(prop, value)
         return
     transaction = store._writing(prop)
+    if prop.target is not None:
+        from .inserting import add_linked
+
+        add_linked(transaction, kinds.convert(prop, value))
     transaction.set(store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
 
 
@@ -146,6 +150,17 @@ def _set_all(slot: str, objects: list[Any], values: Any) -> None:
     deque(map(getattr(Slots, slot).__set__, objects, values), maxlen=0)
 
 
+def named(value: Any) -> str:
+    """As in the repr of an object that has it: of another object only what it is, since links lead in circles."""
+    if not isinstance(value, Slots):
+        return repr(value)
+    model: Any = type(value)
+    key = next((p for p in model._objstore_properties if p.primary_key), None)
+    if key is not None and exists(value):
+        return f"<{model.__name__} {getattr(value, key.name)!r}>"
+    return f"<{model.__name__}>" if value._o_block.store is None else f"<{model.__name__} #{value._o_key}>"
+
+
 def exists(obj: Any) -> bool:
     store = obj._o_block.store
     if store is None:
@@ -183,7 +198,9 @@ def detach(obj: Any) -> Any:
 def shown(obj: Any, prop: "Property") -> str:
     """A repr of a property's value; long lists, sets and dicts are cut."""
     value = getattr(obj, prop.name)
-    if prop.shape is None or isinstance(value, Collection):
+    if prop.shape is None:
+        return named(value)
+    if isinstance(value, Collection):
         return repr(value)
     entries = value if prop.shape.key is None else value.items()
     return collection.shown(prop.shape, list(islice(entries, collection.SHOWN)), len(value))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, decimals, kinds
 from ._check import check
-from .kinds import BOOL, DECIMAL, DOUBLE, FLOAT, INT, OBJECT_ID, STRING, TIMESTAMP, UUID
+from .kinds import BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, TIMESTAMP, UUID
 from .object_id import ObjectId
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ class Rows:
         return self.memory[at : at + 8 * (self.count + 1)].cast("q").tolist()
 
     def column(self, index: int, prop: "Property") -> list[Any]:
-        """The values of a column as the property's Python type."""
+        """The values of a column as the property's Python type; of a link the keys of the objects."""
         content = self.values(index)
         kind = prop.kind
         values: list[Any]
-        if kind == INT:
+        if kind == INT or kind == LINK:
             values = content.cast("q").tolist()
         elif kind == DOUBLE:
             values = content.cast("d").tolist()

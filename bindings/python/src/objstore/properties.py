@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from . import elements, kinds, objects
+from . import elements, kinds, links, objects
 from .arguments import switch
 from .collection import attach
 from .dicts import Dict
@@ -64,9 +64,11 @@ class Property(property):
         default: Any = MISSING,
         enumeration: type[enum.Enum] | None = None,
         shape: Shape | None = None,
+        target: Any = None,
     ) -> None:
         if shape is None:
-            super().__init__(_getter(index), _setter(index), None)
+            get = _getter(index)
+            super().__init__(get if target is None else links.getter(self, get), _setter(index), None)
         else:
             super().__init__(_collection_getter(self), _collection_setter(self), None)
         self.shape = shape  # of a collection; None: a single value
@@ -77,7 +79,8 @@ class Property(property):
         self.primary_key = primary_key
         self.indexed = indexed
         self.enum = enumeration
-        self.python_type: type = enumeration or (kinds.PYTHON_TYPE if shape is None else elements.TYPES)[kind]
+        self.target = target  # of a link: the class that it leads to, or links.Later
+        self.python_type: type = target or enumeration or (kinds.PYTHON_TYPE if shape is None else elements.TYPES)[kind]
         self.default = default
         self.model: type[Model] | None = None
         self.model_name = ""
@@ -102,6 +105,7 @@ class Property(property):
             default=self.default,
             enumeration=self.enum,
             shape=self.shape,
+            target=self.target,
         )
 
     @property
@@ -148,6 +152,8 @@ class Property(property):
         self.ask()
         if value is not None:
             value = kinds.convert(self, value)
+            if self.target is not None:
+                links.place(self, value)  # WrongStore: nothing links to an unmanaged object
         return Condition(self, operator, value)
 
     def __eq__(self, value: object) -> Condition:  # type: ignore[override]

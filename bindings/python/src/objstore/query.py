@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from . import kinds
+from . import kinds, links
 from .errors import InvalidQuery, NoSuchProperty, NotSupported, OutOfRange, WrongType
 from .models import property_named
 from .properties import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, Condition, Property
@@ -119,6 +119,9 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
     try:
         if prop.enum is not None and not isinstance(value, prop.enum):
             value = kinds.member(prop, value)
-        return kinds.convert(prop, value), used, found.start()
+        converted = kinds.convert(prop, value)
+        if prop.target is not None:
+            links.place(prop, converted)  # WrongStore: nothing links to an unmanaged object
+        return converted, used, found.start()
     except (WrongType, OutOfRange) as error:
         raise reader.wrong(error.message, found.start()) from None

@@ -261,3 +261,11 @@ class Results(Generic[M]):
 
     def _repr_html_(self) -> str:
         return results_table(self)
+
+
+class Backlinks(Results[M]):
+    """The objects whose link leads to an object, in the order of creation: `dogs: Backlinks["Dog"] = backlinks("owner")`.
+
+    Results like any others, found through the index that every link has. Of an object that was deleted there are none."""
+
+    __slots__ = ()

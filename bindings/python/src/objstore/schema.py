@@ -4,10 +4,10 @@ import ctypes
 from collections.abc import Iterable
 from typing import Any
 
-from . import _ffi, columns
+from . import _ffi, columns, links
 from ._check import check
 from .errors import NoPrimaryKey, SchemaError
-from .kinds import BINARY, NULL
+from .kinds import BINARY, LINK, NULL
 from .models import properties_of
 from .properties import MISSING, Property
 from .values import Values
@@ -16,6 +16,7 @@ _schema_new = _ffi.bind("objstore_schema_new")
 _schema_add_class = _ffi.bind("objstore_schema_add_class")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
 _schema_add_collection = _ffi.bind("objstore_schema_add_collection")
+_schema_add_link = _ffi.bind("objstore_schema_add_link")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
@@ -36,6 +37,7 @@ class Schema:
             for model in models:
                 if names.setdefault(model.__name__, model) is not model:
                     raise SchemaError(f"two models are called {model.__name__}", class_name=model.__name__)
+            links.resolve(names.values())
             for model in names.values():
                 self._add(model)
         except BaseException:
@@ -46,6 +48,10 @@ class Schema:
         name = _ffi.text(model.__name__)
         check(_schema_add_class(self.handle, name))
         for prop in properties_of(model):
+            if prop.kind == LINK:
+                target = _ffi.text(prop.target.__name__)
+                check(_schema_add_link(self.handle, name, _ffi.text(prop.name), target, 0))
+                continue
             property_name = _ffi.text(prop.name)
             if prop.shape is not None:
                 element, key = prop.shape.element, prop.shape.key
@@ -84,6 +90,8 @@ class Binding:
             check(_property_get_info(view, found.value, ctypes.byref(info)))
             self.ids.append(found.value)
             self.places.append(info.index)
+        self.links = [p for p in self.properties if p.kind == LINK]
+        self.is_target = False  # do links of the store's models lead to the class? Set when all are bound
         self.key_property = next((p for p in self.properties if p.primary_key), None)
         self.key_type = None if self.key_property is None else self.key_property.python_type
         self.scalars = [p for p in self.properties if p.shape is None]

@@ -69,7 +69,11 @@ class Store(Source):
         self._frozen: weakref.WeakSet[Frozen] = weakref.WeakSet()
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
-        super().__init__({model: Binding(model, probe, self._tag) for model in models})
+        bindings: dict[type, Binding] = {model: Binding(model, probe, self._tag) for model in models}
+        for binding in list(bindings.values()):
+            for prop in binding.links:
+                bindings[prop.target].is_target = True
+        super().__init__(bindings)
         with self._lock:
             self._newest()
         _stores.add(self)
@@ -142,7 +146,8 @@ class Store(Source):
             return body(transaction)
 
     def add(self, obj: M, update: Policy = "error") -> M:
-        """Adds an unmanaged object, which becomes managed, and returns it. When one with its primary key exists:
+        """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its links
+        lead to, also in a circle: all or none. When one with its primary key exists:
 
         error     DuplicateKey
         modified  writes the properties that differ; if none does, nothing happens

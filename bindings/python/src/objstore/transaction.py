@@ -292,6 +292,8 @@ class Transaction(View):
         for target.key in keys:
             check(_delete(self.handle, target))
             self.written.add((binding.class_id, target.key))
+        if binding.is_target:
+            self._wrote_many()  # links to them are None now, whoever has them
         self._evaluations.clear()
 
     def delete_all(self, binding: "Binding") -> int:

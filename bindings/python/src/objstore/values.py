@@ -10,9 +10,9 @@ from ctypes import c_bool, c_int64, c_uint64
 from itertools import accumulate
 from typing import Any
 
-from . import _ffi, decimals, kinds
+from . import _ffi, decimals, kinds, links
 from .errors import InvalidText
-from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
+from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
 from .object_id import ObjectId
 
 TEXT_ROOM = 1024
@@ -93,6 +93,8 @@ class Values:
             self.reals[at + 1] = value
         elif kind == TIMESTAMP:
             words[at + 1], words[at + 2] = kinds.instant(value)
+        elif kind == LINK:
+            struct.pack_into("<Qq", self.memory, 8 * at + 8, *links.place(prop, value))
         elif kind == UUID:
             self.memory[8 * at + 8 : 8 * at + 24] = value.bytes
         elif kind == OBJECT_ID:
@@ -173,7 +175,7 @@ class Values:
         return [value if kind else None for value, kind in zip(found, there)]
 
     def get(self, prop: Described) -> Any:
-        """The first value, as the property's Python type."""
+        """The first value, as the property's Python type; of a link the key of the object."""
         words = self.words
         kind = words[0]
         if kind == NULL:
@@ -189,6 +191,8 @@ class Values:
             return words[1] & 0xFF != 0
         elif kind == TIMESTAMP:
             return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
+        elif kind == LINK:
+            return words[2]
         elif kind == UUID:
             return uuid.UUID(bytes=bytes(self.memory[8:24]))
         elif kind == OBJECT_ID:
