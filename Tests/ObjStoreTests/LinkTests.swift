@@ -144,6 +144,32 @@ final class Pet: Object {
         #expect(store.objects(Pet.self).count == 7)
     }
 
+    final class Crate: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var next: Crate?
+        @Persisted var labels: List<String>
+    }
+
+    /// Lists of the objects of a graph are stored with them, or not at all.
+    @Test func graphsWithLists() throws {
+        let store = try memoryStore([Crate.self])
+        let a = try Crate(value: ["id": 1]), b = try Crate(value: ["id": 2])
+        (a.next, b.next) = (b, a)
+        a.labels = ["x", "y"]
+        b.labels = ["z"]
+        try store.write { tx in try tx.add(a) }
+        #expect(Array(b.labels) == ["z"] && a.next?.next?.labels.count == 2)
+        let again = try Crate(value: ["id": 1]), c = try Crate(value: ["id": 3])
+        again.next = c
+        c.labels = ["new"]
+        try store.write { tx in try tx.add(again, update: .modified) }
+        #expect(a.labels.isEmpty && a.next?.id == 3 && Array(c.labels) == ["new"])
+        let twin = try Crate(value: ["id": 3]), d = try Crate(value: ["id": 4])
+        (d.next, twin.labels) = (twin, ["twice"])
+        #expect(code { try store.write { tx in try tx.add(d) } } == .duplicateKey)
+        #expect(store.objects(Crate.self).count == 3 && Array(c.labels) == ["new"])
+    }
+
     /// A long chain needs no deep recursion, neither to be added nor to be let go.
     @Test func longChains() throws {
         let store = try open()
