@@ -204,6 +204,7 @@ typedef enum {
     WIDE,           // {id int primary key, c0 … c99 int}
     BIG_VALUES,     // {id int primary key, data binary}
     CLASSES,        // `count` classes {id int primary key, value int}, each with one object, id 1, value 0
+    LIST,           // one object, id 1, with a list of ints
 } shape;
 
 typedef struct shaped shaped;
@@ -228,6 +229,12 @@ typedef struct shapes {
 
     void (*update_class)(shaped *s, size_t index, int64_t value);                      // one transaction
     int64_t (*read_class)(shaped *s, size_t index);
+
+    // Optional. One transaction each: 0, 1, … one after the other at the end; first, first + 1, … one after the other at
+    // places[i], 0 = the beginning, 1 = the end.
+    void (*append_list)(shaped *s, size_t count);
+    void (*insert_list)(shaped *s, const double *places, int64_t first, size_t count);
+    size_t (*walk_list)(shaped *s, int64_t *values, size_t capacity);                  // in order; how many there are
 } shapes;
 
 extern const shapes shapes_sqlite, shapes_lmdb;

@@ -50,6 +50,10 @@ static objstore_schema *make_schema(shape what, size_t count) {
         return schema;
     }
     add(schema, "Thing", "id", OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY);
+    if (what == LIST) {
+        check(objstore_schema_add_collection(schema, OBJSTORE_STR("Thing"), OBJSTORE_STR("items"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL,
+                                             OBJSTORE_KIND_INT, 0));
+    }
     if (what == BIG_VALUES) add(schema, "Thing", "data", OBJSTORE_KIND_BINARY, 0);
     for (size_t c = 0; what == WIDE && c < wide_width; c++) {
         snprintf(name, sizeof name, "c%zu", c);
@@ -245,10 +249,63 @@ static int64_t read_class(shaped *s, size_t index) {
     return value.data.integer;
 }
 
+// ---------------------------------------------------------------------------------------- lists
+
+// The list of the object, which the first transaction makes.
+static objstore_collection list_of(objstore_view *view, const shaped *s) {
+    objstore_object object;
+    bool found;
+    check(objstore_find(view, s->class, objstore_int(1), &object, &found));
+    if (!found) {
+        const objstore_value id = objstore_int(1);
+        check(objstore_create(view, s->class, s->properties, &id, 1, &object));
+    }
+    return objstore_collection_of(object, s->properties[1]);
+}
+
+static void append_list(shaped *s, size_t count) {
+    objstore_view *t;
+    check(objstore_begin(s->handle, &t));
+    const objstore_collection list = list_of(t, s);
+    for (size_t i = 0; i < count; i++) {
+        const objstore_value value = objstore_int((int64_t)i);
+        check(objstore_list_insert(t, list, OBJSTORE_END, &value, 1));
+    }
+    check(objstore_commit(t, NULL));
+}
+
+static void insert_list(shaped *s, const double *places, int64_t first, size_t count) {
+    objstore_view *t;
+    check(objstore_begin(s->handle, &t));
+    const objstore_collection list = list_of(t, s);
+    for (size_t i = 0; i < count; i++) {
+        const objstore_value value = objstore_int(first + (int64_t)i);
+        check(objstore_list_insert(t, list, (size_t)(places[i] * (double)(first + (int64_t)i)), &value, 1));
+    }
+    check(objstore_commit(t, NULL));
+}
+
+static size_t walk_list(shaped *s, int64_t *values, size_t capacity) {
+    enum { block = 1024 };
+    objstore_view *view = begin_read(s);
+    const objstore_collection list = list_of(view, s);
+    objstore_value some[block];
+    size_t count = 0, read;
+    do {
+        check(objstore_collection_read(view, list, count, block, NULL, NULL, some, &read));
+        if (read > capacity - count) die("objstore: more than %zu elements", capacity);
+        for (size_t i = 0; i < read; i++) values[count + i] = some[i].data.integer;
+        count += read;
+    } while (read == block);
+    check(objstore_view_close(view));
+    return count;
+}
+
 const shapes shapes_objstore = {
     .create = create, .open = open_existing, .close = close_shaped,
     .insert_people = insert_people, .lookup_people = lookup_people,
     .insert_wide = insert_wide, .read_wide = read_wide, .update_wide = update_wide,
     .write_big = write_big, .read_big = read_big,
     .update_class = update_class, .read_class = read_class,
+    .append_list = append_list, .insert_list = insert_list, .walk_list = walk_list,
 };

@@ -66,6 +66,8 @@ static shaped *open_shaped(const char *dir, shape what, size_t count, bool creat
         char *text = wide_text("CREATE TABLE wide(id INTEGER PRIMARY KEY", ", c%d INTEGER NOT NULL");
         execute(s, text);
         free(text);
+    } else if (create && what == LIST) {
+        execute(s, "CREATE TABLE item(owner INTEGER, position REAL, value INTEGER NOT NULL, PRIMARY KEY(owner, position)) WITHOUT ROWID");
     } else if (create && what == BIG_VALUES) {
         execute(s, "CREATE TABLE big(id INTEGER PRIMARY KEY, data BLOB NOT NULL)");
     } else if (create) {
@@ -214,10 +216,47 @@ static int64_t read_class(shaped *s, size_t index) {
     return value;
 }
 
+// ---------------------------------------------------------------------------------------- lists
+
+static void insert_item(shaped *s, double position, int64_t value) {
+    sqlite3_stmt *q = prepared(s, &s->insert, "INSERT INTO item VALUES (1, ?1, ?2)");
+    check(s, sqlite3_bind_double(q, 1, position));
+    check(s, sqlite3_bind_int64(q, 2, value));
+    write_row(s, q);
+}
+
+static void append_list(shaped *s, size_t count) {
+    execute(s, "BEGIN");
+    for (size_t i = 0; i < count; i++) insert_item(s, (double)i, (int64_t)i);
+    execute(s, "COMMIT");
+}
+
+// By position, not by index: a join table cannot find the nth row without counting.
+static void insert_list(shaped *s, const double *places, int64_t first, size_t count) {
+    execute(s, "BEGIN");
+    for (size_t i = 0; i < count; i++)
+        insert_item(s, (double)(int64_t)(places[i] * (double)first) + 0.25 + (double)i / (double)(4 * count), first + (int64_t)i);
+    execute(s, "COMMIT");
+}
+
+static size_t walk_list(shaped *s, int64_t *values, size_t capacity) {
+    sqlite3_stmt *q = prepared(s, &s->find, "SELECT value FROM item WHERE owner = 1 ORDER BY position");
+    size_t count = 0;
+    int status;
+    while ((status = sqlite3_step(q)) == SQLITE_ROW) {
+        if (count == capacity) die("sqlite: more than %zu elements", capacity);
+        values[count++] = sqlite3_column_int64(q, 0);
+    }
+    if (status != SQLITE_DONE) die("sqlite: %s", sqlite3_errstr(status));
+    check(s, sqlite3_reset(q));
+    return count;
+}
+
 const shapes shapes_sqlite = {
     .create = create, .open = open_existing, .close = close_shaped,
     .insert_people = insert_people, .lookup_people = lookup_people,
     .insert_wide = insert_wide, .read_wide = read_wide, .update_wide = update_wide,
     .write_big = write_big, .read_big = read_big,
     .update_class = update_class, .read_class = read_class,
+    .append_list = append_list, .insert_list = insert_list, .walk_list = walk_list,
 };

@@ -55,7 +55,7 @@ final class CollectionSubject {
         let holder = SampleHolder()
         defer { withExtendedLifetime(holder) {} }
         try writer.replace(
-            owner, start + positions.lowerBound..<start + positions.upperBound, with: entries.map { (holder.value($0.key), holder.value($0.value)) })
+            owner, start + positions.lowerBound..<start + positions.upperBound, with: entries.map { (holder.value($0.key), holder.value($0.value)) }[...])
         var all = model[owner] ?? []
         all.replaceSubrange(positions, with: entries)
         model[owner] = all.isEmpty ? nil : all

@@ -20,6 +20,18 @@ extension Value {
     }
 }
 
+/// Which kinds of collections a call is for.
+struct CollectionKinds: OptionSet {
+    let rawValue: UInt8
+    static let list = CollectionKinds(.list), set = CollectionKinds(.set), map = CollectionKinds(.map)
+    static let all: CollectionKinds = [.list, .set, .map]
+
+    init(rawValue: UInt8) { self.rawValue = rawValue }
+    @inline(__always) init(_ kind: ValueKind) { rawValue = kind.isCollection ? 1 << (kind.rawValue - ValueKind.list.rawValue) : 0 }
+
+    var name: String { self == .list ? "a list" : self == .set ? "a set" : self == .map ? "a map" : "a collection" }
+}
+
 /// Reading and changing lists, sets and maps.
 ///
 /// Like all changes each call happens as a whole: values and indexes are checked before the first change.
@@ -40,7 +52,7 @@ extension View {
             return try body(
                 CollectionElements(
                     owner: id.owner.key, cell: CollectionCell.Bytes(start: cell.pointer, count: cell.count),
-                    tree: CollectionReader(source: snapshot.source, root: tree), elements: cls.properties[position].elements!, kind: cls.columns[position].kind),
+                    tree: CollectionReader(source: snapshot.source, root: tree), elements: cls.elements(of: position), kind: cls.columns[position].kind),
                 cls, position)
         }
     }
@@ -139,11 +151,13 @@ extension View {
     // MARK: Changing
 
     private func changing<T>(
-        _ id: CollectionID, _ wanted: Set<ValueKind>, _ what: String, _ body: (ClassState, CollectionElements, Int) throws(StoreError) -> T
+        _ id: CollectionID, _ wanted: CollectionKinds, _ body: (ClassState, CollectionElements, Int) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try write(id.owner) { (state) throws(StoreError) in
             let position = try state.schema.collection(id.propertyID)
-            guard wanted.contains(state.schema.columns[position].kind) else { throw state.schema.wrongCollection(position, what, "it is another kind of collection") }
+            guard wanted.contains(CollectionKinds(state.schema.columns[position].kind)) else {
+                throw state.schema.wrongCollection(position, wanted.name, "it is another kind of collection")
+            }
             let elements = try state.elements(id.owner.key, position)
             return try changing(state) { () throws(StoreError) in try body(state, elements, position) }
         }
@@ -151,7 +165,7 @@ extension View {
 
     /// Inserts values into a list before `index`, or at its end (`index` = its count, or nil). `.outOfRange`.
     package func insert(_ id: CollectionID, at index: Int?, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
-        try changing(id, [.list], "a list") { (state, elements, position) throws(StoreError) in
+        try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let cls = state.schema, count = try elements.count(), at = index ?? count
             guard at >= 0, at <= count else { throw cls.outOfRange(position, at, count) }
             for value in values { try check(value, elementOf: position, cls) }
@@ -178,7 +192,7 @@ extension View {
 
     /// Gives an element of a list another value. `.outOfRange`.
     package func set(_ id: CollectionID, at index: Int, _ value: Value) throws(StoreError) {
-        try changing(id, [.list], "a list") { (state, elements, position) throws(StoreError) in
+        try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, index < count else { throw state.schema.outOfRange(position, index, count) }
             try check(value, elementOf: position, state.schema)
@@ -188,7 +202,7 @@ extension View {
 
     /// Removes elements by index, of lists, sets and maps. `.outOfRange`.
     package func remove(_ id: CollectionID, at index: Int, count removed: Int) throws(StoreError) {
-        try changing(id, [.list, .set, .map], "a collection") { (state, elements, position) throws(StoreError) in
+        try changing(id, .all) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, removed >= 0, index <= count, removed <= count - index else {
                 throw state.schema.outOfRange(position, index < 0 || index > count ? index : index + removed - 1, count)
@@ -199,7 +213,7 @@ extension View {
 
     /// Moves an element of a list so that it has index `target` afterwards. `.outOfRange`.
     package func move(_ id: CollectionID, from index: Int, to target: Int) throws(StoreError) {
-        try changing(id, [.list], "a list") { (state, elements, position) throws(StoreError) in
+        try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             for place in [index, target] where place < 0 || place >= count { throw state.schema.outOfRange(position, place, count) }
             if index == target { return }
@@ -215,7 +229,7 @@ extension View {
 
     /// Adds a value to a set; false: it was there.
     package func insert(_ id: CollectionID, member value: Value) throws(StoreError) -> Bool {
-        try changing(id, [.set], "a set") { (state, elements, position) throws(StoreError) in
+        try changing(id, .set) { (state, elements, position) throws(StoreError) in
             try check(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(value)
             if found { return false }
@@ -226,7 +240,7 @@ extension View {
 
     /// Takes a value out of a set; false: it was not there.
     package func remove(_ id: CollectionID, member value: Value) throws(StoreError) -> Bool {
-        try changing(id, [.set], "a set") { (state, elements, position) throws(StoreError) in
+        try changing(id, .set) { (state, elements, position) throws(StoreError) in
             try check(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(value)
             if found { try state.splice(id.owner.key, position, index..<index + 1, []) }
@@ -236,7 +250,7 @@ extension View {
 
     /// Gives a key of a map a value; true: the key is new.
     package func set(_ id: CollectionID, key: Value, _ value: Value) throws(StoreError) -> Bool {
-        try changing(id, [.map], "a map") { (state, elements, position) throws(StoreError) in
+        try changing(id, .map) { (state, elements, position) throws(StoreError) in
             try check(key, keyOf: position, state.schema)
             try check(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(key)
@@ -247,7 +261,7 @@ extension View {
 
     /// Takes a key out of a map; false: it was not there.
     package func remove(_ id: CollectionID, key: Value) throws(StoreError) -> Bool {
-        try changing(id, [.map], "a map") { (state, elements, position) throws(StoreError) in
+        try changing(id, .map) { (state, elements, position) throws(StoreError) in
             try check(key, keyOf: position, state.schema)
             let (index, found) = try elements.search(key)
             if found { try state.splice(id.owner.key, position, index..<index + 1, []) }
@@ -256,7 +270,7 @@ extension View {
     }
 
     package func removeAllElements(_ id: CollectionID) throws(StoreError) {
-        try changing(id, [.list, .set, .map], "a collection") { (state, elements, position) throws(StoreError) in
+        try changing(id, .all) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             if count > 0 { try state.splice(id.owner.key, position, 0..<count, []) }
         }
@@ -265,13 +279,13 @@ extension View {
     // MARK: Checks
 
     private func check(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) {
-        let elements = cls.properties[position].elements!
+        let elements = cls.elements(of: position)
         try ValueCheck.check(value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls, limit: shared.database.options.valueLimit)
     }
 
     private func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
         guard cls.columns[position].kind == .map else { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
-        try ValueCheck.check(key, as: cls.properties[position].elements!.keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
+        try ValueCheck.check(key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
     }
 }
 

@@ -6,12 +6,12 @@ extension ClassState {
     func elements(_ row: RowPosition, _ property: Int) throws(StoreError) -> CollectionElements {
         let position = try collectionPosition(property)
         return CollectionElements(
-            owner: row.key, cell: try cell(row, property), tree: collections[position].reader, elements: schema.properties[property].elements!,
+            owner: row.key, cell: try cell(row, property), tree: collections[position].reader, known: collections[position].knownRange(row.key), elements: schema.elements(of: property),
             kind: schema.columns[property].kind)
     }
 
     private func collectionPosition(_ property: Int) throws(StoreError) -> Int {
-        guard let position = schema.collections.firstIndex(of: property) else {
+        guard let position = schema.collectionPosition(of: property) else {
             throw StoreError(.wrongType, "\(schema.name).\(schema.properties[property].name) is a \(schema.columns[property].kind), not a list, set or map")
                 .at(class: schema.name, property: schema.properties[property].name)
         }
@@ -55,7 +55,7 @@ extension ClassState {
         _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ cell: CollectionCell.Bytes, _ indexes: Range<Int>,
         _ new: ArraySlice<(key: Value, value: Value)>
     ) throws(StoreError) {
-        let elements = schema.properties[property].elements!
+        let elements = schema.elements(of: property)
         var all: [(key: Value, value: Value)] = []
         try CollectionCell.forEach(cell, elements) { key, value in
             all.append((key, value))
@@ -69,16 +69,16 @@ extension ClassState {
         // The cell is changed last: texts of `all` lie in it.
         let start = try tree.reader.range(row.key)
         guard start.isEmpty else { throw CollectionReader.damaged("it has elements of \(row.key), which should have none there") }
-        try tree.replace(row.key, start, with: all)
+        try tree.replace(row.key, start, with: all[...])
         try setCell(row, property, CollectionCell.treeMark)
     }
 
     private func replaceInTree(
         _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>
     ) throws(StoreError) {
-        let range = try tree.reader.range(row.key)
+        let range = try tree.range(row.key)
         guard indexes.upperBound <= range.count else { throw CollectionReader.damaged("\(row.key) has \(range.count) elements") }
-        try tree.replace(row.key, range.lowerBound + indexes.lowerBound..<range.lowerBound + indexes.upperBound, with: Array(new))
+        try tree.replace(row.key, range.lowerBound + indexes.lowerBound..<range.lowerBound + indexes.upperBound, with: new)
         let count = range.count - indexes.count + new.count
         if new.count >= indexes.count || count > 16 { return }
         // Few are left: back into the cell, unless they are long.
@@ -88,7 +88,7 @@ extension ClassState {
             return true
         }
         let buffer = ByteBuffer(capacity: 128)
-        guard CollectionCell.encode(left[...], schema.properties[property].elements!, limit: CollectionCell.shortestInTree, into: buffer) else { return }
+        guard CollectionCell.encode(left[...], schema.elements(of: property), limit: CollectionCell.shortestInTree, into: buffer) else { return }
         try tree.removeAll(row.key)
         try setCell(row, property, Value(kind: .list, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))
     }

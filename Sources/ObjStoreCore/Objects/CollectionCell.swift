@@ -65,12 +65,18 @@ package struct CollectionElements {
     let owner: Int64
     let cell: CollectionCell.Bytes
     let tree: CollectionReader
+    /// Of the elements in the tree, where a writer remembers it.
+    var known: Range<Int>?
     package let elements: ElementSchema
     /// Sets are in the order of their values, maps in that of their keys.
     package let kind: ValueKind
 
     /// Positions in the tree; nil where the elements lie in the cell.
-    func range() throws(StoreError) -> Range<Int>? { CollectionCell.isInTree(cell) ? try tree.range(owner) : nil }
+    func range() throws(StoreError) -> Range<Int>? {
+        guard CollectionCell.isInTree(cell) else { return nil }
+        if let known { return known }
+        return try tree.range(owner)
+    }
 
     package func count() throws(StoreError) -> Int { try range()?.count ?? CollectionCell.count(cell) }
 
@@ -88,9 +94,15 @@ package struct CollectionElements {
         if start >= range.count { return }
         var cursor = try tree.cursor(at: range.lowerBound + start), left = min(limit, range.count - start)
         while true {
-            let isWanted = try body(kind == .map ? cursor.key : .null, try cursor.value)
-            left -= 1
-            if left == 0 || !isWanted { return }
+            // A leaf at a time.
+            let leaf = cursor.leaf, rest = cursor.rest(left)
+            for index in rest {
+                let value = try tree.resolve(leaf.values.stored(index))
+                guard try body(kind == .map ? leaf.keys.stored(index).value : .null, value) else { return }
+            }
+            left -= rest.count
+            if left == 0 { return }
+            cursor.skip(to: rest.upperBound - 1)
             guard try cursor.advance() else { throw CollectionReader.damaged("it ends before the elements of \(owner)") }
         }
     }
@@ -114,7 +126,8 @@ package struct CollectionElements {
     package func search(_ wanted: Value) throws(StoreError) -> (index: Int, found: Bool) {
         if CollectionCell.isInTree(cell) {
             let (position, found) = try tree.search(owner, wanted)
-            return (position - (try tree.range(owner)).lowerBound, found)
+            let start = if let known { known.lowerBound } else { try tree.range(owner).lowerBound }
+            return (position - start, found)
         }
         var index = 0, found = false
         try CollectionCell.forEach(cell, elements) { (key, value) throws(StoreError) in

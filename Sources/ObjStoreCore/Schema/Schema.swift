@@ -59,6 +59,8 @@ package final class ClassSchema: Sendable {
     private let byName: [String: Int]
     /// For each property its position in `indexes`, or -1.
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
+    /// For each property its position in `collections` (or -1) and its elements, without reference counting.
+    private nonisolated(unsafe) let collectionTable: UnsafePointer<(position: Int, elements: ElementSchema)>
 
     package init(name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32) {
         self.name = name
@@ -82,15 +84,31 @@ package final class ClassSchema: Sendable {
         positions.initialize(repeating: -1, count: max(1, properties.count))
         for (position, property) in indexes.enumerated() { positions[property] = position }
         indexPositions = UnsafePointer(positions)
+        let table = UnsafeMutablePointer<(position: Int, elements: ElementSchema)>.allocate(capacity: max(1, properties.count))
+        table.initialize(repeating: (-1, ElementSchema(kind: .null)), count: max(1, properties.count))
+        for (position, property) in collections.enumerated() {
+            if let elements = properties[property].elements { table[property] = (position, elements) }
+        }
+        collectionTable = UnsafePointer(table)
         byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
     }
 
     deinit {
         columns.deallocate()
+        collectionTable.deallocate()
         indexPositions.deallocate()
     }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
+    /// Position in `collections`; nil where the property is none.
+    @inline(__always)
+    package func collectionPosition(of property: Int) -> Int? {
+        let position = collectionTable[property].position
+        return position < 0 ? nil : position
+    }
+    /// What the elements of a collection are.
+    @inline(__always)
+    package func elements(of property: Int) -> ElementSchema { collectionTable[property].elements }
     /// Position in `indexes` of the index of a property.
     @inline(__always)
     package func indexPosition(of property: Int) -> Int? {

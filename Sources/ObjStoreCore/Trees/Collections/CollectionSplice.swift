@@ -24,17 +24,17 @@ extension CollectionWriter {
         let node = try space.grow(own, capacity: bytes)
         let leaf = CollectionLeaf(node)
         // From the back to the front where it grows: nothing is overwritten before it was moved.
-        var moves: [(column: UnsafeMutableRawPointer, width: Int, value: UInt64)] = []
-        moves.reserveCapacity(4)
+        var moves = InlineArray<4, Move>(repeating: Move(column: node, width: 0, value: 0)), columns = 0
         func add(_ column: CollectionColumn, _ stored: StoredValue?) {
             let low = UInt64(bitPattern: stored?.value.low ?? 0) &- column.lows.base, high = UInt64(bitPattern: stored?.value.high ?? 0) &- column.highs.base
             let lows = UnsafeMutableRawPointer(mutating: column.lows.first + 8 - column.lows.width)
-            moves.append((lows, column.lows.width, low))
-            moves.append((lows + leaf.count * column.lows.width, column.highs.width, high))
+            moves[columns] = Move(column: lows, width: column.lows.width, value: low)
+            moves[columns + 1] = Move(column: lows + leaf.count * column.lows.width, width: column.highs.width, value: high)
+            columns += 2
         }
         if hasKeys { add(leaf.keys, new.first?.key) }
         add(leaf.values, new.first?.value)
-        CollectionWriter.shift(moves, node, used: NodeHeader.bytes(node), count: leaf.count, at: at, delta: delta, stores: !new.isEmpty)
+        CollectionWriter.shift(moves, columns, node, used: NodeHeader.bytes(node), count: leaf.count, at: at, delta: delta, stores: !new.isEmpty)
         if delta != 0 {
             let ends = leaf.endsAddress(in: node)
             for index in owner..<leaf.ownerCount {
@@ -58,15 +58,25 @@ extension CollectionWriter {
             && UInt64(bitPattern: stored.value.high) &- column.highs.base <= IndexColumn.limit(column.highs.width)
     }
 
+    /// What happens to one column: where it begins, and what the element there is.
+    private struct Move {
+        var column: UnsafeMutableRawPointer
+        var width: Int
+        var value: UInt64
+    }
+
     /// Makes room for an element in each of some columns that follow each other, or closes its gap.
     private static func shift(
-        _ columns: [(column: UnsafeMutableRawPointer, width: Int, value: UInt64)], _ node: UnsafeMutableRawPointer, used: Int, count: Int, at: Int,
+        _ columns: borrowing InlineArray<4, Move>, _ columnCount: Int, _ node: UnsafeMutableRawPointer, used: Int, count: Int, at: Int,
         delta: Int, stores: Bool
     ) {
         if delta > 0 {
             // Each piece behind the new element moves by what the columns up to it grow.
-            var end = node + used, growth = columns.reduce(0) { $0 + $1.width }
-            for (column, width, value) in columns.reversed() {
+            var end = node + used, growth = 0, index = columnCount
+            for at in 0..<columnCount { growth += columns[at].width }
+            while index > 0 {
+                index -= 1
+                let column = columns[index].column, width = columns[index].width, value = columns[index].value
                 let gap = column + at * width
                 memmove(gap + growth, gap, end - gap)
                 growth -= width
@@ -75,14 +85,15 @@ extension CollectionWriter {
             }
         } else if delta < 0 {
             var shrink = 0
-            for (index, (column, width, _)) in columns.enumerated() {
-                let gap = column + at * width, next = index + 1 < columns.count ? columns[index + 1].column + at * columns[index + 1].width : node + used
+            for index in 0..<columnCount {
+                let width = columns[index].width
+                let gap = columns[index].column + at * width, next = index + 1 < columnCount ? columns[index + 1].column + at * columns[index + 1].width : node + used
                 let rest = gap + width
                 memmove(gap - shrink, rest, next - rest)
                 shrink += width
             }
         } else if stores {
-            for (column, width, value) in columns { IndexColumn.store(value, column + at * width, width: width) }
+            for index in 0..<columnCount { IndexColumn.store(columns[index].value, columns[index].column + at * columns[index].width, width: columns[index].width) }
         }
     }
 }

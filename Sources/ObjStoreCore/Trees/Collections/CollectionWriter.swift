@@ -19,7 +19,9 @@ package final class CollectionWriter {
     let space: WriteSpace
     let hasKeys: Bool
     let limits: CollectionLimits
-    private(set) var root: Ref
+    private(set) var root: Ref { didSet { known = nil } }
+    /// Where the elements of the owner that was asked about last are.
+    private var known: (owner: Int64, range: Range<Int>)?
     /// The elements of the leaf, or leaves, that are being written anew.
     private var work: ContiguousArray<CollectionElement> = []
 
@@ -35,17 +37,34 @@ package final class CollectionWriter {
 
     package var reader: CollectionReader { CollectionReader(source: space.source, root: root) }
 
+    /// The positions of an owner's elements, remembered until others change.
+    func range(_ owner: Int64) throws(StoreError) -> Range<Int> {
+        if let known, known.owner == owner { return known.range }
+        let range = try reader.range(owner)
+        known = (owner, range)
+        return range
+    }
+
+    /// The same where it is known without a look.
+    @inline(__always)
+    func knownRange(_ owner: Int64) -> Range<Int>? { known.flatMap { $0.owner == owner ? $0.range : nil } }
+
     // MARK: Changing
 
     /// Replaces the elements at `positions`, all of `owner`, by others of the same owner.
     ///
     /// - Parameter elements: keys and values; texts are copied. Of maps and sets in order.
-    package func replace(_ owner: Int64, _ positions: Range<Int>, with elements: [(key: Value, value: Value)]) throws(StoreError) {
+    package func replace(_ owner: Int64, _ positions: Range<Int>, with elements: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
+        var range = known.flatMap { $0.owner == owner ? $0.range : nil }
         var new: ContiguousArray<CollectionElement> = []
         new.reserveCapacity(elements.count)
         for (key, value) in elements { new.append(CollectionElement(owner: owner, key: StoredValue(key), value: try stored(value))) }
         try replace(positions, with: new)
         space.scratch.reset()
+        if let old = range {
+            range = old.lowerBound..<old.upperBound + new.count - positions.count
+            known = (owner, range!)
+        }
     }
 
     /// Removes all elements of an owner. Cost: O(log n) and the pages that they fill.
