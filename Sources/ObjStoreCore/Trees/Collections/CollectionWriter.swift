@@ -329,6 +329,7 @@ package final class CollectionWriter {
         let old = try reader.leaf(ref)
         guard old.hasKeys == hasKeys, positions.upperBound <= old.count else { throw CollectionReader.damaged("positions \(positions) of a leaf do not exist") }
         if let child = try spliced(ref, old, positions, new) { return .same(child) }
+        if let child = try splicedText(ref, old, positions, new) { return .same(child) }
         work.removeAll(keepingCapacity: true)
         old.append(0..<positions.lowerBound, to: &work)
         work += new
