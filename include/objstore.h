@@ -170,6 +170,7 @@
  *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
  *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
  *   property(p)       0, an unknown id, or one of another class           → NO_SUCH_PROPERTY
+ *   index(i)          0, or an id that no index has                       → NO_SUCH_INDEX
  *                     (for an array: an element of it; also one that appears twice → INVALID_ARGUMENT)
  *   deleted(o)        o was deleted or never existed                      → NO_SUCH_OBJECT
  *   type(v, p)        the kind of v, or the typed call itself where no v is named, does not fit
@@ -233,12 +234,13 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_VALUE_TOO_LARGE = 14, /* over OBJSTORE_LIMIT_VALUE_BYTES, or a key over 1024 bytes */
     OBJSTORE_ERR_OUT_OF_RANGE = 15,    /* an index, or a number that does not fit (also an overflow) */
     OBJSTORE_ERR_NO_PRIMARY_KEY = 16,  /* the class has none */
-    OBJSTORE_ERR_DUPLICATE_KEY = 17,   /* an object with this primary key exists */
+    OBJSTORE_ERR_DUPLICATE_KEY = 17,   /* an object with this primary key, or with these unique values, exists */
     OBJSTORE_ERR_KEY_IMMUTABLE = 18,   /* a primary key cannot be changed */
     OBJSTORE_ERR_NOT_POSITIONED = 19,  /* the row stands on no object */
     OBJSTORE_ERR_INVALID_SIGNATURE = 20, /* position = the offending byte */
     OBJSTORE_ERR_INVALID_QUERY = 21,     /* of a later version */
     OBJSTORE_ERR_NOT_SUPPORTED = 22,     /* valid, but this version of the library cannot do it */
+    OBJSTORE_ERR_NO_SUCH_INDEX = 23,     /* the class has no index of these properties */
 
     /* Not now, not here. Nothing happened. */
     OBJSTORE_ERR_NOT_IN_WRITE = 40,     /* writing through a view that is no transaction */
@@ -602,6 +604,8 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
 #define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY. A primary key
                                             * has one anyway, and does not get this flag */
 #define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null; of a collection: its elements may */
+#define OBJSTORE_PROPERTY_UNIQUE 0x8u      /* no two objects have the same value; any number may have null. Has an index,
+                                            * with or without OBJSTORE_PROPERTY_INDEXED; a primary key is unique anyway */
 #define OBJSTORE_PROPERTY_HAS_DEFAULT 0x100u /* only given out: objstore_schema_set_default makes it */
 
 /** An empty schema. */
@@ -646,6 +650,20 @@ OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, o
                                                       uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, target_class),
                     name(class_name, name, target_class), flags(flags));
+
+#define OBJSTORE_INDEX_UNIQUE 0x1u      /* no two objects have the same values in all of its properties */
+#define OBJSTORE_INDEX_PRIMARY_KEY 0x2u /* only given out: it is the primary key's */
+
+/** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema: by the first, where
+ * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY too.
+ * `flags` are OBJSTORE_INDEX_UNIQUE, or 0. In a unique one values of two objects are the same where the index does not order them (0.0 and -0.0, decimals
+ * 1.0 and 1.00, NaN and NaN); where one of the values is null they are never the same.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given twice, or
+ * the class has an index of these in this order. */
+OBJSTORE_API objstore_status objstore_schema_add_index(objstore_schema *schema, objstore_text class_name,
+                                                       const objstore_text *names, size_t count, uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), nullable(names), closed(schema), kind(schema), text(class_name), name(class_name),
+                    array(names, count), count(count), flags(flags));
 
 /** What a property gets when an object is created without it. Without a default a nullable property gets null,
  * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null.
@@ -717,8 +735,10 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  * used by whoever knows its name. For a class in both: the same properties of the same kinds, flags, targets and
  * defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property. With a version
  * above the file's a property that the file lacks is added: existing objects have its default, or null, or zero
- * or empty where it is neither; and another default holds for objects that are created from then on. A version
- * below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH. */
+ * or empty where it is neither; another default holds for objects that are created from then on; and indexes and
+ * unique constraints that the schema has and the file lacks are made of all objects at once, those that it has no
+ * more are dropped. A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH. Where two objects have the values
+ * that are to become unique, objstore_open fails with OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is. */
 OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
                                                         uint64_t version)
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),
@@ -779,7 +799,7 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH.
  *
  * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
- * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, READ_ONLY (classes had to be
+ * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to be
  * added), POISONED, BUSY (opened exclusively), TIMEOUT, OUT_OF_SPACE, IO. A failed open harms nothing: what was
  * in the file is there when the next one succeeds.
  * Blocks for a recovery (bounded by the log: about a second at most), in this or another process. */
@@ -1163,6 +1183,40 @@ OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, obj
                                                         objstore_property_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), property(property_id), size(info));
 
+typedef uint32_t objstore_index_id; /* opaque, unique in the file, never reused, never 0, no class or property id */
+
+#define OBJSTORE_MAX_INDEX_PROPERTIES 8
+
+/** Set struct_size = sizeof (objstore_index_info). */
+typedef struct objstore_index_info {
+    uint32_t struct_size;
+    objstore_index_id index_id;
+    objstore_class_id class_id;
+    uint32_t flags;          /* OBJSTORE_INDEX_… */
+    uint32_t property_count; /* 1: the index of a property alone, whose flags say so, too */
+    objstore_property_id properties[8]; /* in the order in which it compares; then 0 */
+} objstore_index_info;
+
+/** How many indexes a class has, the primary key's and those of single properties included. */
+OBJSTORE_API objstore_status objstore_index_count(objstore_view *view, objstore_class_id class_id, size_t *count)
+    OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
+
+/** The index at `index` (0 to count - 1: the primary key's, those of other properties, compound ones). OUT_OF_RANGE. */
+OBJSTORE_API objstore_status objstore_index_at(objstore_view *view, objstore_class_id class_id, size_t index,
+                                               objstore_index_info *info)
+    OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), class(class_id), range(index), size(info));
+
+OBJSTORE_API objstore_status objstore_index_get_info(objstore_view *view, objstore_index_id index_id,
+                                                     objstore_index_info *info)
+    OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), index(index_id), size(info));
+
+/** The id of the index of exactly these properties, in this order. NO_SUCH_INDEX: the class has none. */
+OBJSTORE_API objstore_status objstore_find_index(objstore_view *view, objstore_class_id class_id,
+                                                 const objstore_property_id *properties, size_t count,
+                                                 objstore_index_id *index_id)
+    OBJSTORE_CHECKS(null(view, index_id), nullable(properties), closed(view), kind(view), class(class_id),
+                    array(properties, count), count(count));
+
 /* ================================================================================================
  *  8. Objects: create, read, change, delete
  *
@@ -1187,7 +1241,7 @@ OBJSTORE_ENUM(objstore_outcome) {
 };
 
 /** Creates an object: `values[i]` for `properties[i]`, `count` of them; the rest gets its default, or null.
- * DUPLICATE_KEY, MISSING_VALUE (also for the primary key). `object` may be NULL. Cost: O(m) + O(log n) per
+ * DUPLICATE_KEY (also for unique values), MISSING_VALUE (also for the primary key). `object` may be NULL. Cost: O(m) + O(log n) per
  * index. */
 OBJSTORE_API objstore_status objstore_create(
     objstore_view *transaction, objstore_class_id class_id, const objstore_property_id *properties,
@@ -1199,7 +1253,8 @@ OBJSTORE_API objstore_status objstore_create(
 
 /** Creates an object, or updates the one that has the same primary key, by `policy`. The key must be among the
  * properties (MISSING_VALUE). Properties that are not given keep their value in an existing object. `object`
- * and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY. Cost as objstore_create. */
+ * and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY (also, whatever the policy, where another object has
+ * a unique value that is given). Cost as objstore_create. */
 OBJSTORE_API objstore_status objstore_upsert(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
     const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object,
@@ -1226,7 +1281,8 @@ OBJSTORE_API objstore_status objstore_get_row(objstore_view *view, objstore_obje
                     deleted(object), array(properties, count), array(values, count), count(count),
                     property(properties), buffer(buffer), lends(view, buffer));
 
-/** Writes one property. KEY_IMMUTABLE: it is the primary key (unless it has that value already). Writing the
+/** Writes one property. KEY_IMMUTABLE: it is the primary key (unless it has that value already). DUPLICATE_KEY:
+ * another object has this unique value. Writing the
  * value that is there counts as a change to observers. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_object object,
                                           objstore_property_id property_id, objstore_value value)
@@ -1234,7 +1290,8 @@ OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_o
                     store(object), deleted(object), property(property_id), type(value, property_id),
                     required(value, property_id), text(value));
 
-/** Writes several properties of one object: all, or none. */
+/** Writes several properties of one object: all, or none. Errors as objstore_set; unique values are compared as they
+ * are when all are written. */
 OBJSTORE_API objstore_status objstore_set_row(objstore_view *transaction, objstore_object object,
                                               const objstore_property_id *properties,
                                               const objstore_value *values, size_t count)
@@ -1244,7 +1301,7 @@ OBJSTORE_API objstore_status objstore_set_row(objstore_view *transaction, objsto
                     required(values, properties), text(values));
 
 /** Adds `delta` to an INT property; `value` (NULL: not wanted) is the sum. NULL_VALUE: it is null.
- * OUT_OF_RANGE: the sum does not fit 64 bits. KEY_IMMUTABLE. */
+ * OUT_OF_RANGE: the sum does not fit 64 bits. KEY_IMMUTABLE, DUPLICATE_KEY. */
 OBJSTORE_API objstore_status objstore_increment(objstore_view *transaction, objstore_object object,
                                                 objstore_property_id property_id, int64_t delta, int64_t *value)
     OBJSTORE_CHECKS(null(transaction), nullable(value), closed(transaction), kind(transaction),
@@ -1257,6 +1314,15 @@ OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_i
                                            objstore_object *object, bool *found)
     OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
                     key(class_id), type(key, class_id), text(key));
+
+/** The object that has these values in a unique index: one for each of its properties, in its order. `found` as in
+ * objstore_find. Nothing has a null: it is not found. INVALID_ARGUMENT: the index is not unique, or has another number of
+ * properties. WRONG_TYPE. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_index_id index_id,
+                                              const objstore_value *values, size_t count, objstore_object *object,
+                                              bool *found)
+    OBJSTORE_CHECKS(null(view, values, object), nullable(found), closed(view), kind(view), index(index_id),
+                    array(values, count), count(count), text(values));
 
 /** Does the object exist in this view? The only question one may ask about a deleted object. */
 OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_object object, bool *exists)
@@ -1591,6 +1657,40 @@ OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objsto
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),
                     property(property_id), type(property_id));
 
+/* A stretch of an index is said by the values that it begins and ends with: those of its first property, or first two …
+ *
+ *      index (last, first, born)      from                to                  finds
+ *                                     "Gray"              "Gray"              all of that last name, by first name, then born
+ *                                     "Gray", "A"         "Gray", "M"         of those, first names from "A" to exactly "M"
+ *                                     none                "Gray"              all up to and with the last name "Gray"
+ *
+ * The order is that of the index, which is total: null first, then values as comparisons have them, NaN last, and equal
+ * ones in the order of creation. So null can be a bound: `from` a null, exclusive, finds what is not null. */
+
+#define OBJSTORE_RANGE_AFTER_FROM 0x1u /* without the objects whose values begin with `from` */
+#define OBJSTORE_RANGE_BEFORE_TO 0x2u  /* without the objects whose values begin with `to` */
+
+/** How many objects a stretch of an index has. `from` and `to` may have any number of values up to that of the index's
+ * properties, also 0: from its beginning, to its end. A bound may be null also where the property is not nullable.
+ * `flags` are OBJSTORE_RANGE_…, or 0. INVALID_ARGUMENT: too many values. WRONG_TYPE. Cost: O(log n). */
+OBJSTORE_API objstore_status objstore_count_in(objstore_view *view, objstore_index_id index_id,
+                                               const objstore_value *from, size_t from_count,
+                                               const objstore_value *to, size_t to_count, uint32_t flags,
+                                               uint64_t *count)
+    OBJSTORE_CHECKS(null(view, count), nullable(from, to), closed(view), kind(view), index(index_id),
+                    array(from, from_count), array(to, to_count), count(from_count, to_count), flags(flags),
+                    text(from, to));
+
+/** The objects of that stretch, in the order of the index, as results. These results cannot be observed
+ * (NOT_SUPPORTED). Cost: O(log n) + O(k). */
+OBJSTORE_API objstore_status objstore_find_in(objstore_view *view, objstore_index_id index_id,
+                                              const objstore_value *from, size_t from_count,
+                                              const objstore_value *to, size_t to_count, uint32_t flags,
+                                              objstore_results **results)
+    OBJSTORE_CHECKS(null(view, results), nullable(from, to), closed(view), kind(view), index(index_id),
+                    array(from, from_count), array(to, to_count), count(from_count, to_count), flags(flags),
+                    text(from, to));
+
 /* Results are a list of objects, evaluated when they were asked for, together with the question. The list
  * stands still until objstore_results_update, whatever is written and refreshed meanwhile: walking it visits
  * each object once even if the walk changes what was asked for. Its objects may have been deleted since.
@@ -1695,7 +1795,7 @@ typedef struct objstore_insert_counts {
  * class without a primary key) or objstore_upsert calls in order, but faster, and all or none. `keys` (NULL:
  * not wanted) has room for row_count and receives the object key of each row; `counts` may be NULL. The memory
  * of the columns may change only after the call. `position` of the error is the row that was refused.
- * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY, MISSING_VALUE, WRONG_TYPE,
+ * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values), MISSING_VALUE, WRONG_TYPE,
  * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). */
 OBJSTORE_API objstore_status objstore_insert_rows(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,

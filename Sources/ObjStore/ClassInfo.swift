@@ -24,6 +24,7 @@ final class ClassInfo: @unchecked Sendable {
 
         var isPrimaryKey: Bool { flags & Persisted<Int>._isPrimaryKey != 0 }
         var isIndexed: Bool { flags & Persisted<Int>._isIndexed != 0 }
+        var isUnique: Bool { flags & Persisted<Int>._isUnique != 0 }
         var hasDefault: Bool { flags & Persisted<Int>._hasDefault != 0 }
     }
 
@@ -219,6 +220,7 @@ final class ClassInfo: @unchecked Sendable {
                 var flags: SchemaDraft.Flags = []
                 if property.isPrimaryKey { flags.insert(.primaryKey) }
                 if property.isIndexed { flags.insert(.indexed) }
+                if property.isUnique { flags.insert(.unique) }
                 if property.type.isOptional { flags.insert(.nullable) }
                 if let target = property.type.linked {
                     try draft.addLink(name, property.name, to: ClassInfo.name(of: target), flags)
@@ -226,6 +228,7 @@ final class ClassInfo: @unchecked Sendable {
                     try draft.addProperty(name, property.name, property.type.valueKind, flags)
                 }
             }
+            for index in type.indexes { try draft.addIndex(name, index.properties, isUnique: index.isUnique) }
         } catch {
             throw ObjStoreError(error)
         }

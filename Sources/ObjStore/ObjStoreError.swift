@@ -34,7 +34,7 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         public static let outOfRange = Code(rawValue: 15)
         /// The class has no primary key, which was needed.
         public static let noPrimaryKey = Code(rawValue: 16)
-        /// An object with the same primary key exists.
+        /// An object with the same primary key, or the same unique values, exists.
         public static let duplicateKey = Code(rawValue: 17)
         /// The primary key of a managed object cannot be changed.
         public static let keyImmutable = Code(rawValue: 18)
@@ -42,6 +42,8 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         public static let invalidSignature = Code(rawValue: 20)
         public static let invalidQuery = Code(rawValue: 21)
         public static let notSupported = Code(rawValue: 22)
+        /// The class has no index of these properties.
+        public static let noSuchIndex = Code(rawValue: 23)
         /// Only a write can change managed objects.
         public static let notInWrite = Code(rawValue: 40)
         public static let alreadyInWrite = Code(rawValue: 41)

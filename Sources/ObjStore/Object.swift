@@ -29,6 +29,9 @@ nonisolated open class Object {
     /// An unmanaged object with default values.
     public required init() {}
 
+    /// Indexes of several properties; see ``Index``.
+    open class var indexes: [Index] { [] }
+
     /// An unmanaged object from a dictionary (names to values) or an array (values in the order of declaration).
     ///
     /// Errors: `.noSuchProperty`, `.wrongType`, `.invalidArgument` (too many values).

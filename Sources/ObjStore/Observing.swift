@@ -43,6 +43,7 @@ extension Results {
     ///   - hub: who delivers; nil: the store's.
     func observer(_ indexes: [UInt32]?, on hub: ObserverHub? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) -> StoreError?) throws(ObjStoreError) -> Observer {
         guard !space.isFrozen else { throw ObjStoreError(.wrongView, "frozen results never change", class: ClassInfo.name(of: Element.self)) }
+        if range != nil { throw ObjStoreError(.notSupported, "results in the order of an index cannot be observed by this version", class: ClassInfo.name(of: Element.self)) }
         let live = space, question = question
         return try asking(space.view) { (view, binding, condition) throws(StoreError) in
             let list = try view.find(binding.classID, where: condition)

@@ -17,6 +17,7 @@ public struct Persisted<Value: Persistable> {
     @usableFromInline static var _isPrimaryKey: UInt8 { @inlinable get { 1 } }
     @usableFromInline static var _isIndexed: UInt8 { @inlinable get { 2 } }
     @usableFromInline static var _hasDefault: UInt8 { @inlinable get { 4 } }
+    @usableFromInline static var _isUnique: UInt8 { @inlinable get { 8 } }
 
     @inlinable
     public init() {
@@ -66,6 +67,19 @@ public struct Persisted<Value: Persistable> {
     public init<Element: Object>(originProperty: String) where Value == LinkingObjects<Element> {
         self.init()
         value = originProperty
+    }
+
+    /// No two objects have the same value; any number of them may have nil. Has an ordered index.
+    @inlinable
+    public init(unique: Bool) {
+        self.init()
+        if unique { flags |= Persisted._isUnique }
+    }
+
+    @inlinable
+    public init(wrappedValue: @autoclosure () -> Value, unique: Bool) {
+        self.init(wrappedValue: wrappedValue())
+        if unique { flags |= Persisted._isUnique }
     }
 
     @available(*, unavailable, message: "@Persisted works in classes derived from Object only")

@@ -1,7 +1,8 @@
 internal import ObjStoreCore
 internal import Synchronization
 
-/// The objects of a class, all or those that satisfy a comparison, in the order of their creation.
+/// The objects of a class, all or those that satisfy a comparison, in the order of their creation; or a stretch of an
+/// index, in its order.
 ///
 /// Live: it shows what its store shows, and finds anew when that has moved. A loop visits the objects that were there
 /// when it began, whatever it changes. Results of a ``Snapshot`` never change. Any thread may use it.
@@ -12,16 +13,20 @@ public struct Results<Element: Object>: Sendable {
     let space: ObjectSpace
     /// Nil: all objects. Failed: it never could be asked.
     let question: Result<ComparisonNode?, ObjStoreError>
+    /// A stretch of an index, whose order they then have.
+    let range: IndexQuestion?
     private let cache = ResultsCache()
 
     init(_ space: ObjectSpace) {
         self.space = space
         question = .success(nil)
+        range = nil
     }
 
-    init(_ space: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>) {
+    init(_ space: ObjectSpace, _ question: Result<ComparisonNode?, ObjStoreError>, range: IndexQuestion? = nil) {
         self.space = space
         self.question = question
+        self.range = range
     }
 
     // MARK: Asking
@@ -30,6 +35,7 @@ public struct Results<Element: Object>: Sendable {
     ///
     /// This version knows one comparison: a second `where` is `.notSupported`, as ``validate()`` and every use say.
     public func `where`(_ condition: (Query<Element>) -> Query<Bool>) -> Results {
+        if range != nil { return Results(space, .failure(Results.oneComparison)) }
         switch question {
         case .failure: return self
         case .success(.some): return Results(space, .failure(Results.oneComparison))
@@ -48,6 +54,7 @@ public struct Results<Element: Object>: Sendable {
     /// Errors: `.invalidQuery` (with `position`), `.noSuchProperty`, `.wrongType`, `.notSupported` (a second one).
     public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results {
         if case .success(.some) = question { throw Results.oneComparison }
+        if range != nil { throw Results.oneComparison }
         let query = try core { () throws(StoreError) in try ComparisonText(text) }
         let info = try space.binding(Element.self).info
         let property = try info.property(named: query.property)
@@ -82,7 +89,7 @@ public struct Results<Element: Object>: Sendable {
     }
 
     /// The results in the version that the store shows now, for ever.
-    public func freeze() throws(ObjStoreError) -> Results { Results(try space.freeze(), question) }
+    public func freeze() throws(ObjStoreError) -> Results { Results(try space.freeze(), question, range: range) }
 
     // MARK: Inside
 
@@ -98,6 +105,10 @@ public struct Results<Element: Object>: Sendable {
 
     private func number() throws(ObjStoreError) -> Int {
         try asking(space.current) { (view, binding, condition) throws(StoreError) in
+            if let range {
+                if let list = cache.list(view) { return list.count }
+                return try view.count(in: range)
+            }
             guard let condition else { return try view.count(binding.classID) }
             if let list = cache.list(view) { return list.count }
             return try view.count(binding.classID, where: condition.propertyID, condition.comparison, condition.value)
@@ -109,7 +120,8 @@ public struct Results<Element: Object>: Sendable {
         try asking(space.current) { (view, binding, condition) throws(StoreError) in
             if let list = cache.list(view) { return (list, binding) }
             let stamp = view.stamp
-            let list = try view.find(binding.classID, where: condition)
+            let list: ObjStoreCore.Results
+            if let range { list = try view.find(in: range) } else { list = try view.find(binding.classID, where: condition) }
             cache.keep(list, stamp)
             return (list, binding)
         }
@@ -117,6 +129,7 @@ public struct Results<Element: Object>: Sendable {
 
     /// Nil: of nothing.
     func aggregate(_ property: ClassInfo.Property, _ kind: AggregateKind) throws(ObjStoreError) -> _QueryValue? {
+        if range != nil { throw ObjStoreError(.notSupported, "there are no sums and extremes of a stretch of an index in this version", class: ClassInfo.name(of: Element.self)) }
         let value = try asking(space.current) { (view, binding, condition) throws(StoreError) in
             try view.aggregate(binding.classID, binding.properties[Int(property.index)], kind, where: condition)
         }
@@ -133,6 +146,11 @@ public struct Results<Element: Object>: Sendable {
     }
 
     private func find() throws(ObjStoreError) -> Element? {
+        if range != nil {
+            let (list, binding) = try list()
+            if list.count == 0 { return nil }
+            return space.materialise(Element.self, binding, try core { () throws(StoreError) in try list.object(at: 0) }.key)
+        }
         let (id, binding) = try asking(space.current) { (view, binding, condition) throws(StoreError) in
             guard let condition else { return (try view.first(binding.classID), binding) }
             return (try view.first(binding.classID, where: condition.propertyID, condition.comparison, condition.value), binding)
@@ -153,7 +171,7 @@ extension Results: RandomAccessCollection {
     public var endIndex: Int { count }
     /// O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of one column.
     public var count: Int { reporting(0) { () throws(ObjStoreError) in try number() } }
-    /// The first in the order of creation.
+    /// The first in the order of creation, or of the index.
     public var first: Element? { reporting(nil) { () throws(ObjStoreError) in try find() } }
 
     /// The object at a position. Where there is none (any more): an invalid object, and `.outOfRange` is reported.

@@ -46,7 +46,7 @@ public func objstore_class_count(_ view: OpaquePointer?, _ count: UnsafeMutableP
 }
 
 /// Fills a structure inside a call on a view.
-private func describe<T>(
+func describe<T>(
     _ view: OpaquePointer?, _ info: UnsafeMutablePointer<T>, size: UInt32, _ blame: Blame, _ make: (View) throws(StoreError) -> T
 ) -> objstore_status {
     var result = objstore_status.OBJSTORE_OK

@@ -25,7 +25,7 @@ private var single: Blame {
     [
         .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "value", .notNullable: "value", .invalidUTF8: "value",
         .valueTooLarge: "value", .notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object", .wrongView: "buffer",
-        .invalidArgument: "value", .outOfRange: "value", .keyImmutable: "property_id",
+        .invalidArgument: "value", .outOfRange: "value", .keyImmutable: "property_id", .duplicateKey: "value",
     ]
 }
 
@@ -121,6 +121,7 @@ public func objstore_increment(
     let blame: Blame = [
         .noSuchClass: "object", .noSuchProperty: "property_id", .wrongType: "property_id", .notInWrite: "transaction", .noSuchObject: "object",
         .wrongStore: "object", .outOfRange: "delta", .nullValue: "property_id", .keyImmutable: "property_id",
+        .duplicateKey: "delta",
     ]
     return Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
         let sum = try view.increment(objectID(object), property_id, delta)

@@ -23,8 +23,9 @@ struct Item: Equatable, CustomStringConvertible {
 /// Values of the kinds that need two words, floats, and elements of a list or map: a row that lost one half of a change
 /// shows it.
 enum Derived {
-    static func mark(_ kind: ValueKind, _ number: Int64) -> Value {
-        kind == .uuid ? Value(kind: kind, low: number &* 0x1234_5678_9abc_def1, high: ~number) : Value(kind: kind, low: ~number, high: number & 0xffff_ffff)
+    /// Another one for each object: `id`.
+    static func mark(_ kind: ValueKind, _ number: Int64, _ id: Int64) -> Value {
+        kind == .uuid ? Value(kind: kind, low: number &* 0x1234_5678_9abc_def1, high: ~id) : Value(kind: kind, low: ~number, high: id & 0xffff_ffff)
     }
     static func price(_ kind: ValueKind, _ number: Int64) -> Value {
         if number % 5 == 3 { return .null }
@@ -58,7 +59,7 @@ enum Derived {
     private static func fit(_ values: [Value]) -> Bool {
         let number = values[1].low
         let kinds: [ValueKind] = values[3].kind == .uuid ? [.uuid, .decimal128] : [.objectID, .float]
-        return values[3].isSame(as: mark(kinds[0], number)) && values[4].isSame(as: price(kinds[1], number))
+        return values[3].isSame(as: mark(kinds[0], number, values[0].low)) && values[4].isSame(as: price(kinds[1], number))
     }
 }
 
@@ -88,11 +89,15 @@ enum Schemas {
             PropertySchema(name: "id", kind: .int, columnID: 0, isPrimaryKey: true),
             PropertySchema(name: "number", kind: .int, columnID: 1, isIndexed: true),
             PropertySchema(name: "text", kind: .string, columnID: 2, isNullable: true),
-            PropertySchema(name: "mark", kind: .uuid, columnID: 3, isIndexed: true),
+            PropertySchema(name: "mark", kind: .uuid, columnID: 3, isUnique: true),
             PropertySchema(name: "price", kind: .decimal128, columnID: 4, isNullable: true),
             PropertySchema(name: "trail", kind: .list, columnID: 5, elements: ElementSchema(kind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
-        ], nextColumnID: 7)
+        ], nextColumnID: 7, compounds: [compound(0, [1, 2], false), compound(1, [4, 3, 2], true)], nextIndexID: 1 << 16 + 2)
+
+    private static func compound(_ number: UInt32, _ properties: [Int], _ isUnique: Bool) -> IndexSchema {
+        IndexSchema(id: 1 << 16 + number, properties: properties, isUnique: isUnique)
+    }
 
     /// Its index is one of texts.
     private static let note = ClassSchema(
@@ -199,6 +204,8 @@ struct Editor {
     private func update(_ name: Name, _ key: Int64, _ item: Item) throws(StoreError) {
         let state = try transaction.state(name.cls)
         try withValues(name, item) { (values) throws(StoreError) in
+            // Together, or one after the other.
+            if name.cls == 0, item.number % 2 == 0 { return try state.update(try state.row(key), [1, 2, 3, 4, 6], [values[1], values[2], values[3], values[4], values[6]], 5) }
             for property in [1, 2, 3, 4, 6] { try state.update(key, property, values[property]) }
         }
         try setTrail(name.cls, key, item.number)
@@ -230,7 +237,7 @@ struct Editor {
         values.initialize(to: .int(name.id))
         (values + 1).initialize(to: .int(item.number))
         (values + 2).initialize(to: item.text == nil ? .null : .string(UnsafeRawPointer(bytes.baseAddress!), text.utf8.count))
-        (values + 3).initialize(to: Derived.mark(name.cls == 0 ? .uuid : .objectID, item.number))
+        (values + 3).initialize(to: Derived.mark(name.cls == 0 ? .uuid : .objectID, item.number, name.id))
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
         (values + 6).initialize(to: try link(item.friend))
@@ -258,7 +265,7 @@ struct Editor {
             numbers[row] = first + Int64(row)
             numbers[count + row] = Int64(row % 5)
             offsets[row] = Int64(2 * row)
-            let mark = Derived.mark(.uuid, numbers[count + row]), price = Derived.price(.decimal128, numbers[count + row])
+            let mark = Derived.mark(.uuid, numbers[count + row], numbers[row]), price = Derived.price(.decimal128, numbers[count + row])
             (words[row], words[count + row], words[2 * count + row], words[3 * count + row]) = (mark.low, mark.high, price.low, price.high)
             if !price.isNull { validity[row / 8] |= 1 << UInt8(row % 8) }
             words[4 * count + row] = target.low
@@ -284,7 +291,7 @@ struct Editor {
             values[0] = .int(numbers[row])
             values[1] = .int(numbers[count + row])
             values[2] = .string(UnsafeRawPointer(letters + 2 * row), 2)
-            values[3] = Derived.mark(.uuid, numbers[count + row])
+            values[3] = Derived.mark(.uuid, numbers[count + row], numbers[row])
             values[4] = Derived.price(.decimal128, numbers[count + row])
             values[5] = .zero(of: .list)
             values[6] = row % 3 == 0 ? target : .null

@@ -27,7 +27,9 @@ struct Subject {
         for (index, (name, kind, isNullable, isIndexed)) in kinds.enumerated() {
             properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed, target: kind == .link ? 0 : nil))
         }
-        return ClassSchema(name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count))
+        let compounds = [([7, 8, 2], false), ([0, 5], true)].enumerated().map { IndexSchema(id: 1 << 16 + UInt32($0), properties: $1.0, isUnique: $1.1) }
+        return ClassSchema(
+            name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds, nextIndexID: 1 << 16 + 2)
     }
 
     private static let schema = Schema(classes: [classSchema("Numbered", 0, key: .int), classSchema("Named", 1, key: .string)], version: 1)

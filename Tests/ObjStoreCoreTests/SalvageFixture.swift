@@ -17,6 +17,7 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
             case part(Int), fingerprints(Int), longValue(Int)
             /// The list of keys of a sparse leaf.
             case keys
+            /// By property; `compound` and a number are compound ones.
             case indexInner(Int), indexLeaf(Int)
         }
         var kind: Kind
@@ -34,28 +35,32 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
     let places: [Place]
     let meta: Meta
 
-    /// "Everything" has an int key, two indexes and all kinds; "Named" a string key; "Plain" neither key nor index. A link's
-    /// target is the number in its flags.
+    static let compound = 100
+
+    /// "Everything" has an int key, a unique property, indexes of one and of several properties and all kinds; "Named" a string
+    /// key; "Plain" neither key nor index. A link's target is the number in its flags.
     static let schema = Schema(
         classes: [
             cls("Everything", 0, [
                 ("id", .int, "p"), ("flag", .bool, ""), ("number", .int, "i"), ("score", .double, ""), ("name", .string, ""), ("bytes", .binary, ""),
                 ("time", .timestamp, ""), ("maybe", .int, "n"), ("note", .string, "n"), ("level", .double, "n"), ("tag", .string, "ni"),
-                ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "i"), ("origin", .objectID, "i"), ("named", .link, "n1"), ("other", .link, "n0"),
-            ]),
+                ("ratio", .float, "ni"), ("price", .decimal128, "ni"), ("code", .uuid, "iu"), ("origin", .objectID, "i"), ("named", .link, "n1"), ("other", .link, "n0"),
+            ], [([14, 3], true), ([10, 2, 8], false)]),
             cls("Named", 1, [("key", .string, "p"), ("value", .int, ""), ("text", .string, "")]),
             cls("Plain", 2, [("x", .int, ""), ("y", .double, "n"), ("link", .link, "n0")]),
         ], version: 1)
 
-    private static func cls(_ name: String, _ id: UInt32, _ properties: [(String, ValueKind, String)]) -> ClassSchema {
+    private static func cls(_ name: String, _ id: UInt32, _ properties: [(String, ValueKind, String)], _ compounds: [([Int], Bool)] = []) -> ClassSchema {
         var all: [PropertySchema] = []
         for (index, (name, kind, flags)) in properties.enumerated() {
             let fallback = Array("lost".utf8).withUnsafeBytes { OwnedValue(.string($0.baseAddress, 4)) }
             all.append(PropertySchema(
                 name: name, kind: kind, columnID: UInt32(index), isNullable: flags.contains("n"), isPrimaryKey: flags.contains("p"),
-                isIndexed: flags.contains("i"), target: flags.last?.wholeNumberValue, defaultValue: name == "text" ? fallback : nil))
+                isIndexed: flags.contains("i"), isUnique: flags.contains("u"), target: flags.last?.wholeNumberValue, defaultValue: name == "text" ? fallback : nil))
         }
-        return ClassSchema(name: name, id: id, properties: all, nextColumnID: UInt32(all.count))
+        let indexes = compounds.enumerated().map { IndexSchema(id: IndexSchema.firstCompoundID + UInt32($0), properties: $1.0, isUnique: $1.1) }
+        return ClassSchema(
+            name: name, id: id, properties: all, nextColumnID: UInt32(all.count), compounds: indexes, nextIndexID: IndexSchema.firstCompoundID + UInt32(indexes.count))
     }
 
     /// - Parameters:
@@ -236,8 +241,9 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
                 if kind == .indexLeaf { return }
                 for child in 0..<NodeHeader.count(found) { try indexTree(IndexInner.ref(found, child), IndexInner.childKind(found), property) }
             }
-            for (position, property) in cls.indexes.enumerated() where !ClassNode.indexRoot(classNode, position).isNull {
-                try indexTree(ClassNode.indexRoot(classNode, position), .indexInner, property)
+            for (position, schema) in cls.indexes.enumerated() where !ClassNode.indexRoot(classNode, position).isNull {
+                let name = schema.isCompound ? SalvageFixture.compound + position - cls.singleIndexes : schema.first
+                try indexTree(ClassNode.indexRoot(classNode, position), .indexInner, name)
             }
         }
         return places

@@ -252,13 +252,30 @@ import Testing
     }
 
     @Test func damagedIndexesAndFreeMap() throws {
-        for (cls, property) in [(0, 0), (0, 2), (0, 10), (0, 15), (1, 0), (2, 2)] {
-            let name = "\(fixture.schema.classes[cls].name).\(fixture.schema.classes[cls].properties[property].name)"
+        for (cls, property) in [(0, 0), (0, 2), (0, 10), (0, 13), (0, 15), (1, 0), (2, 2), (0, SalvageFixture.compound), (0, SalvageFixture.compound + 1)] {
+            let schema = fixture.schema.classes[cls]
+            let name = property >= SalvageFixture.compound
+                ? ["Everything.(origin, score)", "Everything.(tag, number, note)"][property - SalvageFixture.compound] : "\(schema.name).\(schema.properties[property].name)"
             try check([try #require(fixture.all(.indexInner(property), cls).last)], named: "index of \(name)")
             let leaves = fixture.all(.indexLeaf(property), cls)
             if leaves.count > 2 { try check([leaves[0], leaves[leaves.count - 1]], named: "index of \(name)") }
         }
         try check([fixture.first(.freeMap)], named: "free map")
+    }
+
+    /// A unique value that is lost in the objects and in its index, and may not be null: whatever stood for it could be
+    /// that of another object.
+    @Test func lostUniqueValues() throws {
+        let leaves = fixture.all(.indexLeaf(13), 0)
+        let damaged = try DamagedStore(fixture, [try fixture.first(.part(13), 0)] + leaves.prefix(leaves.count / 2))
+        let (report, losses) = try damaged.salvage()
+        let lost = try #require(report.lost("Everything"))
+        #expect(lost > 3 && losses > 0)
+        #expect(report.findings.contains { $0.contains("their unique code cannot be read") })
+        let content = try damaged.content()
+        #expect(content[0].count == fixture.oracle[0].count - lost)
+        #expect(report.lost("Everything", "code") == 0)
+        for (key, row) in content[0] { #expect(row[13].value.isSame(as: fixture.oracle[0][key]![13].value)) }
     }
 
     @Test func aFileThatWasCutOff() throws {

@@ -26,6 +26,7 @@ DEFAULTS = {
     "level": "OBJSTORE_LOG_ERROR", "handler": "NULL", "userdata": "NULL", "free_userdata": "NULL", "progress": "NULL",
     "timeout_ms": "10", "body": "body_ok", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
     "aggregate": "OBJSTORE_AGGREGATE_SUM", "delta": "1", "key": "objstore_int(1)", "start": "0", "capacity": "4",
+    "index_id": "INDEX", "names": "NAMES", "from": "KEY_VALS", "from_count": "2", "to": "KEY_VALS", "to_count": "2",
     "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
     "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
@@ -60,6 +61,7 @@ SPECIAL = {
     ("objstore_row_binary", "property_id"): "P_DATA",
     ("objstore_config_set_limit", "value"): "1000",
     ("objstore_verify_file", "report"): "NULL", ("objstore_salvage", "report"): "NULL",
+    ("objstore_find_by", "values"): "KEY_VALS",
     ("objstore_get_row", "values"): "OUT_VALUES", ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes", ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
@@ -112,6 +114,8 @@ static objstore_property_id P_WORDS, P_SEEN, P_NOTES;
 static objstore_collection LIST, SET, MAP;
 static objstore_value A_TEXT;
 static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_X;
+static objstore_index_id INDEX;
+static objstore_text NAMES[2];
 static objstore_decimal128 DECIMAL;
 static objstore_object_id TAG;
 static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ;
@@ -121,7 +125,7 @@ static objstore_config *closed_config;
 static objstore_view *closed_view;
 static objstore_results *closed_results;
 static objstore_property_id PROPS[2], BAD_PROPS[3][2], TWICE[2];
-static objstore_value VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[8];
+static objstore_value VALS[2], KEY_VALS[2], BAD_VALS[2], NULL_VALS[2], TEXT_VALS[3][2], OUT_VALUES[8];
 static objstore_property_id TEXT_PROPS[2];
 static objstore_row ROW, ZERO_ROW, CLOSED_ROW, FRESH_ROW;
 static objstore_buffer BUF, BAD_BUF[2];
@@ -186,6 +190,10 @@ static objstore_schema *make_schema(void) {
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("words"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("seen"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("notes"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING, OBJSTORE_KIND_STRING, 0));
+    NAMES[0] = OBJSTORE_STR("n");
+    NAMES[1] = OBJSTORE_STR("name");
+    MUST(objstore_schema_add_index(schema, item, NAMES, 2, OBJSTORE_INDEX_UNIQUE));
+    NAMES[1] = OBJSTORE_STR("score");
     MUST(objstore_schema_add_class(schema, other));
     MUST(objstore_schema_add_property(schema, other, OBJSTORE_STR("x"), OBJSTORE_KIND_INT, 0));
     return schema;
@@ -240,6 +248,9 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("seen"), &P_SEEN));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("notes"), &P_NOTES));
     MUST(objstore_find_property(view, OTHER, OBJSTORE_STR("x"), &P_X));
+    PROPS[0] = P_N;
+    PROPS[1] = P_NAME;
+    MUST(objstore_find_index(view, ITEM, PROPS, 2, &INDEX));
 }
 
 static void set_up(void) {
@@ -310,6 +321,8 @@ static void set_up(void) {
     TEXT_PROPS[1] = P_NAME;
     VALS[0] = BAD_VALS[0] = NULL_VALS[0] = objstore_int(1);
     VALS[1] = objstore_int(10);
+    KEY_VALS[0] = objstore_int(10);
+    KEY_VALS[1] = objstore_string(OBJSTORE_STR("Rex"));
     BAD_VALS[1] = objstore_double(1);
     NULL_VALS[1] = objstore_null();
     TEXT_VALS[0][0] = TEXT_VALS[1][0] = TEXT_VALS[2][0] = objstore_int(1);
@@ -562,6 +575,9 @@ def cases(name, parameters, tokens):
                 wrong = ["0", "(P_NOTES + 1000)"] + ([] if name in OF_ANY_CLASS else ["P_X"])
                 for p in wrong:
                     yield {first: f"objstore_collection_of(OBJ, {p})" if first == "collection" else p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
+        elif word == "index":
+            for i in ("0", "999", "ITEM", "P_N", "(INDEX + 1)"):
+                yield {first: i}, "OBJSTORE_ERR_NO_SUCH_INDEX", first, None, f"{first} {i}"
         elif word == "deleted":
             for owner, why in (("DELETED", "deleted"), ("value_object(OBJ, 123456)", "never existed"), ("value_object(OBJ, -5)", "negative key")):
                 yield {first: in_collection(name, first, owner)}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, why
@@ -587,7 +603,7 @@ def cases(name, parameters, tokens):
                     continue
                 for index, (bad, status) in enumerate((
                         ("NULL, 5", "INVALID_ARGUMENT"), ('"x", -2', "INVALID_ARGUMENT"), ('"\\xff", 1', "INVALID_UTF8"))):
-                    if a == "values":
+                    if types[a].strip() == "const objstore_value *":
                         overrides = {a: f"TEXT_VALS[{index}]", "properties": "TEXT_PROPS"}
                     elif types[a] == "objstore_value":
                         overrides = {a: f"text_value({bad})"}

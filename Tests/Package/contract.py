@@ -11,7 +11,7 @@ import sys
 
 TOKENS = {
     "null", "nullable", "closed", "kind", "row", "positioned", "store", "write", "live", "committed", "lends",
-    "class", "property", "deleted", "type", "required", "key", "text", "name", "array", "count", "range", "enum",
+    "class", "property", "index", "deleted", "type", "required", "key", "text", "name", "array", "count", "range", "enum",
     "flags", "size", "buffer", "writable", "outside", "callback", "none",
 }
 HANDLES = {"objstore", *("objstore_" + n for n in "schema config view results changes token bound".split())}

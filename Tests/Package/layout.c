@@ -151,6 +151,14 @@ AT(objstore_property_info, index, 44);
 AT(objstore_property_info, default_value, 48);
 AT(objstore_property_info, key_kind, 88);
 
+SIZE(objstore_index_info, 52);
+AT(objstore_index_info, struct_size, 0);
+AT(objstore_index_info, index_id, 4);
+AT(objstore_index_info, class_id, 8);
+AT(objstore_index_info, flags, 12);
+AT(objstore_index_info, property_count, 16);
+AT(objstore_index_info, properties, 20);
+
 SIZE(objstore_row, 256);
 AT(objstore_row, opaque, 0);
 
@@ -243,6 +251,7 @@ IS(OBJSTORE_ERR_NOT_POSITIONED == 19);
 IS(OBJSTORE_ERR_INVALID_SIGNATURE == 20);
 IS(OBJSTORE_ERR_INVALID_QUERY == 21);
 IS(OBJSTORE_ERR_NOT_SUPPORTED == 22);
+IS(OBJSTORE_ERR_NO_SUCH_INDEX == 23);
 IS(OBJSTORE_ERR_NOT_IN_WRITE == 40);
 IS(OBJSTORE_ERR_ALREADY_IN_WRITE == 41);
 IS(OBJSTORE_ERR_IN_CALLBACK == 42);
@@ -380,7 +389,13 @@ IS(OBJSTORE_AFTER == 2);
 IS(OBJSTORE_PROPERTY_PRIMARY_KEY == 0x1u);
 IS(OBJSTORE_PROPERTY_INDEXED == 0x2u);
 IS(OBJSTORE_PROPERTY_NULLABLE == 0x4u);
+IS(OBJSTORE_PROPERTY_UNIQUE == 0x8u);
 IS(OBJSTORE_PROPERTY_HAS_DEFAULT == 0x100u);
+IS(OBJSTORE_INDEX_UNIQUE == 0x1u);
+IS(OBJSTORE_INDEX_PRIMARY_KEY == 0x2u);
+IS(OBJSTORE_MAX_INDEX_PROPERTIES == 8);
+IS(OBJSTORE_RANGE_AFTER_FROM == 0x1u);
+IS(OBJSTORE_RANGE_BEFORE_TO == 0x2u);
 IS(OBJSTORE_CONFIG_DELIVER_ON_WORKER == 0x1u);
 IS(OBJSTORE_CONFIG_EXCLUSIVE == 0x2u);
 IS(OBJSTORE_CONFIG_WITHOUT_LOG == 0x4u);

@@ -5,12 +5,13 @@
 ///                                      ├ new      ─► append in runs of columns, in order
 ///                                      └ again    ─► (a key that came before in the call) update, at the end
 /// ```
-/// Rows of different keys do not depend on each other, so the three groups may be done one after the other.
+/// Rows of different keys do not depend on each other, so the three groups may be done one after the other. Where other
+/// values are unique they do: each row is then done in its turn, and whoever calls undoes what was done before a refusal.
 final class ColumnInsert {
     private let view: View
     private let cls: ClassSchema
     private let columns: UnsafeBufferPointer<InputColumn>
-    private let rows: Int
+    let rows: Int
     /// By input column: the property.
     private var positions: [Int] = []
     /// By property: its input column.
@@ -19,6 +20,8 @@ final class ColumnInsert {
     private var found: [Int64] = []
     private var hasExisting = false
     private var hasRepeated = false
+    /// The row that is being written.
+    private var current = 0
 
     private static let isNew: Int64 = -1
 
@@ -211,6 +214,7 @@ final class ColumnInsert {
     func apply(_ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?) throws(StoreError) -> InsertCounts {
         var counts = InsertCounts()
         if rows == 0 { return counts }
+        if !cls.constraints.isEmpty, hasExisting || hasRepeated { return try applyInOrder(state, policy, keys) }
         if hasExisting {
             for row in 0..<rows where found[row] >= 0 {
                 if try update(state, found[row], row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
@@ -240,6 +244,35 @@ final class ColumnInsert {
         return counts
     }
 
+    private func applyInOrder(_ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?) throws(StoreError) -> InsertCounts {
+        var counts = InsertCounts()
+        var created: [Int: Int64] = [:]
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: cls.columns.count)
+        defer { values.deallocate() }
+        for row in 0..<rows {
+            current = row
+            var key: Int64? = found[row]
+            if found[row] <= -2 { key = created[Int(-2 - found[row])] } else if found[row] == ColumnInsert.isNew { key = nil }
+            if let key {
+                if try update(state, key, row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
+                keys?[row] = key
+            } else {
+                try gather(row, into: values)
+                let key = try state.createUnchecked(values)
+                created[row] = key
+                keys?[row] = key
+                counts.created += 1
+            }
+        }
+        return counts
+    }
+
+    /// The error of an `apply` that was refused, with the row.
+    func naming(_ error: StoreError) -> StoreError {
+        guard error.code == .duplicateKey || error.code == .valueTooLarge else { return error }
+        return StoreError(error.code, "row \(current): \(error.message)").at(class: error.className, property: error.propertyName, position: current)
+    }
+
     /// True where something was written.
     private func update(_ state: ClassState, _ key: Int64, _ row: Int, _ policy: UpsertPolicy) throws(StoreError) -> Bool {
         var changes: [(position: Int, value: Value)] = []
@@ -251,7 +284,12 @@ final class ColumnInsert {
             changes.append((position, value))
         }
         if changes.isEmpty { return false }
-        for change in changes { try state.update(key, change.position, change.value) }
+        current = row
+        if cls.hasCompounds {
+            try state.update(place, changes.map(\.position), changes.map(\.value), changes.count)
+        } else {
+            for change in changes { try state.update(key, change.position, change.value) }
+        }
         return true
     }
 
@@ -287,6 +325,7 @@ final class ColumnInsert {
 
     /// All values of one row.
     private func gather(_ row: Int, into values: UnsafeMutablePointer<Value>) throws(StoreError) {
+        current = row
         for position in 0..<cls.columns.count {
             if let input = inputs[position] { values[position] = columns[input].value(row) } else { values[position] = try view.missing(cls, position) }
         }

@@ -64,6 +64,7 @@ extension View {
             try insert.validate()
             try insert.findKeys(state, policy)
             return try changing(state) { () throws(StoreError) in
+                if !cls.constraints.isEmpty || cls.hasCompounds { return try applyUndoably(insert, state, policy, keys) }
                 do throws(StoreError) {
                     return try insert.apply(state, policy, keys)
                 } catch {
@@ -72,6 +73,24 @@ extension View {
                     throw error
                 }
             }
+        }
+    }
+
+    /// Where a row can be refused when others were written: in a savepoint.
+    private func applyUndoably(
+        _ insert: ColumnInsert, _ state: ClassState, _ policy: UpsertPolicy, _ keys: UnsafeMutablePointer<Int64>?
+    ) throws(StoreError) -> InsertCounts {
+        let transaction = try writing(), savepoint = try transaction.beginSavepoint()
+        let made = keys.map { _ in UnsafeMutablePointer<Int64>.allocate(capacity: max(1, insert.rows)) }
+        defer { made?.deallocate() }
+        do throws(StoreError) {
+            let counts = try insert.apply(state, policy, made)
+            try transaction.releaseSavepoint(savepoint)
+            if let keys, let made { keys.update(from: made, count: insert.rows) }
+            return counts
+        } catch {
+            do throws(StoreError) { try transaction.rollBack(toSavepoint: savepoint) } catch { state.isBroken = true }
+            throw insert.naming(error)
         }
     }
 

@@ -39,7 +39,22 @@ enum PropertyID {
     }
 }
 
+/// Index ids of the interfaces: top bit · class id, 13 bits · id in the class, 18 bits. No class or property id is one.
+enum IndexID {
+    @inline(__always) static func of(_ classIndex: UInt32, _ id: UInt32) -> UInt32 { 1 << 31 | (classIndex &+ 1) &<< 18 | id }
+    @inline(__always) static func classIndex(_ id: UInt32) -> Int { id >> 31 == 0 ? -1 : Int(id &>> 18 & 0x1fff) &- 1 }
+}
+
 extension Schema {
+    /// The class of an index, and its position there.
+    func index(_ id: UInt32) throws(StoreError) -> (ClassSchema, Int) {
+        let number = IndexID.classIndex(id)
+        guard number >= 0, number < classes.count, let position = classes[number].indexes.firstIndex(where: { $0.id == id & (IndexSchema.endOfIDs - 1) }) else {
+            throw StoreError(.noSuchIndex, "no index has the id \(id)")
+        }
+        return (classes[number], position)
+    }
+
     func cls(_ id: UInt32) throws(StoreError) -> ClassSchema {
         let index = ClassID.index(id)
         guard index >= 0, index < classes.count else { throw Schema.noSuchClass(id) }

@@ -12,27 +12,35 @@ package final class Results: @unchecked Sendable {
     package let view: View
     package let classID: UInt32
     let question: Question?
+    /// Of an index, in its order; then there is no `question`.
+    let range: IndexQuestion?
     private let lock = Lock()
-    /// Ascending; replaced as a whole, never changed.
+    /// Ascending where no index gave them their order; replaced as a whole, never changed.
     private var keys = KeyBuffer()
     /// What the list was found in.
     private var version: UInt64 = 0
 
-    init(_ view: View, _ classID: UInt32, _ question: Question?) {
+    init(_ view: View, _ classID: UInt32, _ question: Question?, range: IndexQuestion? = nil) {
         self.view = view
         self.classID = classID
         self.question = question
+        self.range = range
     }
 
     /// Asks again in the view as it stands now; returns whether the list is another.
     package func update() throws(StoreError) -> Bool {
-        let (new, version) = try view.serialised { () throws(StoreError) in (try view.keys(classID, question), try view.versionUnlocked()) }
+        let (new, version) = try view.serialised { () throws(StoreError) in (try ask(), try view.versionUnlocked()) }
         return lock.withLock {
             self.version = version
             let isSame = new.count == keys.count && (0..<new.count).allSatisfy { new.keys[$0] == keys.keys[$0] }
             if !isSame { keys = new }
             return !isSame
         }
+    }
+
+    private func ask() throws(StoreError) -> KeyBuffer {
+        if let range { return try view.keys(range) }
+        return try view.keys(classID, question)
     }
 
     /// The list as it stands now: stays as it is, whoever updates meanwhile.

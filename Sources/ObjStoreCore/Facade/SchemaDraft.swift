@@ -3,6 +3,8 @@ package struct SchemaDraft: Sendable {
     package struct Class: Sendable {
         package var name: String
         package fileprivate(set) var properties: [PropertySchema] = []
+        /// Compound ones, by the names of their properties.
+        package fileprivate(set) var indexes: [(names: [String], isUnique: Bool)] = []
         private var places: [String: Int] = [:]
         /// Of link properties: the class that they lead to, which may be described later.
         fileprivate private(set) var targets: [String: String] = [:]
@@ -27,9 +29,10 @@ package struct SchemaDraft: Sendable {
         package static let primaryKey = Flags(rawValue: 1)
         package static let indexed = Flags(rawValue: 2)
         package static let nullable = Flags(rawValue: 4)
+        package static let unique = Flags(rawValue: 8)
         package static let hasDefault = Flags(rawValue: 0x100)
         /// What may be asked for; `hasDefault` is only told.
-        package static let all = Flags(rawValue: 7)
+        package static let all = Flags(rawValue: 15)
     }
 
     package private(set) var classes: [Class] = []
@@ -65,13 +68,32 @@ package struct SchemaDraft: Sendable {
             guard !flags.contains(.nullable) else { throw invalid("a primary key cannot be null") }
             if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
         }
-        if flags.contains(.indexed), kind == .binary { throw invalid("a binary property cannot have an index") }
+        if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary { throw invalid("a binary property cannot have an index of its own") }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
             throw invalid(SchemaDraft.tooMany)
         }
         classes[index].append(PropertySchema(
             name: name, kind: kind, isNullable: flags.contains(.nullable), isPrimaryKey: flags.contains(.primaryKey),
-            isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey)))
+            isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey), isUnique: flags.contains(.unique) && !flags.contains(.primaryKey)))
+    }
+
+    /// An index of two properties or more.
+    package mutating func addIndex(_ className: String, _ names: [String], isUnique: Bool) throws(StoreError) {
+        let number = try classIndex(className), cls = classes[number]
+        let list = names.joined(separator: ", ")
+        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "an index of \(className).(\(list)): \(what)").at(class: className, property: list) }
+        guard (2...IndexSchema.mostProperties).contains(names.count) else {
+            throw invalid("it is of 2 to \(IndexSchema.mostProperties) properties; that of one is a flag of the property")
+        }
+        for (position, name) in names.enumerated() {
+            guard let property = cls.propertyIndex(named: name) else {
+                throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+            }
+            if cls.properties[property].kind.isCollection { throw invalid("\(name) is a \(cls.properties[property].kind)") }
+            if names[..<position].contains(name) { throw invalid("\(name) is given twice") }
+        }
+        if cls.indexes.contains(where: { $0.names == names }) { throw invalid("the class has it already") }
+        classes[number].indexes.append((names, isUnique))
     }
 
     /// A list, set or map; in objects that do not give it elements it is empty.
@@ -126,7 +148,8 @@ package struct SchemaDraft: Sendable {
         let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0)
         try ValueCheck.check(value, for: property, of: cls, limit: Int(Int32.max))
         classes[index].properties[property] = PropertySchema(
-            name: name, kind: declared.kind, isNullable: declared.isNullable, isIndexed: declared.isIndexed, defaultValue: OwnedValue(value))
+            name: name, kind: declared.kind, isNullable: declared.isNullable, isIndexed: declared.isIndexed, isUnique: declared.isUnique,
+            defaultValue: OwnedValue(value))
     }
 
     private func classIndex(_ name: String) throws(StoreError) -> Int {
@@ -175,7 +198,13 @@ package struct SchemaDraft: Sendable {
                     property.target = cls.targets[property.name].map { indexes[$0]! }
                     return property
                 }
-                result.append(ClassSchema(name: cls.name, id: UInt32(result.count), properties: properties, nextColumnID: UInt32(properties.count)))
+                let compounds = cls.indexes.enumerated().map { number, index in
+                    IndexSchema(
+                        id: IndexSchema.firstCompoundID + UInt32(number), properties: index.names.map { cls.propertyIndex(named: $0)! }, isUnique: index.isUnique)
+                }
+                result.append(ClassSchema(
+                    name: cls.name, id: UInt32(result.count), properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds,
+                    nextIndexID: IndexSchema.firstCompoundID + UInt32(compounds.count)))
                 changed = true
                 continue
             }
@@ -242,14 +271,55 @@ package struct SchemaDraft: Sendable {
             }
             guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
             guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }
-            guard there.isIndexed == property.isIndexed else { throw mismatch(property.name, "it has \(there.isIndexed ? "an" : "no") index in the file, unlike in the program") }
+            if there.isIndexed != property.isIndexed || there.isUnique != property.isUnique {
+                guard mayChange else {
+                    let what = there.isUnique != property.isUnique ? "it is \(there.isUnique ? "" : "not ")unique" : "it has \(there.isIndexed ? "an" : "no") index"
+                    throw mismatch(property.name, "\(what) in the file, unlike in the program, and the schema version is not higher than the file's")
+                }
+                properties[index].isIndexed = property.isIndexed
+                properties[index].isUnique = property.isUnique
+                changed = true
+            }
             if !SchemaDraft.sameDefault(there.defaultValue, property.defaultValue) {
                 guard mayChange else { throw mismatch(property.name, "it has another default in the file, and the schema version is not higher than the file's") }
                 properties[index].defaultValue = property.defaultValue
                 changed = true
             }
         }
-        return changed ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next) : nil
+        var nextIndex = old.nextIndexID
+        let (compounds, isOther) = try merge(cls, old, properties, &nextIndex, mayChange: mayChange)
+        return changed || isOther
+            ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next, compounds: compounds, nextIndexID: nextIndex) : nil
+    }
+
+    /// The compound indexes that a class gets: what it has already keeps its id, what becomes or ceases to be unique is another.
+    private func merge(
+        _ cls: Class, _ old: ClassSchema, _ properties: [PropertySchema], _ next: inout UInt32, mayChange: Bool
+    ) throws(StoreError) -> (compounds: [IndexSchema], isOther: Bool) {
+        let there = old.indexes[old.singleIndexes...]
+        var kept: [IndexSchema] = [], added: [IndexSchema] = []
+        for index in cls.indexes {
+            let positions = index.names.map { name in properties.firstIndex { $0.name == name }! }
+            if let same = there.first(where: { $0.properties == positions && $0.isUnique == index.isUnique }) {
+                kept.append(same)
+                continue
+            }
+            let list = index.names.joined(separator: ", ")
+            func mismatch(_ what: String) -> StoreError {
+                StoreError(.schemaMismatch, "\(cls.name).(\(list)): \(what)").at(class: cls.name, property: list)
+            }
+            guard mayChange else { throw mismatch("the file has no such \(index.isUnique ? "unique " : "")index, and the schema version is not higher than the file's") }
+            guard next < IndexSchema.endOfIDs else { throw mismatch("the class has had too many indexes") }
+            added.append(IndexSchema(id: next, properties: positions, isUnique: index.isUnique))
+            next += 1
+        }
+        if kept.count != there.count, !mayChange {
+            let lost = there.first { index in !kept.contains { $0.id == index.id } }!
+            throw StoreError(.schemaMismatch, "\(old.name(of: lost)): the file has this index, the program's schema has not, and its version is not higher")
+                .at(class: cls.name, property: old.names(of: lost))
+        }
+        kept.sort { $0.id < $1.id }
+        return (kept + added, !added.isEmpty || kept.count != there.count)
     }
 
     private static func sameDefault(_ a: OwnedValue?, _ b: OwnedValue?) -> Bool {

@@ -85,6 +85,7 @@ extension Results {
         initial: Bool, on hub: ObserverHub? = nil, properties propertyIDs: [UInt32]? = nil, handler: @escaping Observer.Handler
     ) throws(StoreError) -> Observer {
         guard view.kind == .live else { throw StoreError(.wrongView, "results of a \(view.kind) view never change: only those of a live view can be observed") }
+        if range != nil { throw StoreError(.notSupported, "results in the order of an index cannot be observed by this version") }
         let (list, version) = listAndVersion()
         let (snapshot, cls) = try view.serialised { () throws(StoreError) in
             guard let snapshot = view.snapshot else { throw view.closedError }

@@ -61,7 +61,7 @@ package final class Store: @unchecked Sendable {
         let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {
             if addsNothing { return }
-            throw StoreError(.readOnly, "the store is open read-only, and its file lacks classes or properties of the program's schema")
+            throw StoreError(.readOnly, "the store is open read-only, and its file lacks classes, properties or indexes of the program's schema")
         }
         try shared.checkOutside("open")
         let transaction = try begin(timeout: writeTimeout, isTry: false)

@@ -94,6 +94,7 @@ extension View {
         var flags: SchemaDraft.Flags = []
         if property.isPrimaryKey { flags.insert(.primaryKey) }
         if property.isIndexed { flags.insert(.indexed) }
+        if property.isUnique { flags.insert(.unique) }
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(

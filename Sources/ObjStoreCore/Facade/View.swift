@@ -217,15 +217,19 @@ package final class View: @unchecked Sendable {
     /// hold it. Serialised by the caller.
     func withIndex<T>(_ cls: ClassSchema, _ property: Int, asking value: Value, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T? {
         guard let position = cls.indexPosition(of: property), value.count <= IndexLimits.longestText else { return nil }
+        return try withIndex(cls, at: position, asksLong: value.count > View.longestIndexHead, body)
+    }
+
+    /// An index of a class. Serialised by the caller.
+    ///
+    /// - Parameter asksLong: it is asked about keys that it has only the beginning of.
+    func withIndex<T>(_ cls: ClassSchema, at position: Int, asksLong: Bool, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
         if let snapshot {
-            let node = try snapshot.classNode(Int(cls.id))
-            let column = cls.columns[property].id
-            var root = Ref.null
-            for entry in 0..<NodeHeader.count(node) where ClassNode.indexColumn(node, entry) == column { root = ClassNode.indexRoot(node, entry) }
-            let kind = cls.columns[property].kind
-            let values = value.count > View.longestIndexHead ? LongValues(try reader(cls), property: property) : nil
+            let index = cls.indexes[position]
+            let root = ClassNode.root(try snapshot.classNode(Int(cls.id)), of: index)
+            let values = asksLong ? LongValues(try reader(cls), index: index) : nil
             defer { withExtendedLifetime(values) {} }
-            return try body(IndexReader(source: snapshot.source, root: root, kind: kind, longValues: values))
+            return try body(IndexReader(source: snapshot.source, root: root, kind: index.kind, longValues: values))
         }
         guard let transaction else { throw closedError }
         return try body(try transaction.state(Int(cls.id)).indexes[position].reader())
@@ -302,7 +306,7 @@ struct SnapshotAccess {
         let isShort = key.kind == .string && key.count <= View.longestIndexHead && ValueCheck.isUTF8(key.pointer, key.count)
         guard key.kind == .int || isShort, let cls = try classNode(index) else { return nil }
         // The primary key's index is the first.
-        guard NodeHeader.count(cls) > 0, ClassNode.indexColumn(cls, 0) == spec.id else { return nil }
+        guard NodeHeader.count(cls) > 0, ClassNode.indexID(cls, 0) == spec.id else { return nil }
         return .some(try IndexReader(source: source, root: ClassNode.indexRoot(cls, 0), kind: key.kind).find(key))
     }
 

@@ -136,6 +136,20 @@ package final class OpLog {
         checkLimit()
     }
 
+    /// Several properties in one operation.
+    func update(_ cls: ClassSchema, key: Int64, _ properties: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) {
+        for index in 0..<count { note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(properties[index], 63))) }
+        if isSummary { return }
+        begin(.update, cls.id)
+        bytes.appendSigned(key)
+        bytes.appendVarint(UInt64(count))
+        for index in 0..<count {
+            bytes.appendVarint(UInt64(cls.columns[properties[index]].id))
+            ValueCodec.append(values[index], to: bytes)
+        }
+        checkLimit()
+    }
+
     func delete(_ cls: ClassSchema, key: Int64) {
         note(cls.id, .deleted, key, count: 1, columns: 0)
         if isSummary { return }

@@ -4,7 +4,7 @@ extension ClassState {
     ///
     /// What has its value already is logged as changed, but not written: its page need not be copied. `row` is what `row`
     /// gave, since when no other was changed.
-    func update(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+    package func update(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
         if count == 1 { return try update(row, positions[0], values[0]) }
         var differing = 0, last = 0
         for index in 0..<count where !(try value(row, positions[index]).isSame(as: values[index])) {
@@ -13,7 +13,12 @@ extension ClassState {
         }
         // First what is logged: values may lie in the leaf that changes.
         let mark = ops.mark
-        for index in 0..<count { ops.update(schema, key: row.key, property: positions[index], value: values[index]) }
+        if schema.hasCompounds {
+            // What changes together is replayed together: no compound key stands between the old and the new one.
+            ops.update(schema, key: row.key, positions, values, count)
+        } else {
+            for index in 0..<count { ops.update(schema, key: row.key, property: positions[index], value: values[index]) }
+        }
         do throws(StoreError) {
             // One that fails changes nothing, several have to be undone.
             if differing == 1 { try change(row, positions[last], values[last]) }
@@ -25,7 +30,10 @@ extension ClassState {
         hasChanges = true
     }
 
-    private func changeSeveral(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+    func changeSeveral(_ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int) throws(StoreError) {
+        for index in 0..<count where schema.changePlan(positions[index]) == ClassSchema.changesTogether {
+            return try changeTogether(row, positions, values, count)
+        }
         var old: [(index: Int, value: OwnedValue)] = []
         for index in 0..<count {
             let value = try value(row, positions[index])
@@ -46,13 +54,21 @@ extension ClassState {
         }
     }
 
-    /// Fills the index of a property that objects got without being written: every one has `fill`.
-    func fillIndex(of property: Int) throws(StoreError) {
-        guard let position = schema.indexPosition(of: property) else { return }
+    /// Fills an index that is empty with all objects. `.duplicateKey` where two have one key of a unique one.
+    func fillIndex(_ position: Int) throws(StoreError) {
+        let index = schema.indexes[position], writer = indexes[position]
         let reader = try self.reader()
         var next = try reader.seek(.min)
         while let row = next {
-            try indexes[position].insert(try reader.value(row, property), row.key)
+            let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try reader.value(row, property) }
+            if index.isUnique, !index.isShared(key, lookUpKey), let other = try writer.find(key) {
+                let values = try schema.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
+                throw StoreError(
+                    .duplicateKey,
+                    "\(schema.name(of: index)) cannot become unique: the objects \(schema.name)#\(other) and \(schema.name)#\(row.key) both have \(values)"
+                ).at(class: schema.name, property: schema.names(of: index))
+            }
+            try writer.insert(key, row.key)
             next = try reader.next(row)
         }
         hasChanges = true
@@ -60,18 +76,26 @@ extension ClassState {
 }
 
 extension WriteTransaction {
-    /// Makes `new` the schema, as the first thing that the transaction does.
+    /// Makes `new` the schema, as the first thing that the transaction does. What indexes become or cease to be is done at
+    /// once.
     ///
     /// The commit is a barrier: it is acknowledged with a checkpoint. A log with changes on both sides of a
     /// change of schema need not be replayed that way.
     func change(to new: Schema) throws(StoreError) {
         let old = schema
         try setSchema(new)
-        for (index, cls) in old.classes.enumerated() where cls !== new.classes[index] {
-            let known = Set(cls.columns.map(\.id))
-            let state = try state(index)
-            for property in new.classes[index].indexes where !known.contains(new.classes[index].columns[property].id) {
-                try state.fillIndex(of: property)
+        isChangingIndexes = true
+        defer { isChangingIndexes = false }
+        for (number, before) in old.classes.enumerated() where before !== new.classes[number] {
+            let after = new.classes[number], state = try state(number)
+            for (position, index) in after.indexes.enumerated() {
+                let known = before.indexes.first { $0.id == index.id }
+                if let known, known.isUnique || !index.isUnique {
+                    state.hasChanges = true
+                    continue
+                }
+                if known != nil { try state.indexes[position].removeAll() }
+                try state.fillIndex(position)
             }
         }
         ops.becomeSummary()
@@ -79,19 +103,11 @@ extension WriteTransaction {
 }
 
 extension ClassState {
-    /// Creates an object whose primary key is known to be free.
-    func createUnchecked(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
-        let key = sharedNextKey.pointee
-        sharedNextKey.pointee = key + 1
-        try insert(key, values)
-        ops.create(schema, key: key, values: values)
-        return key
-    }
-
     /// Creates `count` objects with consecutive keys from vectors, one for each property; primary keys are known
     /// to be free. Returns the first key.
     ///
-    /// `row` gathers the values of one, for indexes and for the log. What fails leaves the class unusable.
+    /// `row` gathers the values of one, for indexes and for the log. What fails, a unique value that is taken included,
+    /// leaves half of it done.
     package func createColumns(
         _ vectors: UnsafePointer<ColumnVector>, count: Int, row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void
     ) throws(StoreError) -> Int64 {
@@ -106,7 +122,14 @@ extension ClassState {
             defer { values.deallocate() }
             for offset in 0..<count {
                 try row(offset, values)
-                for (position, property) in schema.indexes.enumerated() { try indexes[position].insert(values[property], first + Int64(offset)) }
+                if !schema.constraints.isEmpty { try checkConstraints(values) }
+                for (property, index) in indexed {
+                    try index.unretained { (index) throws(StoreError) in try index.insert(values[property], first + Int64(offset)) }
+                }
+                for compound in compounds {
+                    try compound.prepare(first + Int64(offset), values)
+                    try compound.insertNew(first + Int64(offset))
+                }
                 if isLogged { ops.create(schema, key: first + Int64(offset), values: values) }
             }
         }

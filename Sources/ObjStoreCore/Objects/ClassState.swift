@@ -13,8 +13,14 @@ package final class ClassState {
     let indexes: [IndexWriter]
     /// In the order of `schema.collections`.
     let collections: [CollectionWriter]
-    /// The same with the property of each, for those who change one object: nothing is counted.
-    private let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
+    /// Those of one property, with the property, for those who change one object: nothing is counted.
+    let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
+    /// The others.
+    let compounds: [CompoundIndex]
+    private let compoundCount: Int
+    private let hasConstraints: Bool
+    /// Where keys of compound indexes are made that are only looked up.
+    let lookUpKey = IndexKey()
     let ops: OpLog
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
@@ -35,24 +41,29 @@ package final class ClassState {
         sharedNextKey = nextKey
         cluster = ClusterWriter(space: space, root: .null, columns: schema.columns)
         let base = ClusterReader(source: space.source, root: .null, columns: schema.columns)
-        let longValues = schema.indexes.map { LongValues(base, property: $0) }
+        let longValues = schema.indexes.map { LongValues(base, index: $0) }
         self.longValues = longValues
-        indexes = schema.indexes.enumerated().map { position, property in
+        let indexes = schema.indexes.enumerated().map { position, index in
             IndexWriter(
-                space: space, root: .null, kind: schema.columns[property].kind,
-                unique: schema.properties[property].isPrimaryKey, longValues: longValues[position])
+                space: space, root: .null, kind: index.kind, unique: index.isPrimaryKey, isLookedUp: index.isUnique, longValues: longValues[position])
         }
         collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
-        indexed = .allocate(capacity: indexes.count)
-        for (position, property) in schema.indexes.enumerated() {
-            indexed.initializeElement(at: position, to: (property, Unmanaged.passUnretained(indexes[position])))
+        self.indexes = indexes
+        indexed = .allocate(capacity: schema.singleIndexes)
+        for position in 0..<schema.singleIndexes {
+            indexed.initializeElement(at: position, to: (schema.indexes[position].first, Unmanaged.passUnretained(indexes[position])))
         }
+        compounds = (schema.singleIndexes..<indexes.count).map { CompoundIndex(schema.indexes[$0], indexes[$0]) }
+        compoundCount = compounds.count
+        hasConstraints = !schema.constraints.isEmpty
     }
 
     deinit { indexed.deallocate() }
 
     /// Begins with the class as that node describes it; null: it has no objects yet.
-    func open(_ ref: Ref) throws(StoreError) {
+    ///
+    /// - Parameter dropping: the schema has just changed: indexes that it has no more are given up.
+    func open(_ ref: Ref, dropping: Bool = false) throws(StoreError) {
         hasChanges = false
         isBroken = false
         objectCount = 0
@@ -66,11 +77,14 @@ package final class ClassState {
             objectCount = ClassNode.objectCount(node)
             storedNextKey = ClassNode.nextKey(node)
             for position in 0..<NodeHeader.count(node) {
-                let column = ClassNode.indexColumn(node, position)
-                guard let target = schema.indexes.firstIndex(where: { schema.columns[$0].id == column }) else {
-                    throw StoreError(.corrupt, "class \(schema.name) has an index of a column that it does not have")
+                let id = ClassNode.indexID(node, position), root = ClassNode.indexRoot(node, position)
+                if let target = schema.indexes.firstIndex(where: { $0.id == id }) {
+                    indexes[target].begin(root: root)
+                    continue
                 }
-                indexes[target].begin(root: ClassNode.indexRoot(node, position))
+                guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has an index that its schema does not have") }
+                try IndexWriter(space: space, root: root, kind: .binary, unique: false).removeAll()
+                hasChanges = true
             }
         }
         if !ref.isNull, !collections.isEmpty {
@@ -135,7 +149,7 @@ package final class ClassState {
 
     /// Where an object lies, until the next change of another.
     @inline(__always)
-    func row(_ key: Int64) throws(StoreError) -> RowPosition {
+    package func row(_ key: Int64) throws(StoreError) -> RowPosition {
         guard let row = try cluster.find(key) else { throw noSuchObject(key) }
         return row
     }
@@ -154,6 +168,12 @@ package final class ClassState {
     /// Creates an object; `values` has one for each property.
     package func create(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
         if let primary = schema.primaryKey, try indexes[0].find(values[primary]) != nil { throw duplicate(values[primary]) }
+        return try createUnchecked(values)
+    }
+
+    /// The same where the primary key is known to be free.
+    func createUnchecked(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
+        if hasConstraints { try checkConstraints(values) }
         let key = sharedNextKey.pointee
         sharedNextKey.pointee = key + 1
         try insert(key, values)
@@ -162,16 +182,22 @@ package final class ClassState {
     }
 
     func insert(_ key: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
+        if compoundCount > 0 { for compound in compounds { try compound.prepare(key, values) } }
         try cluster.append(key, values)
-        var done = 0
+        var done = 0, doneCompounds = 0
         do throws(StoreError) {
             while done < indexed.count {
                 let (property, index) = indexed[done]
                 try index.unretained { (index) throws(StoreError) in try index.insert(values[property], key) }
                 done += 1
             }
+            while doneCompounds < compoundCount {
+                try compounds[doneCompounds].insertNew(key)
+                doneCompounds += 1
+            }
         } catch {
             undo { () throws(StoreError) in
+                for compound in compounds[..<doneCompounds] { try compound.removeNew(key) }
                 for (property, index) in indexed[..<done] { try index.takeUnretainedValue().remove(values[property], key) }
                 _ = try cluster.delete(key)
             }
@@ -194,11 +220,14 @@ package final class ClassState {
     }
 
     func change(_ row: RowPosition, _ property: Int, _ value: Value) throws(StoreError) {
-        if let position = schema.indexPosition(of: property) {
+        let position = schema.changePlan(property)
+        if position >= 0 {
             let old = try self.value(row, property)
             if !old.isSame(as: value) {
                 return try indexed[position].index.unretained { (index) throws(StoreError) in try move(row, index, property, from: old, to: value) }
             }
+        } else if position == ClassSchema.changesTogether {
+            return try changeTogether(row, property, value)
         }
         try cluster.update(row, property, value)
         hasChanges = true
@@ -231,7 +260,8 @@ package final class ClassState {
 
     func erase(_ row: RowPosition) throws(StoreError) {
         let key = row.key
-        var done = 0
+        var done = 0, doneCompounds = 0
+        if compoundCount > 0 { for compound in compounds { try compound.look(at: row, cluster.tree) } }
         do throws(StoreError) {
             // Indexes change no leaf: the row stays where it is up to the last step.
             while done < indexed.count {
@@ -240,10 +270,15 @@ package final class ClassState {
                 try index.unretained { (index) throws(StoreError) in try index.remove(old, key) }
                 done += 1
             }
+            while doneCompounds < compoundCount {
+                try compounds[doneCompounds].removeOld(key)
+                doneCompounds += 1
+            }
             if !collections.isEmpty { try eraseElements(row) }
             try cluster.delete(row)
         } catch {
             undo { () throws(StoreError) in
+                for compound in compounds[..<doneCompounds] { try compound.insertOld(key) }
                 for (property, index) in indexed[..<done] { try index.takeUnretainedValue().insert(try value(key, property), key) }
             }
             throw error
@@ -296,11 +331,18 @@ package final class ClassState {
         sharedNextKey.pointee = max(sharedNextKey.pointee, key + 1)
     }
 
-    func replayUpdate(_ key: Int64, column: UInt32, _ value: Value) throws(StoreError) {
-        guard let property = schema.columns.firstIndex(where: { $0.id == column }) else {
-            throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
+    /// The changes of one operation are made together, as they were then.
+    func replayUpdate(_ key: Int64, _ changes: [(columnID: UInt32, value: Value)]) throws(StoreError) {
+        var positions: [Int] = []
+        for change in changes {
+            guard let property = schema.columns.firstIndex(where: { $0.id == change.columnID }) else {
+                throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
+            }
+            positions.append(property)
         }
-        try change(try row(key), property, value)
+        let row = try row(key)
+        if changes.count == 1 { return try change(row, positions[0], changes[0].value) }
+        try changeSeveral(row, positions, changes.map(\.value), changes.count)
     }
 
     func replaySplice(_ key: Int64, column: UInt32, _ splice: Op.Splice) throws(StoreError) {
@@ -328,10 +370,8 @@ package final class ClassState {
         ClassNode.setCluster(node, clusterRoot)
         ClassNode.setObjectCount(node, objectCount)
         ClassNode.setNextKey(node, storedNextKey)
-        for (position, property) in schema.indexes.enumerated() {
-            ClassNode.setIndex(
-                node, position, column: schema.columns[property].id, unique: schema.properties[property].isPrimaryKey,
-                kind: schema.columns[property].kind, root: try indexes[position].flush(into: writer))
+        for (position, index) in schema.indexes.enumerated() {
+            ClassNode.setIndex(node, position, index, root: try indexes[position].flush(into: writer))
         }
         ClassNode.setCollectionCount(node, collections.count)
         for (position, property) in schema.collections.enumerated() {
@@ -362,23 +402,28 @@ package final class ClassState {
     }
 }
 
-/// Long texts of an indexed property in one version: the index holds only their beginning and hash.
+/// Long keys of an index in one version, from the objects: the index holds only their beginning and hash.
 final class LongValues: IndexLongValues {
     var reader: ClusterReader
-    private let property: Int
+    private let index: IndexSchema
+    private let key = IndexKey()
 
     private override init() { fatalError("made with a reader") }
 
-    init(_ reader: ClusterReader, property: Int) {
+    init(_ reader: ClusterReader, index: IndexSchema) {
         self.reader = reader
-        self.property = property
+        self.index = index
     }
 
     override func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer {
-        guard let row = try reader.find(objectKey), let bytes = try reader.bytes(row, property) else {
-            throw StoreError(.corrupt, "an index names the object \(objectKey), which does not exist or has no value")
+        if let row = try reader.find(objectKey) {
+            if !index.isCompound, let bytes = try reader.bytes(row, index.first) { return bytes }
+            if index.isCompound {
+                let value = try index.extract(objectKey, into: key) { (property) throws(StoreError) in try reader.value(row, property) }
+                return UnsafeRawBufferPointer(start: value.pointer, count: value.count)
+            }
         }
-        return bytes
+        throw StoreError(.corrupt, "an index names the object \(objectKey), which does not exist or has no value")
     }
 }
 
@@ -389,7 +434,7 @@ extension WriteTransaction {
         case .schema(let schema): try setSchema(schema)
         case .create(let classID, let key, let values): try state(Int(classID)).replayCreate(key, values)
         case .update(let classID, let key, let changes):
-            for change in changes { try state(Int(classID)).replayUpdate(key, column: change.columnID, change.value) }
+            try state(Int(classID)).replayUpdate(key, changes)
         case .splice(let classID, let key, let column, let splice): try state(Int(classID)).replaySplice(key, column: column, splice)
         case .delete(let classID, let key): try state(Int(classID)).replayDelete(key)
         }

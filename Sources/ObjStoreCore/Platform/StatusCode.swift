@@ -23,6 +23,7 @@ public enum StatusCode: Int32, Sendable {
     case invalidSignature = 20
     case invalidQuery = 21
     case notSupported = 22
+    case noSuchIndex = 23
 
     case notInWrite = 40
     case alreadyInWrite = 41

@@ -1,7 +1,8 @@
 /// Copies what can be read of one class into a new store, and knows what could not be.
 ///
 /// An object whose own pages are damaged in part is kept: a value that is lost is looked for in the property's index, and
-/// else becomes null, or the property's default where it cannot be null. Without its primary key an object is lost.
+/// else becomes null, or the property's default where it cannot be null. Without its primary key an object is lost, and
+/// without a unique value that cannot be null.
 struct ClassSalvage {
     let image: VersionImage
     let index: Int
@@ -45,10 +46,8 @@ struct ClassSalvage {
             return try finding("class \(cls.name), its node, so all its objects: \(error.message)")
         }
         expected = ClassNode.objectCount(node)
-        for (position, property) in cls.indexes.enumerated()
-        where position < NodeHeader.count(node) && ClassNode.indexColumn(node, position) == cls.columns[property].id {
-            rescues[property] = IndexRescue(
-                source: image.source, version: image.version, root: ClassNode.indexRoot(node, position), kind: cls.columns[property].kind)
+        for index in cls.indexes where !index.isCompound {
+            rescues[index.first] = IndexRescue(source: image.source, version: image.version, root: ClassNode.root(node, of: index), kind: index.kind)
         }
         collections = cls.collections.map {
             CollectionSalvage(cls: cls, property: $0, tree: CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[$0].id)))
@@ -112,6 +111,11 @@ struct ClassSalvage {
                     lostObjects.append(key, "their primary key \(cls.properties[property].name) cannot be read: \(error.message)")
                     return false
                 }
+                // Whatever stood for it could be that of another object.
+                if cls.properties[property].isUnique, !cls.columns[property].nullable {
+                    lostObjects.append(key, "their unique \(cls.properties[property].name) cannot be read: \(error.message)")
+                    return false
+                }
                 losses.append((property, error.message))
                 values[property] = cls.substitute(property)
             }
@@ -121,6 +125,7 @@ struct ClassSalvage {
             lostObjects.append(key, "object \(other) has the same \(cls.properties[primary].name) \(values[primary].text), and came first")
             return false
         }
+        guard try makeUnique(state, key, &losses) else { return false }
         try state.replayCreate(key, values)
         withExtendedLifetime(kept) {}
         for collection in collections {
@@ -131,6 +136,23 @@ struct ClassSalvage {
         lostObjects.interrupt()
         if !losses.isEmpty || !lostValues.isEmpty { note(losses, key) }
         try target.didChange()
+        return true
+    }
+
+    /// Gives up values that another object has, where they are to be unique: for null, where that is allowed, else the object
+    /// is lost. Objects of a sound class have none such; one whose value was lost may have got that of another.
+    private mutating func makeUnique(_ state: ClassState, _ key: Int64, _ losses: inout [(property: Int, reason: String)]) throws(StoreError) -> Bool {
+        while let (index, other) = try state.conflict(values) {
+            let has = try cls.text(of: index) { (property) throws(StoreError) in values[property] }
+            let reason = "object \(other) has the same \(has), which is unique, and came first"
+            guard let property = index.properties.first(where: { cls.columns[$0].nullable }) else {
+                lostObjects.append(key, reason)
+                return false
+            }
+            losses.removeAll { $0.property == property }
+            losses.append((property, reason))
+            values[property] = .null
+        }
         return true
     }
 

@@ -19,7 +19,7 @@ struct LinkSalvage {
                 while let first = from {
                     let (broken, next) = try collect(index, position, linked, from: first, &lost)
                     for key in broken {
-                        try target.state(index).replayUpdate(key, column: property.columnID, .null)
+                        try target.state(index).replayUpdate(key, [(columnID: property.columnID, value: .null)])
                         try target.didChange()
                     }
                     from = next

@@ -47,19 +47,26 @@ struct LogReplay {
             if let primary = cls.primaryKey, try state.find(primaryKey: values[primary]) != nil {
                 return fail("new objects of class \(cls.name) whose primary key another one has")
             }
+            if try values.withUnsafeBufferPointer({ (values) throws(StoreError) in try state.conflict(values.baseAddress!) }) != nil {
+                return fail("new objects of class \(cls.name) with a unique value that another one has")
+            }
             try state.replayCreate(key, values)
             classes[Int(id)].objects += 1
         case .update(let id, let key, let changes):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
+            var fit: [(columnID: UInt32, value: Value)] = []
             for (column, value) in changes {
                 guard let property = cls.properties.firstIndex(where: { $0.columnID == column }), try isFit(value, property, cls) else {
                     fail("changes of properties of class \(cls.name) that do not fit")
                     continue
                 }
-                try state.replayUpdate(key, column: column, value)
-                classes[Int(id)].lostValues[column]?.remove(key)
+                fit.append((column, value))
             }
+            if fit.isEmpty { return }
+            if try isTaken(fit, key, cls, state) { return fail("changes of class \(cls.name) to a unique value that another object has") }
+            try state.replayUpdate(key, fit)
+            for change in fit { classes[Int(id)].lostValues[change.columnID]?.remove(key) }
         case .splice(let id, let key, let column, let splice):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
@@ -79,6 +86,17 @@ struct LogReplay {
             classes[Int(id)].objects -= 1
             for column in classes[Int(id)].lostValues.keys { classes[Int(id)].lostValues[column]!.remove(key) }
         }
+    }
+
+    /// The object would have a unique value that another one has.
+    private func isTaken(_ changes: [(columnID: UInt32, value: Value)], _ key: Int64, _ cls: ClassSchema, _ state: ClassState) throws(StoreError) -> Bool {
+        if cls.constraints.isEmpty { return false }
+        let row = try state.row(key)
+        var values: [Value] = []
+        for (property, column) in cls.columns.enumerated() {
+            if let change = changes.last(where: { $0.columnID == column.id }) { values.append(change.value) } else { values.append(try state.value(row, property)) }
+        }
+        return try values.withUnsafeBufferPointer { (values) throws(StoreError) in try state.conflict(values.baseAddress!, except: key) } != nil
     }
 
     private func isFit(_ values: [Value], _ cls: ClassSchema) throws(StoreError) -> Bool {

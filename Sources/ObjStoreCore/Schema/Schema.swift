@@ -51,18 +51,30 @@ package final class ClassSchema: Sendable {
     package nonisolated(unsafe) let columns: UnsafeBufferPointer<ColumnSpec>
     /// Position of the primary key in `properties`.
     package let primaryKey: Int?
-    /// Positions of the properties that have an index, the primary key's first; the order of `ClassNode`'s entries.
-    package let indexes: [Int]
+    /// The primary key's first, then those of other properties, then compound ones; the order of `ClassNode`'s entries.
+    package let indexes: [IndexSchema]
+    /// How many of them are of one property.
+    let singleIndexes: Int
+    /// Positions in `indexes` of those that are unique beside the primary key.
+    let constraints: [Int]
     /// Positions of the properties that are lists, sets or maps; the order of `ClassNode`'s collection trees.
     package let collections: [Int]
     package let nextColumnID: UInt32
+    /// Id of the next compound index.
+    package let nextIndexID: UInt32
     private let byName: [String: Int]
-    /// For each property its position in `indexes`, or -1.
+    /// For each property the position in `indexes` of its own one, or -1.
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
+    /// The same, but `changesTogether` where a change has more to do than to move one pair in one index.
+    private nonisolated(unsafe) let changePlans: UnsafePointer<Int>
     /// For each property its position in `collections` (or -1) and its elements, without reference counting.
     private nonisolated(unsafe) let collectionTable: UnsafePointer<(position: Int, elements: ElementSchema)>
 
-    package init(name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32) {
+    /// - Parameter compounds: in the order of their ids.
+    package init(
+        name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32, compounds: [IndexSchema] = [],
+        nextIndexID: UInt32 = IndexSchema.firstCompoundID
+    ) {
         self.name = name
         self.id = id
         self.properties = properties
@@ -77,13 +89,22 @@ package final class ClassSchema: Sendable {
         }
         columns = UnsafeBufferPointer(specs)
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
-        indexes = properties.indices.filter { properties[$0].isPrimaryKey }
-            + properties.indices.filter { (properties[$0].isIndexed || properties[$0].kind == .link) && !properties[$0].isPrimaryKey }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
-        let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count))
-        positions.initialize(repeating: -1, count: max(1, properties.count))
-        for (position, property) in indexes.enumerated() { positions[property] = position }
+        let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
+        let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }
+        indexes = singles + compounds
+        singleIndexes = singles.count
+        constraints = indexes.indices.filter { [indexes] in indexes[$0].isConstraint }
+        self.nextIndexID = nextIndexID
+        let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count) * 2)
+        positions.initialize(repeating: -1, count: max(1, properties.count) * 2)
+        let plans = positions + max(1, properties.count)
+        for (position, index) in indexes.enumerated() {
+            for property in index.properties { plans[property] = index.isConstraint || index.isCompound ? ClassSchema.changesTogether : position }
+            if !index.isCompound { positions[index.first] = position }
+        }
         indexPositions = UnsafePointer(positions)
+        changePlans = UnsafePointer(plans)
         let table = UnsafeMutablePointer<(position: Int, elements: ElementSchema)>.allocate(capacity: max(1, properties.count))
         table.initialize(repeating: (-1, ElementSchema(kind: .null)), count: max(1, properties.count))
         for (position, property) in collections.enumerated() {
@@ -109,7 +130,14 @@ package final class ClassSchema: Sendable {
     /// What the elements of a collection are.
     @inline(__always)
     package func elements(of property: Int) -> ElementSchema { collectionTable[property].elements }
-    /// Position in `indexes` of the index of a property.
+
+    static let changesTogether = -2
+    /// What a change of a property has to do with indexes: the position of the one that has its values, -1 where there is
+    /// none, or `changesTogether`.
+    @inline(__always) func changePlan(_ property: Int) -> Int { changePlans[property] }
+    @inline(__always) var hasCompounds: Bool { indexes.count != singleIndexes }
+
+    /// Position in `indexes` of the index of a property alone.
     @inline(__always)
     package func indexPosition(of property: Int) -> Int? {
         let position = indexPositions[property]
@@ -128,6 +156,10 @@ package struct PropertySchema: Sendable {
     package var isIndexed: Bool
     /// Of a link: the index of the class that it leads to; else nil.
     package var target: Int?
+    /// No two objects have the same value; has an index, too.
+    package var isUnique: Bool
+    /// Beside that of a primary key.
+    var hasIndex: Bool { isIndexed || isUnique || kind == .link }
     /// What a new object gets where the application gives nothing; nil: a value is required.
     package var defaultValue: OwnedValue?
     /// What rows read that were written before the property was added; never changes.
@@ -137,11 +169,11 @@ package struct PropertySchema: Sendable {
 
     package init(
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
-        isIndexed: Bool = false, target: Int? = nil, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
+        isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
     ) {
         self.elements = elements
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
-        self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.target = target
+        self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.isUnique = isUnique; self.target = target
         self.defaultValue = defaultValue
         self.fill = fill ?? defaultValue ?? OwnedValue(isNullable ? .null : Value.zero(of: kind))
     }

@@ -1,19 +1,25 @@
 /// The schema as the file stores it.
 ///
 /// ```
-/// schema version · classes × { name · next column id · properties × { name · kind · column id · flags · default? · fill
-///                                                                               · elements? · target? } }
-/// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys
-/// The target, of links only, is the index of a class.
+/// schema version · classes × { name · next column id · count · properties × { name · kind · column id · flags · default? · fill
+///                                                                                       · elements? · target? } [· indexes] }
+/// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys,
+///        32 unique. The target, of links only, is the index of a class.
+/// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }         flags: 1 unique
 /// ```
+/// `indexes` follows where a class has, or had, compound indexes or unique properties, and counts as one more property: who
+/// does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break.
 enum SchemaCodec {
+    private static let indexes: UInt8 = 240
+
     static func append(_ schema: Schema, to buffer: ByteBuffer) {
         buffer.appendVarint(schema.version)
         buffer.appendVarint(UInt64(schema.classes.count))
         for cls in schema.classes {
             buffer.append(text: cls.name)
             buffer.appendVarint(UInt64(cls.nextColumnID))
-            buffer.appendVarint(UInt64(cls.properties.count))
+            let hasIndexes = !cls.constraints.isEmpty || cls.nextIndexID > IndexSchema.firstCompoundID
+            buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0)))
             for property in cls.properties {
                 buffer.append(text: property.name)
                 buffer.append(property.kind.rawValue)
@@ -24,6 +30,7 @@ enum SchemaCodec {
                 if property.isIndexed { flags |= 4 }
                 if property.defaultValue != nil { flags |= 8 }
                 if property.elements != nil { flags |= 16 }
+                if property.isUnique { flags |= 32 }
                 buffer.append(flags)
                 if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
                 ValueCodec.append(property.fill.value, to: buffer)
@@ -34,7 +41,45 @@ enum SchemaCodec {
                 }
                 if property.kind == .link { buffer.appendVarint(UInt64(property.target ?? 0)) }
             }
+            if hasIndexes { appendIndexes(cls, to: buffer) }
         }
+    }
+
+    private static func appendIndexes(_ cls: ClassSchema, to buffer: ByteBuffer) {
+        buffer.append(text: "")
+        buffer.append(indexes)
+        buffer.appendVarint(UInt64(cls.nextIndexID - IndexSchema.firstCompoundID))
+        let compounds = cls.indexes[cls.singleIndexes...]
+        buffer.appendVarint(UInt64(compounds.count))
+        for index in compounds {
+            buffer.appendVarint(UInt64(index.id - IndexSchema.firstCompoundID))
+            buffer.append(UInt8(index.isUnique ? 1 : 0))
+            buffer.appendVarint(UInt64(index.properties.count))
+            for property in index.properties { buffer.appendVarint(UInt64(cls.columns[property].id)) }
+        }
+    }
+
+    /// What follows the kind.
+    private static func readIndexes(
+        _ reader: inout ByteReader, _ cls: String, _ properties: [PropertySchema]
+    ) throws(StoreError) -> (compounds: [IndexSchema], nextID: UInt32) {
+        func contradiction() -> StoreError { StoreError(.corrupt, "the indexes of class \(cls) contradict themselves") }
+        let next = try reader.readVarint()
+        guard next <= UInt64(IndexSchema.endOfIDs - IndexSchema.firstCompoundID) else { throw contradiction() }
+        var compounds: [IndexSchema] = []
+        for _ in 0..<(try reader.readCount()) {
+            let number = try reader.readVarint(), flags = try reader.read(UInt8.self), count = try reader.readCount()
+            let id = UInt32(truncatingIfNeeded: number) &+ IndexSchema.firstCompoundID
+            guard number < next, id > compounds.last?.id ?? 0, flags <= 1, (2...IndexSchema.mostProperties).contains(count) else { throw contradiction() }
+            var positions: [Int] = []
+            for _ in 0..<count {
+                let column = try reader.readVarint()
+                guard let position = properties.firstIndex(where: { UInt64($0.columnID) == column }), !positions.contains(position) else { throw contradiction() }
+                positions.append(position)
+            }
+            compounds.append(IndexSchema(id: id, properties: positions, isUnique: flags == 1))
+        }
+        return (compounds, IndexSchema.firstCompoundID + UInt32(next))
     }
 
     static func read(_ reader: inout ByteReader) throws(StoreError) -> Schema {
@@ -48,9 +93,14 @@ enum SchemaCodec {
             let count = try reader.readCount()
             guard count <= reader.remaining, nextColumnID <= UInt64(UInt32.max) else { throw ByteReader.truncated }
             var properties: [PropertySchema] = []
-            for _ in 0..<count {
-                let propertyName = try reader.readText()
-                guard let kind = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of property \(propertyName)") }
+            var compounds: [IndexSchema] = [], nextIndexID = IndexSchema.firstCompoundID
+            for number in 0..<count {
+                let propertyName = try reader.readText(), kindNumber = try reader.read(UInt8.self)
+                if kindNumber == indexes, number == count - 1 {
+                    (compounds, nextIndexID) = try readIndexes(&reader, name, properties)
+                    break
+                }
+                guard let kind = ValueKind(rawValue: kindNumber) else { throw StoreError(.corrupt, "unknown type of property \(propertyName)") }
                 let column = try reader.readVarint()
                 let flags = try reader.read(UInt8.self)
                 guard column < nextColumnID else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
@@ -69,10 +119,11 @@ enum SchemaCodec {
                 let target = kind == .link ? try readTarget(&reader, propertyName, flags, classCount) : nil
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
-                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, target: target, defaultValue: defaultValue, fill: fill, elements: elements))
+                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, isUnique: flags & 32 != 0, target: target, defaultValue: defaultValue, fill: fill, elements: elements))
             }
-            guard Set(properties.map(\.name)).count == count else { throw StoreError(.corrupt, "two properties of \(name) have one name") }
-            classes.append(ClassSchema(name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID)))
+            guard Set(properties.map(\.name)).count == properties.count else { throw StoreError(.corrupt, "two properties of \(name) have one name") }
+            classes.append(ClassSchema(
+                name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID), compounds: compounds, nextIndexID: nextIndexID))
         }
         guard Set(classes.map(\.name)).count == classCount else { throw StoreError(.corrupt, "two classes have one name") }
         return Schema(classes: classes, version: version)

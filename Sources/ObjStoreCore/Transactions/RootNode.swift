@@ -32,7 +32,7 @@ enum RootNode {
 /// 40 number of objects
 /// 48 next object key; keys only grow
 /// 56 u32 number of collection trees, u32 0
-/// 64 one entry of 32 bytes per index: { u32 column id, u8 flags (1 = unique), u8 value kind, u16 0, u64 ref, u64 0, u64 0 }
+/// 64 one entry of 32 bytes per index: { u32 id (IndexSchema), u8 flags (1 = unique), u8 kind of keys, u16 0, u64 ref, u64 0, u64 0 }
 /// .. one of 16 bytes per list, set or map property: { u32 column id, u8 kind, u24 0, u64 ref of its tree (null: no elements in it) }
 /// ```
 enum ClassNode {
@@ -54,7 +54,7 @@ enum ClassNode {
     @inline(__always) static func cluster(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
     @inline(__always) static func objectCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 40, as: Int64.self)) }
     @inline(__always) static func nextKey(_ node: UnsafeRawPointer) -> Int64 { node.load(fromByteOffset: 48, as: Int64.self) }
-    @inline(__always) static func indexColumn(_ node: UnsafeRawPointer, _ index: Int) -> UInt32 {
+    @inline(__always) static func indexID(_ node: UnsafeRawPointer, _ index: Int) -> UInt32 {
         node.load(fromByteOffset: headerSize + entrySize * index, as: UInt32.self)
     }
     @inline(__always) static func indexRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
@@ -90,12 +90,17 @@ enum ClassNode {
     static func setCluster(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }
     static func setObjectCount(_ node: UnsafeMutableRawPointer, _ count: Int) { node.storeBytes(of: Int64(count), toByteOffset: 40, as: Int64.self) }
     static func setNextKey(_ node: UnsafeMutableRawPointer, _ key: Int64) { node.storeBytes(of: key, toByteOffset: 48, as: Int64.self) }
-    static func setIndex(_ node: UnsafeMutableRawPointer, _ index: Int, column: UInt32, unique: Bool, kind: ValueKind, root: Ref) {
+    /// The root of an index; null: it is empty, or the node is older than it.
+    static func root(_ node: UnsafeRawPointer, of index: IndexSchema) -> Ref {
+        for entry in 0..<NodeHeader.count(node) where indexID(node, entry) == index.id { return indexRoot(node, entry) }
+        return .null
+    }
+    static func setIndex(_ node: UnsafeMutableRawPointer, _ index: Int, _ schema: IndexSchema, root: Ref) {
         let entry = node + headerSize + entrySize * index
         entry.initializeMemory(as: UInt8.self, repeating: 0, count: entrySize)
-        entry.storeBytes(of: column, as: UInt32.self)
-        entry.storeBytes(of: unique ? 1 : 0, toByteOffset: 4, as: UInt8.self)
-        entry.storeBytes(of: kind.rawValue, toByteOffset: 5, as: UInt8.self)
+        entry.storeBytes(of: schema.id, as: UInt32.self)
+        entry.storeBytes(of: schema.isUnique ? 1 : 0, toByteOffset: 4, as: UInt8.self)
+        entry.storeBytes(of: schema.kind.rawValue, toByteOffset: 5, as: UInt8.self)
         entry.storeBytes(of: root.raw, toByteOffset: 8, as: UInt64.self)
     }
 }

@@ -20,6 +20,8 @@ package final class WriteTransaction {
     var savepoints: [Savepoint] = []
     /// How many have begun: each has a name of its own.
     var savepointCount: UInt64 = 0
+    /// The schema is another since a moment ago: classes that are looked at give up indexes that it does not have.
+    var isChangingIndexes = false
     /// False in recovery, which is alone and holds OPEN instead.
     private let holdsWriter: Bool
 
@@ -74,7 +76,7 @@ package final class WriteTransaction {
         let root = try space.source.node(base.root, .root)
         let ref = index < NodeHeader.count(root) ? RootNode.classNode(root, index) : .null
         let state = memory.makeState(index, schema.classes[index], nextKey: database.shared.nextKey(index))
-        try state.open(ref)
+        try state.open(ref, dropping: isChangingIndexes)
         return state
     }
 

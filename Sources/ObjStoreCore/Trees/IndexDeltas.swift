@@ -93,12 +93,13 @@ struct IndexEntryBuffer {
 ///   ascending   [ e0 < e1 < e2 < … ]        insertions that came in ascending order: found by halving
 ///   others      [ e  e  e  … ]  <- table    everything else: found by hash
 /// ```
-/// The hash is of the value in a unique index (at most a removal and an insertion share it), of value and
-/// key otherwise; whatever came since the last look-up gets its place in the table with the next one. Changes of new
+/// The hash is of the value where values are looked up (in a unique index, where at most a removal and an insertion share
+/// it; nulls aside, which any number of objects may have), of value and key otherwise; whatever came since the last look-up gets its place in the table with the next one. Changes of new
 /// objects, whose keys are greater than all before, need none. Not an owner that cleans up by itself: `release` does.
 struct IndexDeltas {
     let isText: Bool
-    let unique: Bool
+    /// `pending` is asked.
+    private let byValue: Bool
     let seed: UInt64
     private let order: IndexOrder
 
@@ -124,9 +125,9 @@ struct IndexDeltas {
     /// Bytes of text that wait.
     var byteCount: Int { bytes.total }
 
-    init(kind: ValueKind, unique: Bool, seed: UInt64) {
+    init(kind: ValueKind, byValue: Bool, seed: UInt64) {
         isText = kind.isIndexedAsBytes
-        self.unique = unique
+        self.byValue = byValue
         self.seed = seed
         order = IndexOrder(kind: kind, longValues: nil)
     }
@@ -183,7 +184,7 @@ struct IndexDeltas {
         return true
     }
 
-    /// What waits for a value of a unique index: the key of an insertion, or only a removal.
+    /// What waits for a value, not null, of an index whose values are looked up: the key of an insertion, or only a removal.
     enum Pending {
         case nothing
         case removed
@@ -287,7 +288,7 @@ struct IndexDeltas {
     @inline(__always)
     private func hash(_ entry: IndexEntry) -> UInt64 {
         let value = entry.bits ^ UInt64(entry.low) &<< 29 ^ seed
-        return PageHash.mix(value, unique ? 0x2545_f491_4f6c_dd1d : UInt64(bitPattern: entry.key))
+        return PageHash.mix(value, byValue && !entry.isNull ? 0x2545_f491_4f6c_dd1d : UInt64(bitPattern: entry.key))
     }
 
     /// The table with all of `others`; nil when there are none.

@@ -159,7 +159,7 @@ private final class IndexChecker {
                 let entry = isRun ? single(run.advanced(offset)) : run
                 if let last {
                     guard try order.compare(last, entry) < 0 else { throw wrong("entries are out of order at object \(entry.key)") }
-                    if unique, try order.compareValues(last, entry) == 0 { throw wrong("one value twice, of object \(entry.key)") }
+                    if unique, !entry.isNull, try order.compareValues(last, entry) == 0 { throw wrong("one value twice, of object \(entry.key)") }
                 }
                 if entry.isLong {
                     let whole = try order.whole(key: entry.key, hash: entry.bits, length: entry.low)

@@ -3,10 +3,11 @@ internal import Glibc
 /// Changes one index inside a write transaction.
 ///
 /// Changes wait in memory and are merged into the tree all at once, by `flush` or by the first read of a
-/// range. `find` in a unique index sees tree and waiting changes together at once.
+/// range. `find` in a unique index, or one that is made for it, sees tree and waiting changes together at once.
 ///
 /// Who calls keeps the index true: it removes only pairs that are there and inserts only pairs (in a unique
-/// index: values) that are not. A breach is found by the merge at the latest and throws `.corrupt`.
+/// index: values) that are not. An index of a constraint beside the primary key is not unique in this sense: any number
+/// of nulls stand in it, and who replays a log may come by two equal values between two changes. A breach is found by the merge at the latest and throws `.corrupt`.
 ///
 /// A throw of `insert` or `remove` leaves what was there. A throw of a merge (out of memory, damaged page)
 /// leaves the writer unusable: every later call throws the same error, the transaction can only be cancelled.
@@ -14,6 +15,7 @@ internal import Glibc
 package final class IndexWriter {
     package let kind: ValueKind
     package let unique: Bool
+    private let isLookedUp: Bool
     let builder: IndexBuilder
     let order: IndexOrder
     private let longValues: MergedLongValues
@@ -30,18 +32,20 @@ package final class IndexWriter {
     var patches: ContiguousArray<IndexPatch> = []
 
     /// `root` is the tree in the transaction's base snapshot; `longValues` answers for that snapshot (see
-    /// there) and may be nil where no text is longer than 64 bytes.
+    /// there) and may be nil where no text is longer than 64 bytes. `isLookedUp`: `find` is asked often.
     package init(
-        space: WriteSpace, root: Ref, kind: ValueKind, unique: Bool, longValues: IndexLongValues? = nil, limits: IndexLimits = .standard
+        space: WriteSpace, root: Ref, kind: ValueKind, unique: Bool, isLookedUp: Bool = false, longValues: IndexLongValues? = nil,
+        limits: IndexLimits = .standard
     ) {
         self.kind = kind
         self.unique = unique
+        self.isLookedUp = unique || isLookedUp
         self.base = root
         self.root = root
         self.longValues = MergedLongValues(base: longValues)
         order = IndexOrder(kind: kind, longValues: self.longValues)
         builder = IndexBuilder(space: space, order: order, unique: unique, limits: limits)
-        deltas = IndexDeltas(kind: kind, unique: unique, seed: space.source.seed)
+        deltas = IndexDeltas(kind: kind, byValue: self.isLookedUp, seed: space.source.seed)
     }
 
     /// For the next transaction, which begins with that tree.
@@ -90,12 +94,12 @@ package final class IndexWriter {
         if deltas.live >= builder.limits.pending || deltas.byteCount > 64 << 20 { try merge() }
     }
 
-    /// The object key of a value, in the tree or waiting; see `IndexReader.find`. In a unique index without
-    /// a merge.
+    /// The object key of a value, in the tree or waiting; see `IndexReader.find`. In a unique index, or one that is
+    /// looked up, without a merge (but for null).
     package func find(_ value: Value) throws(StoreError) -> Int64? {
         if let failure { throw failure }
         if deltas.live == 0 { return try treeReader.find(value) }
-        if !unique { return try reader().find(value) }
+        if !isLookedUp || value.isNull { return try reader().find(value) }
         let pending = try value.withIndexBytes { (value) throws(StoreError) in try deltas.pending(try IndexEntry(value, key: .max, kind: kind)) }
         switch pending {
         case .inserted(let key): return key

@@ -3,7 +3,7 @@
 struct IndexCheck {
     let image: VersionImage
     let cls: ClassSchema
-    let property: Int
+    let index: IndexSchema
     let reader: ClusterReader
     /// What the objects' own pages were found to have; see `ClusterCheck.messages`.
     let known: Set<String>
@@ -15,7 +15,7 @@ struct IndexCheck {
         _ root: Ref, objects: Int, isObjectTreeSound: Bool, visit: (VisitedExtent) throws(StoreError) -> Void,
         compared: () throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
-        let name = "\(cls.name).\(cls.properties[property].name)"
+        let name = cls.name(of: index), key = IndexKey()
         var reported: Set<UInt64> = []
         var isWhole = true, entries = 0, contradictions = 0
         let targets = try linkTargets()
@@ -26,24 +26,24 @@ struct IndexCheck {
             if !known.contains(what) { try finding("index of \(name): \(what)") }
         }
         try walkExtents(root, .indexInner, above: IndexInner.deepest + 1, entries: objects, visit, damaged)
-        let long = LongValues(reader, property: property)
+        let long = LongValues(reader, index: index)
         do throws(StoreError) {
             if reported.contains(root.raw) { return }
             _ = try IndexTree.checkInvariants(
-                root, image.source, kind: cls.columns[property].kind, unique: cls.properties[property].isPrimaryKey, longValues: long,
+                root, image.source, kind: index.kind, unique: index.isUnique, longValues: long,
                 damaged: { (ref, error) throws(StoreError) in
                     guard error.isDamage else { throw error }
                     // What the walk above has reported is not reported again.
                     if reported.contains(ref.raw) { return }
                     try damaged(ref, error.message)
                 },
-                visit: { (value, key) throws(StoreError) in
+                visit: { (value, objectKey) throws(StoreError) in
                     entries += 1
                     try compared()
-                    var contradiction = try compare(value, key)
+                    var contradiction = try compare(value, objectKey, key)
                     if let targets, !value.isNull {
                         if target?.key != value.low { target = (value.low, try exists(value.low, targets)) }
-                        if contradiction == nil, target?.exists == false { contradiction = "object \(key) links to object \(value.low), which does not exist" }
+                        if contradiction == nil, target?.exists == false { contradiction = "object \(objectKey) links to object \(value.low), which does not exist" }
                     }
                     guard let contradiction else { return }
                     contradictions += 1
@@ -59,7 +59,7 @@ struct IndexCheck {
 
     /// The objects that a link may lead to; nil where it is none, or where they cannot be read, which others say.
     private func linkTargets() throws(StoreError) -> ClusterReader? {
-        guard let target = cls.properties[property].target else { return nil }
+        guard !index.isCompound, let target = cls.properties[index.first].target else { return nil }
         do throws(StoreError) { return image.reader(target, try image.classNode(target)) } catch {
             guard error.isDamage || error.code == .noSuchClass else { throw error }
             return nil
@@ -75,11 +75,13 @@ struct IndexCheck {
     }
 
     /// Nil where the pair is right, or the object's value cannot be read.
-    private func compare(_ value: Value, _ key: Int64) throws(StoreError) -> String? {
+    private func compare(_ value: Value, _ objectKey: Int64, _ key: IndexKey) throws(StoreError) -> String? {
         do throws(StoreError) {
-            guard let row = try reader.find(key) else { return "it names object \(key), which does not exist" }
-            let stored = try reader.value(row, property)
-            return IndexCheck.isIndexed(stored, as: value) ? nil : "it has \(value.text) for object \(key), which has \(stored.text)"
+            guard let row = try reader.find(objectKey) else { return "it names object \(objectKey), which does not exist" }
+            let stored = try index.extract(objectKey, into: key) { (property) throws(StoreError) in try reader.value(row, property) }
+            if IndexCheck.isIndexed(stored, as: value) { return nil }
+            let has = try cls.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
+            return index.isCompound ? "it has another key for object \(objectKey), which has \(has)" : "it has \(value.text) for object \(objectKey), which has \(stored.text)"
         } catch {
             guard error.isDamage else { throw error }
             return nil

@@ -105,13 +105,12 @@ package enum Verifier {
         try step(.compared(entries: objects))
         var check = ClusterCheck(image, index, node)
         try check.run(node, visit: visit, finding: wrong)
-        for (position, property) in cls.indexes.enumerated() {
-            guard position < NodeHeader.count(node), ClassNode.indexColumn(node, position) == cls.columns[property].id else {
-                try wrong("index of \(cls.name).\(cls.properties[property].name): it is missing")
+        for (position, index) in cls.indexes.enumerated() {
+            guard position < NodeHeader.count(node), ClassNode.indexID(node, position) == index.id else {
+                try wrong("index of \(cls.name(of: index)): it is missing")
                 continue
             }
-            let index = IndexCheck(image: image, cls: cls, property: property, reader: check.reader, known: check.messages)
-            try index.run(
+            try IndexCheck(image: image, cls: cls, index: index, reader: check.reader, known: check.messages).run(
                 ClassNode.indexRoot(node, position), objects: objects, isObjectTreeSound: check.isSound, visit: visit,
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
         }

@@ -1,0 +1,183 @@
+/// What an index looks like to applications.
+package struct IndexInfo: Sendable {
+    package let indexID: UInt32
+    package let classID: UInt32
+    package let isUnique: Bool
+    package let isPrimaryKey: Bool
+    /// Ids, in the order in which it compares.
+    package let properties: [UInt32]
+}
+
+/// A stretch of an index: from the first object whose values begin with `from`, or come after them, to the last one whose
+/// values begin with `to`, or come before. As many values as one likes; none: from its beginning, to its end.
+package struct IndexQuestion: Sendable {
+    package struct Flags: OptionSet, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// Without those that begin with `from`.
+        package static let afterFrom = Flags(rawValue: 1)
+        /// Without those that begin with `to`.
+        package static let beforeTo = Flags(rawValue: 2)
+        package static let all = Flags(rawValue: 3)
+    }
+
+    let indexID: UInt32
+    let from: [OwnedValue]
+    let to: [OwnedValue]
+    let flags: Flags
+
+    /// Values are copied.
+    package init(_ indexID: UInt32, from: UnsafeBufferPointer<Value>, to: UnsafeBufferPointer<Value>, _ flags: Flags) {
+        self.indexID = indexID
+        self.from = from.map { OwnedValue($0) }
+        self.to = to.map { OwnedValue($0) }
+        self.flags = flags
+    }
+}
+
+/// Indexes by properties and id, and what they find.
+extension View {
+    package func indexCount(_ classID: UInt32) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in try schema.cls(classID).indexes.count }
+    }
+
+    /// The primary key's first, then those of other properties, then compound ones.
+    package func indexInfo(_ classID: UInt32, at position: Int) throws(StoreError) -> IndexInfo {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            guard position >= 0, position < cls.indexes.count else {
+                throw StoreError(.outOfRange, "index \(position) of \(cls.indexes.count) of class \(cls.name)").at(class: cls.name)
+            }
+            return View.info(cls, position)
+        }
+    }
+
+    package func indexInfo(_ indexID: UInt32) throws(StoreError) -> IndexInfo {
+        try serialised { () throws(StoreError) in
+            let (cls, position) = try schema.index(indexID)
+            return View.info(cls, position)
+        }
+    }
+
+    private static func info(_ cls: ClassSchema, _ position: Int) -> IndexInfo {
+        let index = cls.indexes[position]
+        return IndexInfo(
+            indexID: IndexID.of(cls.id, index.id), classID: cls.classID, isUnique: index.isUnique, isPrimaryKey: index.isPrimaryKey,
+            properties: index.properties.map { cls.propertyID($0) })
+    }
+
+    /// The index of these properties, in this order.
+    package func findIndex(_ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UInt32 {
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            var positions: [Int] = []
+            for id in properties { positions.append(try cls.position(id)) }
+            guard let index = cls.indexes.first(where: { $0.properties == positions }) else {
+                let names = positions.map { cls.properties[$0].name }.joined(separator: ", ")
+                throw StoreError(.noSuchIndex, "class \(cls.name) does not have an index of (\(names))").at(class: cls.name, property: names)
+            }
+            return IndexID.of(cls.id, index.id)
+        }
+    }
+
+    /// The object that has these values, one for each property of a unique index. None has null: what is null is nobody's.
+    package func find(by indexID: UInt32, _ values: UnsafeBufferPointer<Value>) throws(StoreError) -> ObjectID? {
+        try serialised { () throws(StoreError) in
+            let (cls, position) = try schema.index(indexID), index = cls.indexes[position]
+            guard index.isUnique else {
+                throw StoreError(.invalidArgument, "the index \(cls.name(of: index)) is not unique: several objects may have these values").at(class: cls.name)
+            }
+            guard values.count == index.properties.count else {
+                throw StoreError(.invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties").at(class: cls.name)
+            }
+            try check(values, cls, index)
+            let keys = IndexKey()
+            let key = try index.extract(0, into: keys) { (property) throws(StoreError) in values[index.properties.firstIndex(of: property).unsafelyUnwrapped] }
+            if index.isShared(key, keys) || key.count > IndexLimits.longestText { return nil }
+            let found: Int64?
+            if let transaction {
+                found = try transaction.state(Int(cls.id)).indexes[position].find(key)
+            } else {
+                found = try withIndex(cls, at: position, asksLong: key.count > View.longestIndexHead) { (reader) throws(StoreError) in try reader.find(key) }
+            }
+            return found.map { ObjectID(classID: cls.classID, storeTag: shared.tag, key: $0) }
+        }
+    }
+
+    /// O(log n).
+    package func count(in question: IndexQuestion) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in
+            try within(question) { (reader, range) throws(StoreError) in try reader.count(in: range) }
+        }
+    }
+
+    /// In the order of the index.
+    package func find(in question: IndexQuestion) throws(StoreError) -> Results {
+        let classID = try serialised { () throws(StoreError) in try schema.index(question.indexID).0.classID }
+        let results = Results(self, classID, nil, range: question)
+        _ = try results.update()
+        return results
+    }
+
+    /// Serialised by the caller.
+    func keys(_ question: IndexQuestion) throws(StoreError) -> KeyBuffer {
+        try within(question) { (reader, range) throws(StoreError) in
+            let keys = KeyBuffer(capacity: max(16, try reader.count(in: range)))
+            try reader.forEach(in: range) { (key) throws(StoreError) in
+                keys.append(key)
+                return true
+            }
+            return keys
+        }
+    }
+
+    /// Bounds point to the bytes of the values: they are valid inside `body` only.
+    private func within<T>(_ question: IndexQuestion, _ body: (IndexReader, IndexRange) throws(StoreError) -> T) throws(StoreError) -> T {
+        let (cls, position) = try schema.index(question.indexID), index = cls.indexes[position]
+        for values in [question.from, question.to] {
+            guard values.count <= index.properties.count else {
+                throw StoreError(.invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties").at(class: cls.name)
+            }
+            let plain = values.map(\.value)
+            try plain.withUnsafeBufferPointer { (values) throws(StoreError) in try check(values, cls, index) }
+        }
+        let isAfter = question.flags.contains(.afterFrom), isBefore = question.flags.contains(.beforeTo)
+        if index.isCompound {
+            let from = IndexKey(), to = IndexKey()
+            for value in question.from { try from.append(value.value) }
+            for value in question.to { try to.append(value.value) }
+            if isAfter { from.becomeEnd() }
+            if !isBefore { to.becomeEnd() }
+            let lower: IndexBound = question.from.isEmpty ? .start : try .before(from.value, kind: .binary)
+            let upper: IndexBound? = question.to.isEmpty ? nil : try .before(to.value, kind: .binary)
+            let longest = max(from.value.count, to.value.count)
+            return try withIndex(cls, at: position, asksLong: longest > View.longestIndexHead) { (reader) throws(StoreError) in
+                try body(reader, IndexRange(lower: lower, upper: upper))
+            }
+        }
+        let from = question.from.first?.value, to = question.to.first?.value
+        let longest = max(from?.count ?? 0, to?.count ?? 0)
+        return try withIndex(cls, at: position, asksLong: longest > View.longestIndexHead) { (reader) throws(StoreError) in
+            try (from ?? .null).withIndexBytes { (first) throws(StoreError) in
+                try (to ?? .null).withIndexBytes { (last) throws(StoreError) in
+                    let lower: IndexBound = from == nil ? .start : isAfter ? try .after(first, kind: index.kind) : try .before(first, kind: index.kind)
+                    let upper: IndexBound? = to == nil ? nil : isBefore ? try .before(last, kind: index.kind) : try .after(last, kind: index.kind)
+                    return try body(reader, IndexRange(lower: lower, upper: upper))
+                }
+            }
+        }
+    }
+
+    /// Values of the first properties of an index: of their kinds, or null.
+    private func check(_ values: UnsafeBufferPointer<Value>, _ cls: ClassSchema, _ index: IndexSchema) throws(StoreError) {
+        for (value, position) in zip(values, index.properties) {
+            if value.isNull { continue }
+            guard value.kind == cls.columns[position].kind else {
+                throw cls.named(
+                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not \(value.kind) (\(value.text))"), position)
+            }
+            if value.kind == .link { try checkTarget(value.linkedObject(storeTag: UInt32(truncatingIfNeeded: value.high >> 32)), position, cls) }
+            try ValueCheck.check(value, for: position, of: cls, limit: IndexLimits.longestText)
+        }
+    }
+}

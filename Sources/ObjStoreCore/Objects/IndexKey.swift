@@ -1,0 +1,101 @@
+internal import CSystem
+
+/// A key of a compound index: values encoded so that the order of the bytes is the order of the tuples, and a tuple that
+/// begins another one's values begins its bytes, too.
+///
+/// ```
+/// null                0
+/// bool                1 · 0 or 1
+/// int, link           1 · 8 bytes, big-endian, top bit inverted
+/// float, double       1 · 4 or 8 bytes, big-endian: all bits inverted of negative ones, the top bit of others
+/// timestamp           1 · seconds like an int · 4 bytes of nanoseconds
+/// decimal128          1 · Decimal128.orderKey, 16 bytes
+/// object id, uuid     1 · their bytes
+/// string, binary      1 · the bytes, 0 as 0 255 · 0 0
+/// ```
+/// What an index of one property takes for equal has equal bytes: zeros, NaNs, decimals that are one number. In a unique
+/// index the key of the object follows where there is a null (8 bytes like an int).
+final class IndexKey {
+    private var buffer = ByteBuffer(capacity: IndexKey.usual)
+    private static let usual = 128
+    private(set) var hasNull = false
+
+    /// Valid until the next change.
+    @inline(__always) var value: Value { .binary(UnsafeRawPointer(buffer.base), buffer.count) }
+
+    @inline(__always)
+    func removeAll() {
+        // Who keeps it does not keep a long text.
+        if _slowPath(buffer.count > 1 << 16) { buffer = ByteBuffer(capacity: IndexKey.usual) }
+        buffer.removeAll()
+        hasNull = false
+    }
+
+    @inline(__always)
+    func append(_ value: Value) throws(StoreError) {
+        if value.isNull {
+            hasNull = true
+            return buffer.append(UInt8(0))
+        }
+        buffer.append(UInt8(1))
+        switch value.kind {
+        case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
+        case .int, .link: buffer.append(IndexBits.signed(value.low).bigEndian)
+        case .double: buffer.append(IndexBits.double(value.asDouble).bigEndian)
+        case .float: buffer.append(IndexKey.bits(value.asFloat).bigEndian)
+        case .timestamp:
+            buffer.append(IndexBits.signed(value.low).bigEndian)
+            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+        case .decimal128:
+            let key = value.asDecimal.orderKey
+            buffer.append(UInt64(truncatingIfNeeded: key >> 64).bigEndian)
+            buffer.append(UInt64(truncatingIfNeeded: key).bigEndian)
+        case .objectID:
+            buffer.append(ValueCell.bytes(value.low))
+            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+        case .uuid:
+            buffer.append(ValueCell.bytes(value.low))
+            buffer.append(ValueCell.bytes(value.high))
+        case .string, .binary: append(text: value)
+        default: throw StoreError(.invalidArgument, "a \(value.kind) cannot be part of an index")
+        }
+        if buffer.count > IndexLimits.longestText {
+            throw StoreError(.valueTooLarge, "the values of a compound index take more than \(IndexLimits.longestText) bytes")
+        }
+    }
+
+    @inline(__always)
+    func append(objectKey: Int64) { buffer.append(IndexBits.signed(objectKey).bigEndian) }
+
+    private func append(text value: Value) {
+        var start = value.pointer, rest = value.count
+        while rest > 0, let here = start {
+            let zero = memchr(here, 0, rest).map { UnsafeRawPointer($0) }
+            let plain = zero.map { $0 - here } ?? rest
+            buffer.append(bytes: here, count: plain)
+            if zero == nil { break }
+            buffer.append(UInt16(0xff00))  // 0, then 255
+            start = here + plain + 1
+            rest -= plain + 1
+        }
+        buffer.append(UInt16(0))
+    }
+
+    /// An unsigned integer in the order of the values: -0.0 is 0.0, every NaN is one and the greatest.
+    @inline(__always)
+    private static func bits(_ value: Float) -> UInt32 {
+        if value != value { return 0xffc0_0000 }
+        let pattern = (value + 0.0).bitPattern
+        let sign = UInt32(bitPattern: Int32(bitPattern: pattern) >> 31)
+        return pattern ^ (sign | 1 << 31)
+    }
+
+    /// The least bytes that are greater than everything that begins with these. There are such: the first is 0 or 1.
+    func becomeEnd() {
+        var count = buffer.count
+        while count > 0, buffer.base.load(fromByteOffset: count - 1, as: UInt8.self) == 0xff { count -= 1 }
+        buffer.truncate(count)
+        if count == 0 { return }
+        buffer.store(buffer.base.load(fromByteOffset: count - 1, as: UInt8.self) + 1, at: count - 1)
+    }
+}

@@ -1,0 +1,83 @@
+/// One ordered index of a class: the properties that it is over, and whether two objects may have the same values there.
+///
+/// ```
+///                 key in the tree                              id
+///  one property   the value itself                             the property's column id
+///  compound       the values encoded one after another         firstCompoundID + a number of its own
+///                 (`IndexKey`), an index of binaries
+/// ```
+/// No id is given out twice in a class. What an index has for an object, `extract` says and nobody else.
+package struct IndexSchema: Sendable {
+    package let id: UInt32
+    /// Positions in the class; 2 to 8 of a compound one.
+    package let properties: [Int]
+    /// Of the keys in its tree.
+    package let kind: ValueKind
+    package let isUnique: Bool
+    package let isPrimaryKey: Bool
+    let isCompound: Bool
+    /// The first of `properties`.
+    let first: Int
+
+    /// Beyond all column ids.
+    static let firstCompoundID: UInt32 = 1 << 16
+    /// Beyond all ids; see `IndexID`.
+    static let endOfIDs: UInt32 = 1 << 18
+    static let mostProperties = 8
+
+    /// A compound one.
+    package init(id: UInt32, properties: [Int], isUnique: Bool) {
+        self.id = id
+        self.properties = properties
+        self.isUnique = isUnique
+        kind = .binary
+        isPrimaryKey = false
+        isCompound = true
+        first = properties[0]
+    }
+
+    /// That of one property.
+    init(_ property: PropertySchema, at position: Int) {
+        id = property.columnID
+        properties = [position]
+        kind = property.kind
+        isUnique = property.isPrimaryKey || property.isUnique
+        isPrimaryKey = property.isPrimaryKey
+        isCompound = false
+        first = position
+    }
+
+    /// Unique, and not by being the primary key.
+    var isConstraint: Bool { isUnique && !isPrimaryKey }
+
+    /// What the index has for an object, whose values `value` gives by position. A compound key lies in `key` until that is
+    /// used again. `.valueTooLarge` where it would be too long.
+    @inline(__always)
+    func extract(_ objectKey: Int64, into key: IndexKey, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        if !isCompound { return try value(first) }
+        key.removeAll()
+        for property in properties { try key.append(try value(property)) }
+        // Nulls make no two objects the same: nobody else has this key.
+        if isUnique && key.hasNull { key.append(objectKey: objectKey) }
+        return key.value
+    }
+
+    /// Whether other objects may have what `extract` gave, though the index is unique.
+    @inline(__always)
+    func isShared(_ value: Value, _ key: IndexKey) -> Bool { value.isNull || isCompound && key.hasNull }
+}
+
+extension ClassSchema {
+    /// For messages: "Person.age", "Person.(last, first)".
+    func name(of index: IndexSchema) -> String { index.isCompound ? "\(name).(\(names(of: index)))" : "\(name).\(names(of: index))" }
+
+    /// "age", "last, first".
+    func names(of index: IndexSchema) -> String { index.properties.map { properties[$0].name }.joined(separator: ", ") }
+
+    /// "age = 5", "last = \"Gray\", first = \"Ada\"".
+    func text(of index: IndexSchema, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> String {
+        var parts: [String] = []
+        for property in index.properties { parts.append("\(properties[property].name) = \(try value(property).text)") }
+        return parts.joined(separator: ", ")
+    }
+}
