@@ -34,7 +34,7 @@ RESULTS = {"objstore_status": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "cons
 MEMBERS = {
     "uint8_t": ctypes.c_uint8, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64,
     "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "bool": ctypes.c_bool, "float": ctypes.c_float,
-    "double": ctypes.c_double, "objstore_class_id": ctypes.c_uint32, "objstore_property_id": ctypes.c_uint32,
+    "double": ctypes.c_double, "objstore_class_id": ctypes.c_uint32, "objstore_property_id": ctypes.c_uint32, "objstore_index_id": ctypes.c_uint32,
 } | {"objstore_" + e: ctypes.c_int32 for e in ("kind", "mode", "status", "pin_holder", "report_kind")}  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 import objstore
-from objstore import Backlinks, Float32, ObjectId, backlinks, field
+from objstore import Backlinks, Float32, Index, ObjectId, backlinks, field
 
 
 class Color(enum.Enum):
@@ -30,8 +30,10 @@ class Dog(objstore.Model):
 
 class Person(objstore.Model):
     name: str
+    mail: str | None = field(default=None, unique=True)
     boss: Person | None = None
     dogs: Backlinks[Dog] = backlinks("owner")
+    __indexes__ = [Index("name", "mail", unique=True)]
 
 
 class Order(objstore.Model):
@@ -144,6 +146,9 @@ def main(path: str) -> None:
         with store.write():
             collections(store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={})))
         asyncio.run(asynchronous(store.objects(Dog)))
+        person: Person | None = store.find_by(Person, name="Ada", mail="ada@x")
+        people: objstore.Results[Person] = store.objects_in(Person, ["name", "mail"], from_=["A"], to=("B", None))
+        print(person, [each.mail for each in people])
 
         Dog(id=1, data=None, nmae="Rex")  # error: call-arg
         Dog(id="1", data=None)  # error: arg-type
@@ -155,6 +160,8 @@ def main(path: str) -> None:
         Order(id="x", price=Decimal(1))  # error: arg-type
         order.token = "x"  # error: assignment
         Dog(name="Rex", data=None)  # error: call-arg
+        store.find_by(Person, mail="ada@x").name  # error: union-attr
+        Index("name", 5)  # error: arg-type
         dog.age = "three"  # error: assignment
         dog.agee  # error: attr-defined
         store.get(Dog, 1).name  # error: union-attr

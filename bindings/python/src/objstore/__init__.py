@@ -25,11 +25,12 @@ from .dicts import Dict
 from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
-    MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
+    MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
     NotInWrite, NotNullable, NotSupported, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
     SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
 )  # fmt: skip
 from .frozen import Frozen
+from .indexes import Index
 from .info import Pin, Statistics
 from .kinds import Float32
 from .links import backlinks
@@ -51,9 +52,9 @@ __version__: str = _ffi.bind("objstore_version")().decode()
 __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
     "Corrupt", "Counts", "Dict", "DuplicateKey", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
-    "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
+    "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Model", "NoPrimaryKey", "NoSuchClass",
-    "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
+    "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "delete_files", "exists", "field", "open",

@@ -188,6 +188,17 @@ class PropertyInfo(Structure):
     ]
 
 
+class IndexInfo(Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("index_id", c_uint32),
+        ("class_id", c_uint32),
+        ("flags", c_uint32),
+        ("property_count", c_uint32),
+        ("properties", c_uint32 * 8),
+    ]
+
+
 class Row(Structure):
     _fields_ = [("opaque", c_uint64 * 32)]
 
@@ -288,6 +299,7 @@ PROTOTYPES = {
     "objstore_schema_add_property": "wTTww",
     "objstore_schema_add_collection": "wTTwwww",
     "objstore_schema_add_link": "wTTTw",
+    "objstore_schema_add_index": "wTwww",
     "objstore_schema_set_default": "wTTV",
     "objstore_schema_close": "w",
     "objstore_config_new": "w",
@@ -337,6 +349,10 @@ PROTOTYPES = {
     "objstore_class_get_info": "www",
     "objstore_property_at": "wwww",
     "objstore_property_get_info": "www",
+    "objstore_index_count": "www",
+    "objstore_index_at": "wwww",
+    "objstore_index_get_info": "www",
+    "objstore_find_index": "wwwww",
     "objstore_create": "wwwwww",
     "objstore_upsert": "wwwwwwww",
     "objstore_get": "wOwww",
@@ -345,6 +361,7 @@ PROTOTYPES = {
     "objstore_set_row": "wOwww",
     "objstore_increment": "wOwww",
     "objstore_find": "wwVww",
+    "objstore_find_by": "wwwwww",
     "objstore_exists": "wOw",
     "objstore_delete": "wO",
     "objstore_delete_all": "www",
@@ -385,6 +402,8 @@ PROTOTYPES = {
     "objstore_find_all": "www",
     "objstore_incoming": "wOww",
     "objstore_incoming_count": "wOww",
+    "objstore_count_in": "wwwwwwww",
+    "objstore_find_in": "wwwwwwww",
     "objstore_results_count": "ww",
     "objstore_results_at": "www",
     "objstore_results_objects": "wwwww",

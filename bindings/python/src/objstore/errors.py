@@ -33,6 +33,7 @@ class Status(IntEnum):
     INVALID_SIGNATURE = 20
     INVALID_QUERY = 21
     NOT_SUPPORTED = 22
+    NO_SUCH_INDEX = 23
     NOT_IN_WRITE = 40
     ALREADY_IN_WRITE = 41
     IN_CALLBACK = 42
@@ -198,9 +199,15 @@ class NoPrimaryKey(Error, TypeError):
 
 
 class DuplicateKey(Error, KeyError):
-    """An object with this primary key exists."""
+    """An object with this primary key, or with these unique values, exists."""
 
     code = Status.DUPLICATE_KEY
+
+
+class NoSuchIndex(Error, LookupError):
+    """The class has no index of these properties."""
+
+    code = Status.NO_SUCH_INDEX
 
 
 class KeyImmutable(Error, AttributeError):
@@ -343,7 +350,7 @@ class InternalError(Error, RuntimeError):
 _BY_STATUS: dict[int, type[Error]] = {
     int(kind.code): kind
     for kind in (
-        InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchObject, WrongType, NotNullable,
+        InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchIndex, NoSuchObject, WrongType, NotNullable,
         MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery,
         InvalidSignature, HandlerFailed, NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
         Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,

@@ -39,7 +39,7 @@ class Evaluation:
         return found
 
     def keys(self, start: int, count: int) -> list[int]:
-        """Their keys. Ascending: results are in the order of creation."""
+        """Their keys. Ascending where no index gave them their order."""
         return self.words(start, count).tolist()
 
     def words(self, start: int, count: int) -> memoryview:
@@ -47,7 +47,7 @@ class Evaluation:
         return memoryview(self.objects(start, count)).cast("B").cast("q")[1::2]
 
     def has(self, key: int) -> bool:
-        """Is the object among them? Looks at some of them only."""
+        """Is the object among them? They are ascending: looks at some of them only."""
         at = bisect_left(range(self.count), key, key=lambda index: self.keys(index, 1)[0])
         return at < self.count and self.keys(at, 1)[0] == key
 

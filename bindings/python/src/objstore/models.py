@@ -14,13 +14,14 @@ from .dicts import Dict
 from .elements import Element, Shape
 from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
 from .html import object_table
+from .indexes import Index
 from .links import DeclaredBacklinks, Inverse, Later, backlinks
 from .lists import List
 from .properties import MISSING, Declared, Property, field
 from .sets import Set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self, dataclass_transform
 
@@ -76,6 +77,9 @@ class Model(objects.Slots, metaclass=ModelMeta):
     object they are live: List, Set, Dict. A link to an object of a model class, `owner: "Person | None" = None`, and its
     inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`.
     """
+
+    __indexes__: "ClassVar[Sequence[Index]]" = ()
+    """Indexes of several properties."""
 
     if not TYPE_CHECKING:  # checkers take the constructor from the annotations
 
@@ -176,7 +180,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
         if isinstance(given, DeclaredBacklinks) or _is_backlinks(resolved):
             inverses.append(_inverse(cls, name, resolved, given))
             continue
-        declared = given if isinstance(given, Declared) else Declared(given, MISSING, False, False)
+        declared = given if isinstance(given, Declared) else Declared(given, MISSING, False, False, False)
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
     for name, value in cls.__dict__.items():
         if isinstance(value, (Declared, DeclaredBacklinks)) and name not in found and name not in (i.name for i in inverses):
@@ -185,12 +189,38 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     if len(keys) > 1:
         raise SchemaError(f"{cls.__name__} has {len(keys)} primary keys: {', '.join(keys)}", class_name=cls.__name__)
     cls._objstore_properties = tuple(found.values())
+    _check_indexes(cls)
     cls._objstore_inverses = tuple(inverses)
     for inverse in inverses:
         setattr(cls, inverse.name, inverse)
     for prop in cls._objstore_properties:
         prop.attach(typing.cast("type[Model]", cls))
         setattr(cls, prop.name, prop)
+
+
+def _check_indexes(cls: ModelMeta) -> None:
+    """What the library would refuse when a store is opened."""
+    names = [p.name for p in cls._objstore_properties]
+    known: set[tuple[str, ...]] = set()
+    given: Any = getattr(cls, "__indexes__")
+
+    def refuse(index: object, message: str) -> SchemaError:
+        return SchemaError(f"{cls.__name__}.__indexes__: {index!r}: {message}", class_name=cls.__name__)
+
+    if isinstance(given, (str, Index)) or not hasattr(given, "__iter__"):
+        raise refuse(given, "a list of Index(…) is wanted")
+    for index in given:
+        if not isinstance(index, Index):
+            raise refuse(index, "an Index(…) is wanted")
+        if unknown := [name for name in index.properties if name not in names]:
+            raise refuse(index, f"there is no property {unknown[0]!r}; there are {', '.join(names)}")
+        if not 2 <= len(index.properties) <= 8:
+            raise refuse(index, "it is of 2 to 8 properties; that of one is field(indexed=True) or field(unique=True)")
+        if len(set(index.properties)) < len(index.properties):
+            raise refuse(index, "a property is given twice")
+        if index.properties in known:
+            raise refuse(index, "there are two of these properties")
+        known.add(index.properties)
 
 
 def _allow_name(cls: type, name: str) -> None:
@@ -269,8 +299,8 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
     kind, nullable, enumeration = _scalar(cls, name, annotation, annotation)
     if declared.primary_key and (kind not in kinds.KEYS or nullable):
         raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
-    if declared.indexed and kind == kinds.BINARY:
-        raise _refused(cls, name, "bytes cannot be indexed")
+    if (declared.indexed or declared.unique) and kind == kinds.BINARY:
+        raise _refused(cls, name, "bytes cannot be indexed" if declared.indexed else "bytes cannot be unique")
     if declared.default_factory is not MISSING:
         raise _refused(cls, name, "a default_factory is for lists, sets and dicts: give it a default")
     return Property(
@@ -280,6 +310,7 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
         nullable=nullable,
         primary_key=declared.primary_key,
         indexed=declared.indexed,
+        unique=declared.unique,
         default=declared.default,
         enumeration=enumeration,
     )

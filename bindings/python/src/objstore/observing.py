@@ -14,6 +14,7 @@ from . import _ffi, delivery
 from ._check import check, failure
 from .changes import Changes
 from .errors import InvalidArgument, Status
+from .indexes import Stretch
 from .models import Model, property_named
 from .properties import Condition, Property
 from .views import View
@@ -103,7 +104,7 @@ class ChangeToken(Token, Generic[M]):
         store, out = self._store._open_handle(), ctypes.byref(handle)
         self._started(_observe(store, self._binding.class_id, flags, _changed, self._number, None, out), handle)
 
-    def observe_results(self, condition: Condition | None, initial: bool) -> None:
+    def observe_results(self, condition: Condition | Stretch | None, initial: bool) -> None:
         view, handle = ctypes.c_void_p(), ctypes.c_void_p()
         check(_view_open(self._store._open_handle(), ctypes.byref(view)))
         try:

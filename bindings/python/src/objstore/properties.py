@@ -61,6 +61,7 @@ class Property(property):
         nullable: bool = False,
         primary_key: bool = False,
         indexed: bool = False,
+        unique: bool = False,
         default: Any = MISSING,
         enumeration: type[enum.Enum] | None = None,
         shape: Shape | None = None,
@@ -78,6 +79,7 @@ class Property(property):
         self.nullable = nullable
         self.primary_key = primary_key
         self.indexed = indexed
+        self.unique = unique
         self.enum = enumeration
         self.target = target  # of a link: the class that it leads to, or links.Later
         self.python_type: type = target or enumeration or (kinds.PYTHON_TYPE if shape is None else elements.TYPES)[kind]
@@ -102,6 +104,7 @@ class Property(property):
             nullable=self.nullable,
             primary_key=self.primary_key,
             indexed=self.indexed,
+            unique=self.unique,
             default=self.default,
             enumeration=self.enum,
             shape=self.shape,
@@ -228,17 +231,19 @@ class Declared(NamedTuple):
     default_factory: Any
     primary_key: bool
     indexed: bool
+    unique: bool
 
 
 @overload
-def field(*, primary_key: bool = ..., indexed: bool = ...) -> Any: ...
+def field(*, primary_key: bool = ..., indexed: bool = ..., unique: bool = ...) -> Any: ...
 @overload
-def field(*, default: Any, primary_key: bool = ..., indexed: bool = ...) -> Any: ...
+def field(*, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ...) -> Any: ...
 @overload
 def field(*, default_factory: Callable[[], Any]) -> Any: ...
 def field(
-    *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False
-) -> Any:
+    *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False,
+    unique: bool = False,
+) -> Any:  # fmt: skip
     """Says more about a property: `id: int = field(primary_key=True)`.
 
     default          what an object gets that is made without a value
@@ -246,5 +251,7 @@ def field(
                      checkers
     primary_key      int, str, ObjectId or UUID: unique, and never changed
     indexed          comparisons find their objects without a scan; not for bytes
+    unique           no two objects have the same value, but any number None; has an index; not for bytes
     """
-    return Declared(default, default_factory, switch("primary_key", primary_key), switch("indexed", indexed))
+    flags = switch("primary_key", primary_key), switch("indexed", indexed), switch("unique", unique)
+    return Declared(default, default_factory, *flags)

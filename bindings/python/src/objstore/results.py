@@ -10,6 +10,7 @@ from . import aggregates, arrays, filling, objects, packed, query
 from .errors import Closed, IndexOutOfRange, InvalidArgument, KeyImmutable, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
+from .indexes import Stretch
 from .loops import Loop, chunks
 from .models import Model, property_named
 from .observing import ChangeToken, Token
@@ -31,7 +32,7 @@ N = TypeVar("N")
 
 
 class Results(Generic[M]):
-    """A question to a store and its answer, in the order of creation. Live: each use sees the newest version, while a
+    """A question to a store and its answer, in the order of creation, or of an index. Live: each use sees the newest version, while a
     for loop that has begun goes on over the objects that it began with, also beyond the end of the write that it began
     in. If that is cancelled, what it had created does not come any more.
 
@@ -41,7 +42,7 @@ class Results(Generic[M]):
 
     __slots__ = ("_source", "_binding", "_condition")
 
-    def __init__(self, source: "Source", binding: "Binding", condition: Condition | None = None) -> None:
+    def __init__(self, source: "Source", binding: "Binding", condition: Condition | Stretch | None = None) -> None:
         self._source = source
         self._binding = binding
         self._condition = condition
@@ -136,7 +137,7 @@ class Results(Generic[M]):
         return made
 
     def first(self) -> M | None:
-        """The first one in the order of creation, or None."""
+        """The first one, or None."""
         key = self._source._reader().first(self._binding, self._condition)
         return None if key is None else self._one(key)
 
@@ -150,6 +151,8 @@ class Results(Generic[M]):
         if self._condition is None:
             return self._source._reader().exists(head, key)
         _, evaluation = self._evaluate()
+        if isinstance(self._condition, Stretch):
+            return key in evaluation.words(0, evaluation.count)
         return evaluation.has(key)
 
     # Numbers
@@ -212,7 +215,7 @@ class Results(Generic[M]):
     # Changing
 
     def update(self, /, **values: Any) -> int:
-        """Sets properties of all of them; how many there were."""
+        """Sets properties of all of them, or of none; how many there were."""
         transaction: Transaction = self._source._writing()
         properties = [property_named(self._binding.model, name) for name in values]
         converted = [p.convert(values[p.name]) for p in properties]
@@ -227,7 +230,10 @@ class Results(Generic[M]):
                 )
         single = [(p, v) for p, v in zip(properties, converted) if p.shape is None]
         contents = [(p, v) for p, v in zip(properties, converted) if p.shape is not None]
-        with transaction.savepoint() if contents else nullcontext():
+        # Of several objects only one can have a unique value: then it is all of them or none.
+        unique = {name for index in self._binding.unique for name in index.properties}
+        refusable = len(keys) > 1 and any(p.unique or p.name in unique for p, _ in single)
+        with transaction.savepoint() if contents or refusable else nullcontext():
             if single:
                 transaction.set_row(self._binding, keys, [p for p, _ in single], [v for _, v in single])
             for prop, content in contents:

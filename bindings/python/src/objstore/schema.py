@@ -17,13 +17,15 @@ _schema_add_class = _ffi.bind("objstore_schema_add_class")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
 _schema_add_collection = _ffi.bind("objstore_schema_add_collection")
 _schema_add_link = _ffi.bind("objstore_schema_add_link")
+_schema_add_index = _ffi.bind("objstore_schema_add_index")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
 _find_property = _ffi.bind("objstore_find_property")
+_find_index = _ffi.bind("objstore_find_index")
 _property_get_info = _ffi.bind("objstore_property_get_info")
 
-PRIMARY_KEY, INDEXED, NULLABLE = 0x1, 0x2, 0x4
+PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE = 0x1, 0x2, 0x4, 0x8
 
 
 class Schema:
@@ -58,12 +60,15 @@ class Schema:
                 key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE
                 check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
                 continue
-            flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE
+            flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE | prop.unique * UNIQUE
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
                 value = Values(1)
                 value.put_one(prop, prop.default)
                 check(_schema_set_default(self.handle, name, property_name, value.first))
+        for index in getattr(model, "__indexes__"):
+            texts = [_ffi.text(property_name) for property_name in index.properties]
+            check(_schema_add_index(self.handle, name, (_ffi.Text * len(texts))(*texts), len(texts), int(index.unique)))
 
     def __enter__(self) -> "Schema":
         return self
@@ -102,6 +107,20 @@ class Binding:
         self.prefetched_places = [
             prefetched.index(p.index) if p.index in prefetched else None for p in self.properties
         ]
+
+        self.unique = [index for index in getattr(model, "__indexes__") if index.unique]
+        self._indexes: dict[tuple[int, ...], int] = {}
+
+    def index_id(self, view: Any, properties: tuple[Property, ...]) -> int:
+        """The id of the index of these properties, in this order; NoSuchIndex."""
+        wanted = tuple(p.index for p in properties)
+        found = self._indexes.get(wanted)
+        if found is None:
+            ids = columns.property_ids([self.ids[i] for i in wanted])
+            made = ctypes.c_uint32()
+            check(_find_index(view, self.class_id, ids, len(wanted), ctypes.byref(made)))
+            found = self._indexes[wanted] = made.value
+        return found
 
     @property
     def primary_key(self) -> Property:

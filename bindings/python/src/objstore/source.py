@@ -1,11 +1,13 @@
 """What one can ask objects of: an open store, or a frozen version of one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import kinds, objects
-from .errors import NoSuchClass
-from .models import Model
+from .arguments import switch
+from .errors import InvalidArgument, NoSuchClass, NoSuchIndex
+from .indexes import AFTER_FROM, BEFORE_TO, Stretch
+from .models import Model, property_named
 from .results import Results
 from .schema import Binding
 from .views import Block, Epoch, View
@@ -40,6 +42,50 @@ class Source:
         made._o_key = found
         made._o_row = 0
         return made
+
+    def find_by(self, model: type[M], /, **values: Any) -> M | None:
+        """The object that has these values in a unique index, or in a unique property, or None:
+        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's: it finds nothing. NoSuchIndex: no unique
+        index is of exactly these properties."""
+        binding = self._binding(model)
+        properties = tuple(property_named(model, name) for name in values)
+        if len(properties) != 1:
+            order = next((i.properties for i in binding.unique if set(i.properties) == set(values)), None)
+            if order is None:
+                raise NoSuchIndex(
+                    f"no unique index of {model.__name__} is of exactly ({', '.join(values)})", class_name=model.__name__
+                )
+            properties = tuple(property_named(model, name) for name in order)
+        converted = [None if values[p.name] is None else p.convert(values[p.name]) for p in properties]
+        view = self._reader()
+        found = view.find_by(binding.index_id(view.handle, properties), properties, converted)
+        if found is None:
+            return None
+        made: M = objects.make(model, objects.view_block(view, self, binding), found)
+        return made
+
+    def objects_in(
+        self, model: type[M], index: Sequence[str], *, from_: Sequence[Any] = (), to: Sequence[Any] = (),
+        including_from: bool = True, including_to: bool = True,
+    ) -> Results[M]:  # fmt: skip
+        """Objects in the order of an index, which is named by its properties: from those whose values begin with `from_`
+        to those whose values begin with `to`, each as many as one likes; none: from the first, to the last.
+
+            store.objects_in(Person, ["last", "first"], from_=["Gray"], to=["Gray"])            # by their first names
+            store.objects_in(Person, ["last", "first"], from_=["Gray", "A"], to=["Gray", "M"])
+
+        Without `including_from` those whose values begin with `from_` are left out, without `including_to` those of `to`.
+        The results cannot be observed, nor asked for less by where(). NoSuchIndex: no index is of these properties in
+        this order."""
+        binding = self._binding(model)
+        properties = tuple(property_named(model, name) for name in index)
+        for name, given in (("from_", from_), ("to", to)):
+            if isinstance(given, (str, bytes)) or len(given) > len(properties):
+                raise InvalidArgument(f"{name} is a list of up to {len(properties)} values, not {given!r}")
+        bounds = [tuple(None if v is None else p.convert(v) for p, v in zip(properties, given)) for given in (from_, to)]
+        flags = AFTER_FROM * (not switch("including_from", including_from)) | BEFORE_TO * (not switch("including_to", including_to))
+        index_id = binding.index_id(self._reader().handle, properties)
+        return Results(self, binding, Stretch(properties, index_id, bounds[0], bounds[1], flags))
 
     def objects(self, model: type[M]) -> Results[M]:
         """All objects of a class, in the order of their creation."""

@@ -14,6 +14,7 @@ from .observing import ChangeToken
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .indexes import Stretch
     from .properties import Condition
     from .schema import Binding
     from .store import Store
@@ -58,7 +59,7 @@ class ChangeStream(Generic[M]):
     """
 
     def __init__(
-        self, store: "Store", binding: "Binding", condition: "Condition | None", keys: "Iterable[object] | None", initial: bool
+        self, store: "Store", binding: "Binding", condition: "Condition | Stretch | None", keys: "Iterable[object] | None", initial: bool
     ) -> None:
         self._store = store
         self._arrivals: _Arrivals[M] = _Arrivals()

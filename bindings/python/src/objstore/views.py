@@ -16,12 +16,13 @@ from . import _ffi, kinds, packed
 from ._check import failure
 from .evaluations import Evaluation, Evaluations
 from .kinds import INT
-from .values import give_back, take
+from .indexes import Stretch
+from .values import Values, give_back, take
 
 if TYPE_CHECKING:
     from . import collection
     from .loops import Loop
-    from .properties import Condition
+    from .properties import Condition, Property
     from .schema import Binding
 
 _get = _ffi.bind("objstore_get")
@@ -30,6 +31,9 @@ _find = _ffi.bind("objstore_find")
 _count = _ffi.bind("objstore_count")
 _count_where = _ffi.bind("objstore_count_where")
 _find_all = _ffi.bind("objstore_find_all")
+_find_by = _ffi.bind("objstore_find_by")
+_count_in = _ffi.bind("objstore_count_in")
+_find_in = _ffi.bind("objstore_find_in")
 _find_where = _ffi.bind("objstore_find_where")
 _first_where = _ffi.bind("objstore_first_where")
 _row_init = _ffi.bind("objstore_row_init")
@@ -126,10 +130,23 @@ class View:
         give_back(s)
         return found
 
-    def count(self, binding: "Binding", condition: "Condition | None") -> int:
+    def find_by(self, index_id: int, properties: "tuple[Property, ...]", values: list[Any]) -> int | None:
+        """The object key of the object with these values in a unique index."""
+        room = Values(len(properties))
+        room.fill(list(properties), values)
+        s = take()
+        if status := _find_by(self.handle, index_id, room.address, len(properties), s.object_address, s.flag_address):
+            raise failure(status)
+        found = s.key.value if s.flag.value else None
+        give_back(s)
+        return found
+
+    def count(self, binding: "Binding", condition: "Condition | Stretch | None") -> int:
         s = take()
         if condition is None:
             status = _count(self.handle, binding.class_id, s.number_address)
+        elif isinstance(condition, Stretch):
+            status = self._ask(_count_in, condition, s.number_address)
         else:
             prop, operator, value = condition
             s.values.put_one(prop, value)
@@ -142,7 +159,18 @@ class View:
         give_back(s)
         return number
 
-    def evaluate(self, binding: "Binding", condition: "Condition | None") -> Evaluation:
+    def _ask(self, function: Any, stretch: Stretch, out: int) -> int:
+        """Calls a function about a stretch of an index; its status."""
+        bounds = [Values(max(1, len(bound))) for bound in (stretch.first, stretch.last)]
+        for room, bound in zip(bounds, (stretch.first, stretch.last)):
+            room.fill(list(stretch.properties[: len(bound)]), list(bound))
+        first, last = bounds
+        status: int = function(
+            self.handle, stretch.index_id, first.address, len(stretch.first), last.address, len(stretch.last), stretch.flags, out
+        )
+        return status
+
+    def evaluate(self, binding: "Binding", condition: "Condition | Stretch | None") -> Evaluation:
         """The objects that satisfy the condition. A question that is repeated is asked of the library once, until
         something is written, or too much else was asked."""
         question = _question(binding, condition)
@@ -152,8 +180,12 @@ class View:
             self._evaluations.keep(question, evaluation)
         return evaluation
 
-    def first(self, binding: "Binding", condition: "Condition | None") -> int | None:
-        """The key of the first object that satisfies the condition. Where the list is not there, none is made."""
+    def first(self, binding: "Binding", condition: "Condition | Stretch | None") -> int | None:
+        """The key of the first object that satisfies the condition. Where the list is not there, none is made, but for a
+        stretch of an index."""
+        if isinstance(condition, Stretch):
+            stretch = self.evaluate(binding, condition)
+            return stretch.keys(0, 1)[0] if stretch.count else None
         evaluation = self._evaluations.find(_question(binding, condition))
         if evaluation is not None:
             return evaluation.keys(0, 1)[0] if evaluation.count else None
@@ -176,10 +208,12 @@ class View:
         give_back(s)
         return found
 
-    def _evaluate(self, binding: "Binding", condition: "Condition | None") -> Evaluation:
+    def _evaluate(self, binding: "Binding", condition: "Condition | Stretch | None") -> Evaluation:
         s = take()
         if condition is None:
             status = _find_all(self.handle, binding.class_id, s.handle_address)
+        elif isinstance(condition, Stretch):
+            status = self._ask(_find_in, condition, s.handle_address)
         else:
             prop, operator, value = condition
             s.values.put_one(prop, value)
@@ -193,10 +227,13 @@ class View:
         return Evaluation(handle)
 
 
-def _question(binding: "Binding", condition: "Condition | None") -> Any:
+def _question(binding: "Binding", condition: "Condition | Stretch | None") -> Any:
     """What is asked, as a key of a dictionary."""
     if condition is None:
         return binding.class_id
+    if isinstance(condition, Stretch):
+        bounds = [tuple(_NAN if v != v else v for v in bound) for bound in (condition.first, condition.last)]
+        return binding.class_id, condition.index_id, bounds[0], bounds[1], condition.flags
     prop, operator, value = condition
     if value != value:
         value = _NAN  # which is found by identity only

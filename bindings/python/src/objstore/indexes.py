@@ -1,0 +1,61 @@
+"""Indexes of several properties, and stretches of indexes."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .arguments import switch
+from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+
+class Index:
+    """An ordered index of 2 to 8 properties, in the `__indexes__` of a model:
+
+        class Person(objstore.Model):
+            last: str
+            first: str = ""
+            born: int | None = None
+            __indexes__ = [Index("last", "first", unique=True), Index("born", "last")]
+
+    It orders by the first property, where that is equal by the second, and so on: None first, then values as comparisons
+    have them, NaN last. `unique`: no two objects have the same values in all of them; where one of the values is None
+    they are never the same. The index of one property is field(indexed=True) or field(unique=True).
+    """
+
+    __slots__ = ("properties", "unique")
+
+    def __init__(self, *properties: str, unique: bool = False) -> None:
+        if wrong := [p for p in properties if not isinstance(p, str)]:
+            raise InvalidArgument(f"an index is of properties by name, not of {wrong[0]!r}")
+        self.properties = properties
+        self.unique = switch("unique", unique)
+
+    def __repr__(self) -> str:
+        return f"Index({', '.join(map(repr, self.properties))}{', unique=True' if self.unique else ''})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Index) and (self.properties, self.unique) == (other.properties, other.unique)
+
+    def __hash__(self) -> int:
+        return hash((self.properties, self.unique))
+
+
+AFTER_FROM, BEFORE_TO = 0x1, 0x2
+
+
+class Stretch(NamedTuple):
+    """The objects of an index from those whose values begin with `first` to those whose values begin with `last`."""
+
+    properties: "tuple[Property, ...]"
+    index_id: int
+    first: tuple[Any, ...]
+    last: tuple[Any, ...]
+    flags: int
+
+    def __str__(self) -> str:
+        names = ", ".join(p.name for p in self.properties)
+        lower = "after" if self.flags & AFTER_FROM else "from"
+        upper = "before" if self.flags & BEFORE_TO else "to"
+        bounds = (f" {lower} {self.first!r}" if self.first else "") + (f" {upper} {self.last!r}" if self.last else "")
+        return f"({names}){bounds}"
