@@ -81,6 +81,7 @@ struct Session {
         transcript?.note(question(.propertyInfo)) { hasher in
             hasher.combine(property.name); hasher.combine(property.kind); hasher.combine(property.flags.rawValue); hasher.combine(property.index)
         }
+        if property.kind.isCollection { return }
         var problem: StoreError?
         func attempt(_ body: () throws(StoreError) -> Void) {
             do throws(StoreError) { try body() } catch { if error.code == .corrupt { problem = problem ?? error } }
@@ -151,7 +152,11 @@ struct Session {
             Transcript.Question(classID: cls.classID, propertyID: propertyID, way: way, index: index)
         }
         var ids: [UInt32] = []
-        for index in 0..<cls.propertyCount { ids.append(try view.propertyInfo(cls.classID, at: index).propertyID) }
+        var collections: [(id: UInt32, elements: ElementSchema)] = []
+        for index in 0..<cls.propertyCount {
+            let property = try view.propertyInfo(cls.classID, at: index)
+            if let elements = property.elements { collections.append((property.propertyID, elements)) } else { ids.append(property.propertyID) }
+        }
         if cls.primaryKey != 0 {
             let kind = try view.propertyInfo(cls.primaryKey).kind
             for number in [0, 5, 100_000] as [Int64] {
@@ -184,7 +189,37 @@ struct Session {
                 } catch { problem = problem ?? error }
             }
         }
+        for index in 0..<min(all.count, samples) {
+            let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
+            for (id, elements) in collections {
+                do throws(StoreError) { try readElements(view, CollectionID(owner: object, propertyID: id), elements, question(.elements, id, object.key), transcript) } catch {
+                    problem = problem ?? error
+                }
+            }
+        }
         if let problem { throw problem }
+    }
+
+    /// All elements, one by its index, and one that is looked for.
+    private func readElements(
+        _ view: View, _ id: CollectionID, _ elements: ElementSchema, _ question: Transcript.Question, _ transcript: Transcript?
+    ) throws(StoreError) {
+        var buffer = OutputBuffer()
+        defer { OutputBuffer.free(&buffer) }
+        var hasher = Hasher()
+        let count = try view.elementCount(id)
+        let read = try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in
+            try view.elements(id, from: 0, limit: 10_000, wantsKeys: elements.keyKind != .null, buffer) { _, key, value in
+                hasher.combine(key)
+                hasher.combine(value)
+            }
+        }
+        if count > 0 { hasher.combine(try view.element(id, at: count / 2, &buffer).value) }
+        hasher.combine(try view.firstIndex(id, of: Session.value(elements.kind, 5)))
+        if elements.keyKind != .null { hasher.combine(try view.index(id, ofKey: Session.value(elements.keyKind, 6))) }
+        hasher.combine(count)
+        hasher.combine(read)
+        transcript?.note(question, hasher.finalize())
     }
 
     /// Creates an object, changes one and deletes one, each in a transaction of its own.
@@ -198,8 +233,13 @@ struct Session {
                 case 1:
                     let all = try transaction.findAll(cls.classID)
                     if all.count > 0 {
-                        let property = try transaction.propertyInfo(cls.classID, at: cls.propertyCount - 1)
-                        try transaction.set(try all.object(at: UInt64(all.count / 2)), property.propertyID, Session.value(property.kind, 7))
+                        let object = try all.object(at: UInt64(all.count / 2))
+                        var last = try transaction.propertyInfo(cls.classID, at: cls.propertyCount - 1)
+                        for index in 0..<cls.propertyCount {
+                            let property = try transaction.propertyInfo(cls.classID, at: index)
+                            if property.elements == nil { last = property } else { try change(transaction, object, property) }
+                        }
+                        if last.elements == nil { try transaction.set(object, last.propertyID, Session.value(last.kind, 7)) }
                     }
                 default:
                     let all = try transaction.findAll(cls.classID)
@@ -214,10 +254,30 @@ struct Session {
         if let problem { throw problem }
     }
 
+    /// Adds elements to a collection, and takes some away.
+    private func change(_ transaction: View, _ object: ObjectID, _ property: PropertyInfo) throws(StoreError) {
+        let id = CollectionID(owner: object, propertyID: property.propertyID), elements = property.elements!
+        for number in 0..<12 as Range<Int64> {
+            let value = Session.value(elements.kind, number)
+            switch property.kind {
+            case .set: _ = try transaction.insert(id, member: value)
+            case .map: _ = try transaction.set(id, key: Session.value(elements.keyKind, number), value)
+            default:
+                var failure: StoreError?
+                withUnsafePointer(to: value) { value in
+                    do throws(StoreError) { try transaction.insert(id, at: 0, UnsafeBufferPointer(start: value, count: 1)) } catch { failure = error }
+                }
+                if let failure { throw failure }
+            }
+        }
+        try transaction.remove(id, at: 1, count: 5)
+    }
+
     private func create(_ transaction: View, _ cls: ClassInfo, _ round: Int) throws(StoreError) {
         var ids: [UInt32] = [], values: [Value] = []
         for index in 0..<cls.propertyCount {
             let property = try transaction.propertyInfo(cls.classID, at: index)
+            if property.elements != nil { continue }
             ids.append(property.propertyID)
             values.append(Session.value(property.kind, 1_000_000_007 + Int64(round)))
         }

@@ -27,6 +27,12 @@ struct Subject {
         for (index, (name, kind, isNullable, isIndexed)) in kinds.enumerated() {
             properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(index + 1), isNullable: isNullable, isIndexed: isIndexed, target: kind == .link ? 0 : nil))
         }
+        for (name, kind, elements) in [
+            ("words", .list, ElementSchema(kind: .string, isNullable: true)), ("marks", .map, ElementSchema(kind: .double, keyKind: .int)),
+            ("seen", .set, ElementSchema(kind: .uuid)),
+        ] as [(String, ValueKind, ElementSchema)] {
+            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), elements: elements))
+        }
         let compounds = [([7, 8, 2], false), ([0, 5], true)].enumerated().map { IndexSchema(id: 1 << 16 + UInt32($0), properties: $1.0, isUnique: $1.1) }
         return ClassSchema(
             name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds, nextIndexID: 1 << 16 + 2)
@@ -230,6 +236,16 @@ enum Row {
             // One of the first of class 0, of which one is deleted later.
             index == 0 || random.chance(0.3) ? .null : Value(kind: .link, low: Int64(random.below(min(index, 4)))), random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
         ]
-        _ = try values.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
+        let all = values + [.zero(of: .list), .zero(of: .map), .zero(of: .set)]
+        let created = try all.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
+        // None, few that stay in the row, many that lie in the tree; of many rows most have none, for cases are to be fast.
+        let elements = index < 60 ? [0, 2, 0, 5, 40][index % 5] : index % 150 == 0 ? 40 : 0
+        used = key.utf8.count
+        let words = (0..<elements).map { (key: Value.null, value: $0 % 9 == 4 ? .null : string($0 == 3 ? 600 : random.below(9))) }
+        try state.splice(created, values.count, 0..<0, words[...])
+        let marks = (0..<elements).map { (key: Value.int(Int64($0 * 3)), value: Value.double(Double(random.below(1000)))) }
+        try state.splice(created, values.count + 1, 0..<0, marks[...])
+        let seen = (0..<elements).map { (key: Value.null, value: Value(kind: .uuid, low: Int64($0), high: Int64(bitPattern: random.next()))) }
+        try state.splice(created, values.count + 2, 0..<0, seen[...])
     }
 }

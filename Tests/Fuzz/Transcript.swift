@@ -12,7 +12,7 @@ final class Transcript {
         var way: Way
         var index: Int64 = 0
     }
-    enum Way { case classInfo, propertyInfo, count, first, find, nulls, aggregate, column, rows, packed, object, key }
+    enum Way { case classInfo, propertyInfo, count, first, find, nulls, aggregate, column, rows, packed, object, key, elements }
 
     func note(_ question: Question, _ answer: Int) { answers[question] = answer }
 

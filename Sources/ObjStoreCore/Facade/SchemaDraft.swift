@@ -113,8 +113,7 @@ package struct SchemaDraft: Sendable {
         default: guard elements.keyKind == .null else { throw invalid("a \(kind) has no keys") }
         }
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
-        let empty = OwnedValue(.zero(of: kind))
-        classes[index].append(PropertySchema(name: name, kind: kind, defaultValue: empty, fill: empty, elements: elements))
+        classes[index].append(PropertySchema(name: name, kind: kind, elements: elements))
     }
 
     /// A link to an object of class `target`, which may be described later. It can always be null.

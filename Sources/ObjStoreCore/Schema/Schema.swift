@@ -175,6 +175,8 @@ package struct PropertySchema: Sendable {
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
         self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.isUnique = isUnique; self.target = target
         self.defaultValue = defaultValue
+        // Objects that give a collection no elements have an empty one.
+        if kind.isCollection { self.defaultValue = OwnedValue(.zero(of: kind)) }
         self.fill = fill ?? defaultValue ?? OwnedValue(isNullable ? .null : Value.zero(of: kind))
     }
 }
