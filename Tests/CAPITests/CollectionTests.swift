@@ -208,6 +208,12 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
         _ = refused(objstore_list_insert(tx, list, 1, &mixed, 1), .OBJSTORE_ERR_OUT_OF_RANGE)
         _ = refused(objstore_list_set(tx, list, 0, objstore_int(1)), .OBJSTORE_ERR_OUT_OF_RANGE)
         _ = refused(objstore_collection_remove(tx, list, 0, 1), .OBJSTORE_ERR_OUT_OF_RANGE)
+        var three = (0..<3).map { objstore_int($0) }
+        try ok(objstore_list_insert(tx, list, 0, &three, 3))
+        for (index, count) in [(2, 2), (3, 1), (2, Int.max), (Int.max, 1), (-1, 0)] {
+            _ = refused(objstore_collection_remove(tx, list, index, count), .OBJSTORE_ERR_OUT_OF_RANGE)
+        }
+        try ok(objstore_collection_clear(tx, list))
         _ = refused(objstore_set_insert(tx, list, objstore_int(1), nil), .OBJSTORE_ERR_WRONG_TYPE)
         _ = refused(objstore_list_set(tx, set, 0, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
         _ = refused(objstore_map_set(tx, map, objstore_int(1), objstore_null(), nil), .OBJSTORE_ERR_WRONG_TYPE)

@@ -37,6 +37,7 @@ struct Control {
         Control(bug: .updateUnlogged, row: "14", mistake: "updates are missing in the log", named: ["P2"]),
         Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag", named: ["P5"]),
         Control(bug: .cutInUse, row: "19", mistake: "the file is cut where pages are still needed", named: ["P2", "P1", "P4", "P6"]),
+        Control(bug: .growthKept, row: "19", mistake: "pages that were cut off are still counted", named: ["P1", "P2", "P6"], scenario: .growthThatWasCut),
         Control(bug: .cutEarly, row: "19", mistake: "the file is cut before a meta says so", named: ["P1", "P2", "P6"]),
         Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", named: ["P2", "P6"], scenario: .staleVersion),
         Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"], scenario: .staleAttempt),

@@ -170,6 +170,34 @@ extension DirectedScenario {
         return stage
     }
 
+    /// 19: one process grows the file for a commit that then finds the disk full; another one's checkpoint cuts the file
+    /// to the length that HEAD says. Found by `random`, seed 101.
+    static let growthThatWasCut = DirectedScenario(name: "19 a growth that was cut off", kernels: [.errseq]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let (a, b) = pair(stage) else { return stage }
+        let text = String(repeating: "x", count: 4000)
+        stage.commit(a, (100..<160).map { put($0, text) }, summary: true)
+        stage.commit(a, (100..<160).map { .delete(Name(id: $0)) }, summary: true)
+        // What was deleted is free when both metas are past it, and the end of the file when the others have gone round.
+        for round in 0..<4 {
+            stage.checkpoint(round == 0 ? a : b)
+            stage.commit(b, [put(1, "round \(round)")])
+        }
+        let checkpoint = stage.begin(b) { (database, _) throws(StoreError) in try database.checkpoint(cutsAll: true) }
+        if !stage.advance(checkpoint, places.next()) { places.pastEnd() }
+        let capacity = stage.world.capacity
+        stage.world.capacity = stage.world.usedBytes + 60 * 4096
+        let failing = stage.beginCommit(a, [[.scattered(first: 1_000_000_000, count: 900)]])
+        stage.run { $0 === failing.task }
+        // Where the checkpoint is the writer, both go on together.
+        if !failing.isFinished { stage.runAll() }
+        stage.world.capacity = capacity
+        stage.runAll()
+        stage.commit(a, [put(2, "two")])
+        stage.checkpoint(a)
+        return stage
+    }
+
     /// 4.9: a thread of a process is about to write while another thread closes the store.
     static let lateWriter = DirectedScenario(name: "4.9 a late writer", kernels: [.errseq]) { kernel, places in
         let stage = Stage(kernel)

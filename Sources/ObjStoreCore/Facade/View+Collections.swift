@@ -205,7 +205,8 @@ extension View {
         try changing(id, .all) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, removed >= 0, index <= count, removed <= count - index else {
-                throw state.schema.outOfRange(position, index < 0 || index > count ? index : index + removed - 1, count)
+                // The first that does not exist.
+                throw state.schema.outOfRange(position, index < 0 || index > count ? index : count, count)
             }
             if removed > 0 { try state.splice(id.owner.key, position, index..<index + removed, []) }
         }

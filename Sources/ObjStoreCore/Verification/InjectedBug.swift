@@ -65,6 +65,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case updateUnlogged  // row 14: some updates are not in the log
     case cutInUse  // the file is cut where a reader, or a meta, still needs pages
     case cutEarly  // the file is cut before a meta that says so is durable
+    case growthKept  // pages that the file got for a commit that failed are used after another process has cut them off
 
     /// Whether the mistake is to be made now.
     @inline(__always)

@@ -16,8 +16,6 @@
 /// Lists and sets have values only; sets are in the order of their values, maps in that of their keys.
 struct CollectionLeaf {
     static let columnsAt = 40
-    /// `ends` has two bytes each.
-    static let mostElements = 60_000
 
     let node: UnsafeRawPointer
     let count: Int
@@ -132,9 +130,6 @@ extension CollectionLeaf {
             elements.append(element(index, owner: owner(at)))
         }
     }
-
-    /// Bytes of a leaf with these elements.
-    static func bytes(_ elements: ArraySlice<CollectionElement>, hasKeys: Bool) -> Int { LeafPlan(elements, hasKeys: hasKeys).bytes }
 
     /// What a leaf with some elements will look like.
     struct LeafPlan {
