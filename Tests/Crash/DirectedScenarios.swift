@@ -21,6 +21,8 @@ struct DirectedScenario: Sendable {
     /// Plays every place; ends at the first violation that `isWanted`.
     func explore(isWanted: (String) -> Bool = { _ in true }, report: (String) -> Void = { _ in }) -> Result {
         var result = Result()
+        Schemas.arePlain = true
+        defer { Schemas.arePlain = false }
         for kernel in kernels {
             let places = Places()
             repeat {

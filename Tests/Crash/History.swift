@@ -243,7 +243,7 @@ final class History {
                     let text = values[2].isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
                     found[Name(cls: cls, id: values[0].low)] = Item(number: values[1].low, text: try Derived.fit(snapshot, cls, key, values) ? text : "mark, price or trail of another number")
                     if cls == 0 { ids[key] = values[0].low }
-                    if !values[6].isNull { links.append((Name(cls: cls, id: values[0].low), values[6].low)) }
+                    if values.count > 6, !values[6].isNull { links.append((Name(cls: cls, id: values[0].low), values[6].low)) }
                     if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 { database.releasePinsAsForkedChildWould() }
                     if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
                     pauseSometimes(found.count)
