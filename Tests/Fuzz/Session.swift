@@ -93,7 +93,7 @@ struct Session {
                 let count = try view.count(cls.classID, where: property.propertyID, comparison, value)
                 transcript?.note(question(.count, Int64(comparison.rawValue)), count)
                 let first = try view.first(cls.classID, where: property.propertyID, comparison, value)
-                transcript?.note(question(.first, Int64(comparison.rawValue))) { $0.combine(first) }
+                transcript?.note(question(.first, Int64(comparison.rawValue))) { $0.combine(keyOf: first) }
                 let found = try view.find(cls.classID, where: property.propertyID, comparison, value)
                 try transcript?.note(question(.find, Int64(comparison.rawValue)), found)
             }
@@ -160,7 +160,7 @@ struct Session {
         if cls.primaryKey != 0 {
             let kind = try view.propertyInfo(cls.primaryKey).kind
             for number in [0, 5, 100_000] as [Int64] {
-                if let found = try? view.find(cls.classID, Session.value(kind, number)) { transcript?.note(question(.key, 0, number)) { $0.combine(found) } }
+                if let found = try? view.find(cls.classID, Session.value(kind, number)) { transcript?.note(question(.key, 0, number)) { $0.combine(keyOf: found) } }
             }
         }
         var buffer = OutputBuffer()

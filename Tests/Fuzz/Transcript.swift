@@ -25,14 +25,13 @@ final class Transcript {
     func note(_ question: Question, _ results: Results) throws(StoreError) {
         var hasher = Hasher()
         hasher.combine(results.count)
-        for index in 0..<results.count { hasher.combine(try results.object(at: UInt64(index))) }
+        for index in 0..<results.count { hasher.combine(keyOf: try results.object(at: UInt64(index))) }
         answers[question] = hasher.finalize()
     }
 
     /// The first question that the two answer in different ways; one that only one of them answers counts for `other` alone.
-    func difference(from other: Transcript) -> Question? {
-        for (question, answer) in answers where other.answers[question] != answer { return question }
-        return nil
+    func differences(from other: Transcript) -> [Question] {
+        answers.filter { other.answers[$0.key] != $0.value }.map(\.key)
     }
 }
 
@@ -48,7 +47,8 @@ extension Hasher {
         }
     }
 
-    mutating func combine(_ object: ObjectID?) { combine(object?.key ?? .min) }
+    /// Not the store's tag: what was salvaged is another store.
+    mutating func combine(keyOf object: ObjectID?) { combine(object?.key ?? .min) }
 
     /// Rows in packed form, without the version and what lies between the parts.
     mutating func combine(packed: UnsafeRawBufferPointer) {
