@@ -511,3 +511,29 @@ private func literal(_ text: StaticString) -> objstore_text {
         try cities.close()
     }
 }
+
+/// Properties beyond the 16,384th are reported like the first ones.
+@Test func aClassOfVeryManyPropertiesIsObserved() throws {
+    let wide = TestClass(name: "Wide", properties: (0..<16_500).map { ("p\($0)", .OBJSTORE_KIND_BOOL, nullable) })
+    let store = try openStore(nil, [wide])
+    let cls = try ClassOf(store, wide)
+    var object = objstore_object()
+    try writing(store) { tx in object = try cls.create(tx, [:]) }
+    nonisolated(unsafe) var heard: [UInt64] = []
+    var token: OpaquePointer?
+    try withUnsafeMutablePointer(to: &heard) { heard in
+        let handler: objstore_change_handler = { changes, userdata in
+            var info = objstore_changes_info()
+            info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
+            if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK { userdata!.assumingMemoryBound(to: [UInt64].self).pointee.append(info.modification_count) }
+            return .OBJSTORE_OK
+        }
+        try ok(objstore_observe(store, cls.id, 0, handler, heard, nil, &token))
+        try ok(objstore_deliver(store, nil))
+        try writing(store) { tx in try ok(objstore_set(tx, object, cls["p16499"], objstore_bool(true))) }
+        try ok(objstore_deliver(store, nil))
+        #expect(heard.pointee.last == 1)
+        try ok(objstore_token_close(token))
+    }
+    try ok(objstore_close(store))
+}
