@@ -21,6 +21,11 @@ expect "Rex: was there"
 compile columns
 (cd "$folder" && ./columns) >"$folder/output"
 expect "created 1000000"
+compile lists
+(cd "$folder" && ./lists) >"$folder/output"
+expect "tag 0: poetry"
+expect "chess: 7.5"
+expect "dogs of Ada: 1"
 
 # The first program of README.md in Swift, in a folder of its own, without warnings.
 package=$folder/kennel
@@ -37,4 +42,4 @@ expect 'new: ["Rex", "Ella"]'
 expect "2 dogs, 1 of them younger than 2"
 (cd "$folder" && "$build/debug/kennel") >"$folder/output"
 ! grep -F new: "$folder/output" >&2 || { echo "examples.sh: the second run found new dogs" >&2; exit 1; }
-echo "examples: first, columns, and the Swift program of README.md"
+echo "examples: first, columns, lists, and the Swift program of README.md"
