@@ -110,34 +110,35 @@ public func objstore_list_move(_ transaction: OpaquePointer?, _ collection: objs
     }
 }
 
+/// A change that says whether it found, or made, something new.
+private func change(
+    _ transaction: OpaquePointer?, _ out: UnsafeMutablePointer<Bool>?, _ body: (View) throws(StoreError) -> Bool
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
+        let answer = try body(view)
+        out?.pointee = answer
+    }
+}
+
 // MARK: Sets
 
 @c @implementation
 public func objstore_set_insert(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ inserted: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        let isNew = try view.insert(collectionID(collection), member: try Value(value))
-        inserted?.pointee = isNew
-    }
+    change(transaction, inserted) { (view) throws(StoreError) in try view.insert(collectionID(collection), member: try Value(value)) }
 }
 
 @c @implementation
 public func objstore_set_remove(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ removed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        let wasThere = try view.remove(collectionID(collection), member: try Value(value))
-        removed?.pointee = wasThere
-    }
+    change(transaction, removed) { (view) throws(StoreError) in try view.remove(collectionID(collection), member: try Value(value)) }
 }
 
 // MARK: Maps
 
-/// Failures that are the key's.
-private func naming<T>(key body: () throws(StoreError) -> T) throws(StoreError) -> T {
-    do throws(StoreError) { return try body() } catch { throw StoreError(error.code, "key: \(error.message)").at(class: error.className, property: error.propertyName) }
-}
+private func key(_ key: objstore_value) throws(StoreError) -> Value { try naming("key") { () throws(StoreError) in try Value(key) } }
 
 @c @implementation
 public func objstore_map_get(
@@ -146,7 +147,7 @@ public func objstore_map_get(
 ) -> objstore_status {
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
-        let buffer = try outputBuffer(buffer), key = try naming(key: { () throws(StoreError) in try Value(key) })
+        let buffer = try outputBuffer(buffer), key = try ObjStoreC.key(key)
         let id = collectionID(collection)
         let element = try view.value(id, ofKey: key, buffer)
         (element ?? .null).store(to: value, storeTag: view.shared.tag)
@@ -160,10 +161,8 @@ public func objstore_map_set(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ key: objstore_value, _ value: objstore_value,
     _ inserted: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        let key = try naming(key: { () throws(StoreError) in try Value(key) })
-        let isNew = try view.set(collectionID(collection), key: key, try Value(value))
-        inserted?.pointee = isNew
+    change(transaction, inserted) { (view) throws(StoreError) in
+        try view.set(collectionID(collection), key: try ObjStoreC.key(key), try Value(value))
     }
 }
 
@@ -171,9 +170,5 @@ public func objstore_map_set(
 public func objstore_map_remove(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ key: objstore_value, _ removed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        let key = try naming(key: { () throws(StoreError) in try Value(key) })
-        let wasThere = try view.remove(collectionID(collection), key: key)
-        removed?.pointee = wasThere
-    }
+    change(transaction, removed) { (view) throws(StoreError) in try view.remove(collectionID(collection), key: try ObjStoreC.key(key)) }
 }

@@ -216,7 +216,7 @@ struct Session {
         }
         if count > 0 { hasher.combine(try view.element(id, at: count / 2, &buffer).value) }
         hasher.combine(try view.firstIndex(id, of: Session.value(elements.kind, 5)))
-        if elements.keyKind != .null { hasher.combine(try view.index(id, ofKey: Session.value(elements.keyKind, 6))) }
+        if elements.keyKind != .null { if let found = try view.value(id, ofKey: Session.value(elements.keyKind, 6), &buffer) { hasher.combine(found) } }
         hasher.combine(count)
         hasher.combine(read)
         transcript?.note(question, hasher.finalize())

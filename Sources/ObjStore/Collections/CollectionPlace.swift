@@ -9,8 +9,6 @@ struct CollectionPlace {
     private var binding: ClassBinding { object._binding.unsafelyUnwrapped.takeUnretainedValue() }
     private var id: CollectionID { CollectionID(owner: binding.id(object._key), propertyID: binding.properties[Int(index)]) }
 
-    func isSame(as other: CollectionPlace) -> Bool { index == other.index && object.isSameObject(as: other.object) }
-
     /// Reads; what fails is reported, like that of any property.
     func reading<T>(_ none: T, _ body: (View, CollectionID) throws(StoreError) -> T) -> T {
         let binding = binding
@@ -35,25 +33,30 @@ struct CollectionPlace {
 
     var count: Int { reading(0) { (view, id) throws(StoreError) in try view.elementCount(id) } }
 
-    /// Elements from `start` on, at most `limit`; keys are null but of maps.
-    func forEach(from start: Int, limit: Int, wantsKeys: Bool, _ body: (Value, Value) -> Void) {
-        reading(()) { (view, id) throws(StoreError) in
+    /// The same with memory for texts, where the view does not lend its own: a live one may move.
+    func readingTexts<T>(_ none: T, _ body: (View, CollectionID, UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> T) -> T {
+        reading(none) { (view, id) throws(StoreError) in
+            if view.lends { return try body(view, id, nil) }
             var buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
-            // A live view does not lend: it may move.
-            if view.lends {
-                _ = try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, nil) { body($1, $2) }
-            } else {
-                _ = try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in
-                    try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, buffer) { body($1, $2) }
-                }
-            }
+            return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in try body(view, id, buffer) }
         }
     }
 
-    func values<Element: CollectionElement>(from start: Int = 0, limit: Int = .max, as _: Element.Type) -> [Element] {
+    /// Elements from `start` on, at most `limit`; keys are null but of maps.
+    func forEach(from start: Int = 0, limit: Int = .max, wantsKeys: Bool, _ body: (Value, Value) -> Void) {
+        readingTexts(()) { (view, id, buffer) throws(StoreError) in
+            _ = try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, buffer) { body($1, $2) }
+        }
+    }
+
+    func element<Element: CollectionElement>(at index: Int) -> Element {
+        readingTexts(Element._emptyElement) { (view, id, buffer) throws(StoreError) in element(try view.element(id, at: index, buffer).value) }
+    }
+
+    func values<Element: CollectionElement>(as _: Element.Type) -> [Element] {
         var values: [Element] = []
-        forEach(from: start, limit: limit, wantsKeys: false) { _, value in values.append(element(value)) }
+        forEach(wantsKeys: false) { _, value in values.append(element(value)) }
         return values
     }
 

@@ -105,13 +105,7 @@ extension List: RandomAccessCollection, MutableCollection {
 
     public subscript(index: Int) -> Element {
         get {
-            guard let place else { return elements[index] }
-            return place.reading(Element._emptyElement) { (view, id) throws(StoreError) in
-                if view.lends { return place.element(try view.element(id, at: index, nil).value) }
-                var buffer = OutputBuffer()
-                defer { OutputBuffer.free(&buffer) }
-                return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in place.element(try view.element(id, at: index, buffer).value) }
-            }
+            place?.element(at: index) ?? elements[index]
         }
         set {
             guard let place else {

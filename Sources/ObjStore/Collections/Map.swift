@@ -22,15 +22,8 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     public subscript(key: Key) -> Value? {
         get {
             guard let place else { return entries[key] }
-            return place.reading(nil) { (view, id) throws(StoreError) in
-                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
-                    if view.lends { return try view.value(id, ofKey: keys[0], nil).map { place.element($0) } }
-                    var buffer = OutputBuffer()
-                    defer { OutputBuffer.free(&buffer) }
-                    return try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in
-                        try view.value(id, ofKey: keys[0], buffer).map { place.element($0) }
-                    }
-                }
+            return place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in
+                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.value(id, ofKey: keys[0], buffer).map { place.element($0) } }
             }
         }
         set { if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) } }
@@ -76,7 +69,7 @@ extension Map: Sequence {
     public func makeIterator() -> IndexingIterator<[Element]> {
         guard let place else { return entries.map { ($0.key, $0.value) }.makeIterator() }
         var entries: [Element] = []
-        place.forEach(from: 0, limit: .max, wantsKeys: true) { key, value in entries.append((place.element(key), place.element(value))) }
+        place.forEach(wantsKeys: true) { key, value in entries.append((place.element(key), place.element(value))) }
         return entries.makeIterator()
     }
 }

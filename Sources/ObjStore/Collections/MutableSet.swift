@@ -5,7 +5,7 @@ internal import ObjStoreCore
 /// Of a managed object it shows what the object has, and changes inside a write only. What is equal is what the store's
 /// order says: numbers by size (NaN equals NaN), text by code point. Cost of finding and changing: O(log n).
 public final class MutableSet<Element: _PersistableValue> {
-    /// Of an unmanaged one; in the order of insertion, which managing makes ascending.
+    /// Of an unmanaged one; ascending.
     private var elements: [Element] = []
     private let place: CollectionPlace?
 
@@ -17,14 +17,23 @@ public final class MutableSet<Element: _PersistableValue> {
         insert(objectsIn: elements)
     }
 
-    private func position(_ element: Element) -> Int? {
-        (try? withEncoded(CollectionOfOne(element)) { (wanted) throws(StoreError) in
-            for (index, candidate) in elements.enumerated() {
-                let isSame = try withEncoded(CollectionOfOne(candidate)) { (value) throws(StoreError) in CollectionOrder.compare(value[0], wanted[0]) == 0 }
-                if isSame { return index }
-            }
-            return nil
-        }) ?? nil
+    /// Where an equal element stands in an unmanaged set, or would.
+    private func search(_ element: Element) -> (index: Int, found: Bool) {
+        var low = 0, high = elements.count
+        while low < high {
+            let middle = (low + high) / 2, order = MutableSet.compare(elements[middle], element)
+            if order == 0 { return (middle, true) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (low, false)
+    }
+
+    private static func compare(_ a: Element, _ b: Element) -> Int {
+        do throws(StoreError) {
+            return try withEncoded([a, b]) { (values) throws(StoreError) in CollectionOrder.compare(values[0], values[1]) }
+        } catch {
+            preconditionFailure("two values are always compared")
+        }
     }
 
     // MARK: Changing
@@ -33,9 +42,9 @@ public final class MutableSet<Element: _PersistableValue> {
     @discardableResult
     public func insert(_ element: Element) -> Bool {
         guard let place else {
-            if position(element) != nil { return false }
-            elements.append(element)
-            return true
+            let (index, found) = search(element)
+            if !found { elements.insert(element, at: index) }
+            return !found
         }
         return place.changing(false) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.insert(id, member: values[0]) }
@@ -48,9 +57,9 @@ public final class MutableSet<Element: _PersistableValue> {
     @discardableResult
     public func remove(_ element: Element) -> Bool {
         guard let place else {
-            guard let position = position(element) else { return false }
-            elements.remove(at: position)
-            return true
+            let (index, found) = search(element)
+            if found { elements.remove(at: index) }
+            return found
         }
         return place.changing(false) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.remove(id, member: values[0]) }
@@ -72,7 +81,7 @@ public final class MutableSet<Element: _PersistableValue> {
     // MARK: Asking
 
     public func contains(_ element: Element) -> Bool {
-        guard let place else { return position(element) != nil }
+        guard let place else { return search(element).found }
         return place.reading(nil) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.firstIndex(id, of: values[0]) }
         } != nil
@@ -91,8 +100,7 @@ extension MutableSet: RandomAccessCollection {
     public var startIndex: Int { 0 }
     public var endIndex: Int { place?.count ?? elements.count }
     public subscript(index: Int) -> Element {
-        guard let place else { return elements[index] }
-        return place.values(from: index, limit: 1, as: Element.self).first ?? Element._emptyElement
+        place?.element(at: index) ?? elements[index]
     }
     /// The elements as they are now.
     public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }

@@ -47,13 +47,9 @@ extension View {
             let reader = try reader(cls)
             guard let row = try reader.find(id.owner.key) else { throw View.noSuchObject(cls, id.owner.key) }
             guard let snapshot else { throw closedError }
-            let tree = ClassNode.collectionRoot(try snapshot.classNode(Int(cls.id)), column: cls.columns[position].id)
-            let cell = try reader.value(row, position)
-            return try body(
-                CollectionElements(
-                    owner: id.owner.key, cell: CollectionCell.Bytes(start: cell.pointer, count: cell.count),
-                    tree: CollectionReader(source: snapshot.source, root: tree), elements: cls.elements(of: position), kind: cls.columns[position].kind),
-                cls, position)
+            let elements = CollectionElements(
+                id.owner.key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
+            return try body(elements, cls, position)
         }
     }
 
@@ -124,15 +120,6 @@ extension View {
         try reading(id) { (elements, cls, position) throws(StoreError) in
             try check(value, elementOf: position, cls)
             return try elements.firstIndex(of: value)
-        }
-    }
-
-    /// The index of a map's key; nil: it is not there.
-    package func index(_ id: CollectionID, ofKey key: Value) throws(StoreError) -> Int? {
-        try reading(id) { (elements, cls, position) throws(StoreError) in
-            try check(key, keyOf: position, cls)
-            let (index, found) = try elements.search(key)
-            return found ? index : nil
         }
     }
 

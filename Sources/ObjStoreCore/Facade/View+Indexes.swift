@@ -176,7 +176,7 @@ extension View {
                 throw cls.named(
                     StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not \(value.kind) (\(value.text))"), position)
             }
-            if value.kind == .link { try checkTarget(value.linkedObject(storeTag: UInt32(truncatingIfNeeded: value.high >> 32)), position, cls) }
+            if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
             try ValueCheck.check(value, for: position, of: cls, limit: IndexLimits.longestText)
         }
     }

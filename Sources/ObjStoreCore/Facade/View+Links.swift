@@ -12,7 +12,7 @@ extension Value {
     }
 
     /// The object of a link that an application gave.
-    fileprivate var givenObject: ObjectID { linkedObject(storeTag: UInt32(truncatingIfNeeded: high &>> 32)) }
+    var givenObject: ObjectID { linkedObject(storeTag: UInt32(truncatingIfNeeded: high &>> 32)) }
 }
 
 /// Links from both ends. The objects that link to one are found by the index that each link property has.

@@ -99,7 +99,7 @@ extension View {
         guard value.kind == kind else { throw wrong("it is a \(kind), and is compared with \(value.kind) (\(value.text))") }
         if kind == .link {
             guard isEquality else { throw wrong("links are only compared for equality") }
-            try checkTarget(value.linkedObject(storeTag: UInt32(truncatingIfNeeded: value.high >> 32)), position, cls)
+            try checkTarget(value.givenObject, position, cls)
         }
         guard kind != .binary || isEquality else { throw wrong("binaries are only compared for equality") }
         try ValueCheck.check(value, for: position, of: cls, limit: Int.max)

@@ -6,8 +6,7 @@ extension ClassState {
     func elements(_ row: RowPosition, _ property: Int) throws(StoreError) -> CollectionElements {
         let position = try collectionPosition(property)
         return CollectionElements(
-            owner: row.key, cell: try cell(row, property), tree: collections[position].reader, known: collections[position].knownRange(row.key), elements: schema.elements(of: property),
-            kind: schema.columns[property].kind)
+            row.key, schema, property, cell: try value(row, property), tree: collections[position].reader, known: collections[position].knownRange(row.key))
     }
 
     private func collectionPosition(_ property: Int) throws(StoreError) -> Int {

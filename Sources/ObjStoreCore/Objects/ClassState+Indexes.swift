@@ -41,16 +41,10 @@ final class CompoundIndex {
 extension ClassState {
     /// Throws `.duplicateKey` where an object has one of the unique values already. Nothing is changed.
     func checkConstraints(_ values: UnsafePointer<Value>) throws(StoreError) {
-        for position in schema.constraints {
-            let index = schema.indexes[position]
-            let key = try index.extract(0, into: lookUpKey) { (property) throws(StoreError) in values[property] }
-            if !index.isShared(key, lookUpKey), try indexes[position].find(key) != nil {
-                throw try taken(index) { (property) throws(StoreError) in values[property] }
-            }
-        }
+        if let (index, _) = try conflict(values) { throw try taken(index) { (property) throws(StoreError) in values[property] } }
     }
 
-    /// An object that has one of the unique values, and which; for salvage.
+    /// An object that has one of the unique values, and which.
     func conflict(_ values: UnsafePointer<Value>, except own: Int64? = nil) throws(StoreError) -> (index: IndexSchema, object: Int64)? {
         for position in schema.constraints {
             let index = schema.indexes[position]

@@ -86,9 +86,6 @@ package final class ClassState {
                 try IndexWriter(space: space, root: root, kind: .binary, unique: false).removeAll()
                 hasChanges = true
             }
-        }
-        if !ref.isNull, !collections.isEmpty {
-            let node = try space.source.node(ref, .classRoot)
             for (position, property) in schema.collections.enumerated() {
                 collections[position].begin(root: ClassNode.collectionRoot(node, column: schema.columns[property].id))
             }

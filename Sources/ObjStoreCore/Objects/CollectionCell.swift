@@ -66,10 +66,20 @@ package struct CollectionElements {
     let cell: CollectionCell.Bytes
     let tree: CollectionReader
     /// Of the elements in the tree, where a writer remembers it.
-    var known: Range<Int>?
+    let known: Range<Int>?
     package let elements: ElementSchema
     /// Sets are in the order of their values, maps in that of their keys.
     package let kind: ValueKind
+
+    /// - Parameter cell: what the owner's row has in the property.
+    init(_ owner: Int64, _ cls: ClassSchema, _ property: Int, cell: Value, tree: CollectionReader, known: Range<Int>? = nil) {
+        self.owner = owner
+        self.cell = CollectionCell.Bytes(start: cell.pointer, count: cell.count)
+        self.tree = tree
+        self.known = known
+        elements = cls.elements(of: property)
+        kind = cls.columns[property].kind
+    }
 
     /// Positions in the tree; nil where the elements lie in the cell.
     func range() throws(StoreError) -> Range<Int>? {

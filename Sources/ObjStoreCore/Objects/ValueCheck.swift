@@ -49,6 +49,19 @@ package enum ValueCheck {
         }
     }
 
+    /// Whether key (of a map) and value may be an element of a stored collection, and, of sets and maps, whether it stands
+    /// behind `last`.
+    static func check(
+        key: Value, value: Value, elementOf property: Int, _ cls: ClassSchema, after last: OwnedValue?, longestKey: Int = .max
+    ) throws(StoreError) {
+        let elements = cls.elements(of: property), isMap = cls.columns[property].kind == .map
+        try check(value, as: elements.kind, isNullable: elements.isNullable, "an element", property, cls, limit: .max)
+        if isMap { try check(key, as: elements.keyKind, isNullable: false, "a key", property, cls, limit: longestKey) }
+        if let last, CollectionOrder.compare(last.value, isMap ? key : value) >= 0 {
+            throw CollectionReader.damaged("\((isMap ? key : value).text) stands behind \(last.value.text)")
+        }
+    }
+
     @inline(never)
     private static func refuse(_ value: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) {
         let column = cls.columns[property]

@@ -9,7 +9,7 @@ struct CollectionSalvage {
 
     /// Gives the object with that key, which has none yet in `state`, its elements. Returns why some are lost; nil: none is.
     func copy(_ row: RowPosition, _ reader: ClusterReader, to state: ClassState) throws(StoreError) -> String? {
-        let kind = cls.columns[property].kind, schema = cls.properties[property].elements!
+        let kind = cls.columns[property].kind
         var waiting: [(key: OwnedValue, value: OwnedValue)] = [], done = 0, last: OwnedValue?
         func flush() throws(StoreError) {
             let some = waiting.map { (key: $0.key.value, value: $0.value.value) }
@@ -19,12 +19,10 @@ struct CollectionSalvage {
         }
         var reason: String?
         do throws(StoreError) {
-            let cell = try reader.value(row, property)
-            let elements = CollectionElements(
-                owner: row.key, cell: CollectionCell.Bytes(start: cell.pointer, count: cell.count), tree: tree, elements: schema, kind: kind)
+            let elements = CollectionElements(row.key, cls, property, cell: try reader.value(row, property), tree: tree)
             let expected = try elements.count()
             try elements.forEach { (key, value) throws(StoreError) in
-                try checkFit(key, value, kind, schema, after: last)
+                try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: last, longestKey: View.longestKey)
                 let owned = (key: OwnedValue(key), value: OwnedValue(value))
                 if kind != .list { last = kind == .map ? owned.key : owned.value }
                 waiting.append(owned)
@@ -38,11 +36,5 @@ struct CollectionSalvage {
         }
         if !waiting.isEmpty { try flush() }
         return reason
-    }
-
-    private func checkFit(_ key: Value, _ value: Value, _ kind: ValueKind, _ schema: ElementSchema, after last: OwnedValue?) throws(StoreError) {
-        try ValueCheck.check(value, as: schema.kind, isNullable: schema.isNullable, "an element", property, cls, limit: .max)
-        if kind == .map { try ValueCheck.check(key, as: schema.keyKind, isNullable: false, "a key", property, cls, limit: View.longestKey) }
-        if let last, CollectionOrder.compare(last.value, kind == .map ? key : value) >= 0 { throw CollectionReader.damaged("elements out of order") }
     }
 }

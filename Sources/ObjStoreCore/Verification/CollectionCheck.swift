@@ -95,7 +95,7 @@ struct CollectionCheck {
                         let cell = LongValue(stored.value.pointer!)
                         try visit(VisitedExtent(unit: Ref(raw: cell.ref).unit, units: PageSize.units(cell.bytes), born: cell.born))
                     }
-                    try check(kind == .map ? key : .null, value, after: lastKey)
+                    try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: lastKey)
                     if kind != .list { lastKey = OwnedValue(key) }
                 } catch {
                     guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
@@ -103,13 +103,6 @@ struct CollectionCheck {
                 }
             }
         }
-    }
-
-    private func check(_ key: Value, _ value: Value, after last: OwnedValue?) throws(StoreError) {
-        try ValueCheck.check(value, as: schema.kind, isNullable: schema.isNullable, "an element", property, cls, limit: .max)
-        if kind == .map { try ValueCheck.check(key, as: schema.keyKind, isNullable: false, "a key", property, cls, limit: .max) }
-        guard kind != .list, let last else { return }
-        if CollectionOrder.compare(last.value, kind == .map ? key : value) >= 0 { throw CollectionReader.damaged("\((kind == .map ? key : value).text) stands behind \(last.value.text)") }
     }
 
     /// Rows and tree agree about whose elements lie in the tree; those in rows are whole.
@@ -148,7 +141,7 @@ struct CollectionCheck {
         var last: OwnedValue?
         do throws(StoreError) {
             try CollectionCell.forEach(cell, schema) { (key, value) throws(StoreError) in
-                try check(kind == .map ? key : .null, value, after: last)
+                try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: last)
                 if kind != .list { last = OwnedValue(kind == .map ? key : value) }
                 return true
             }

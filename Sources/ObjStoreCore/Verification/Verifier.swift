@@ -140,9 +140,7 @@ extension Snapshot {
     /// The elements of a list, set or map, whose cell is among the values that `forEachObject` gives.
     package func elements(_ classIndex: Int, _ property: Int, of key: Int64, _ cell: Value) throws(StoreError) -> CollectionElements {
         let cls = schema.classes[classIndex]
-        return CollectionElements(
-            owner: key, cell: CollectionCell.Bytes(start: cell.pointer, count: cell.count), tree: try collection(cls, property),
-            elements: cls.properties[property].elements!, kind: cls.columns[property].kind)
+        return CollectionElements(key, cls, property, cell: cell, tree: try collection(cls, property))
     }
 
     /// Visits every object of a class in key order; `values` are borrowed during the call.

@@ -53,8 +53,15 @@ struct CollectionLeaf {
     @inline(__always) func end(_ index: Int) -> Int { Int(ends.loadUnaligned(fromByteOffset: index &* 2, as: UInt16.self)) }
     @inline(__always) func start(_ index: Int) -> Int { index == 0 ? 0 : end(index &- 1) }
 
-    /// Where the ends lie, for who changes them.
-    func endsAddress(in leaf: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer { leaf + (ends - node) }
+    /// An owner has got, or lost, an element: its end and those behind it move. `leaf` is a copy, or the leaf itself.
+    func moveEnds(from owner: Int, by delta: Int, in leaf: UnsafeMutableRawPointer) {
+        if delta == 0 { return }
+        let ends = leaf + (self.ends - node)
+        for index in owner..<ownerCount {
+            let end = ends.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)
+            ends.storeBytes(of: UInt16(Int(end) + delta), toByteOffset: index * 2, as: UInt16.self)
+        }
+    }
 
     /// The first owner that is not less than `owner`; `ownerCount` where all are less.
     @inline(__always)

@@ -5,19 +5,10 @@ extension CollectionWriter {
     /// Removes, sets or inserts one element where the leaf's columns are of numbers that hold the new one; nil where the leaf
     /// has to be written anew.
     func spliced(_ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) throws(StoreError) -> CollectionChild? {
-        guard new.count + positions.count <= 2, new.count <= 1, positions.count <= 1, !old.values.mayHaveLong, !isText(old.values.kind) else { return nil }
-        if hasKeys, old.keys.kinds != nil || isText(old.keys.kind) { return nil }
-        let count = old.count + new.count - positions.count, at = positions.lowerBound
-        guard count > 0, count <= limits.leafElements else { return nil }
-        // The owner must be there before and after, so that the list of owners stays as it is.
-        let owner = new.isEmpty ? old.ownerIndex(ofElement: at) : old.ownerIndex(new[0].owner)
-        guard owner < old.ownerCount else { return nil }
-        if let element = new.first {
-            guard old.owner(owner) == element.owner, fits(element.value, old.values), !hasKeys || fits(element.key, old.keys) else { return nil }
-        } else if old.end(owner) - old.start(owner) == 1 { return nil }
-        let delta = new.count - positions.count
-        let elementBytes = width(old.values) + (hasKeys ? width(old.keys) : 0)
-        let bytes = NodeHeader.bytes(old.node) + delta * elementBytes
+        if isText(old.values.kind) || hasKeys && isText(old.keys.kind) { return nil }
+        guard let owner = ownerOfOne(old, positions, new) else { return nil }
+        let at = positions.lowerBound, delta = new.count - positions.count, count = old.count + delta
+        let bytes = NodeHeader.bytes(old.node) + delta * widths(old)
         guard bytes <= limits.leafBytes else { return nil }
 
         let (own, _) = try space.writableNode(ref, .collectionLeaf, slack: 512)
@@ -26,7 +17,7 @@ extension CollectionWriter {
         // From the back to the front where it grows: nothing is overwritten before it was moved.
         var moves = InlineArray<4, Move>(repeating: Move(column: node, width: 0, value: 0)), columns = 0
         func add(_ column: CollectionColumn, _ stored: StoredValue?) {
-            let low = UInt64(bitPattern: stored?.value.low ?? 0) &- column.lows.base, high = UInt64(bitPattern: stored?.value.high ?? 0) &- column.highs.base
+            let (low, high) = stored.map { column.words(of: $0) } ?? (0, 0)
             let lows = UnsafeMutableRawPointer(mutating: column.lows.first + 8 - column.lows.width)
             moves[columns] = Move(column: lows, width: column.lows.width, value: low)
             moves[columns + 1] = Move(column: lows + leaf.count * column.lows.width, width: column.highs.width, value: high)
@@ -35,12 +26,8 @@ extension CollectionWriter {
         if hasKeys { add(leaf.keys, new.first?.key) }
         add(leaf.values, new.first?.value)
         CollectionWriter.shift(moves, columns, node, used: NodeHeader.bytes(node), count: leaf.count, at: at, delta: delta, stores: !new.isEmpty)
+        leaf.moveEnds(from: owner, by: delta, in: node)
         if delta != 0 {
-            let ends = leaf.endsAddress(in: node)
-            for index in owner..<leaf.ownerCount {
-                let end = ends.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)
-                ends.storeBytes(of: UInt16(Int(end) + delta), toByteOffset: index * 2, as: UInt16.self)
-            }
             NodeHeader.setCount(node, count)
             NodeHeader.setBytes(node, bytes)
             space.arena.setBytes(own, bytes)
@@ -49,13 +36,25 @@ extension CollectionWriter {
     }
 
     private func isText(_ byte: UInt8) -> Bool { ValueKind(rawValue: byte & ~CollectionColumn.longBit)?.isText ?? true }
-    private func width(_ column: CollectionColumn) -> Int { column.lows.width + column.highs.width }
 
-    /// Whether the column has a place for the value as it is.
-    private func fits(_ stored: StoredValue, _ column: CollectionColumn) -> Bool {
-        guard stored.kindByte == column.kind, column.kinds == nil, stored.value.kind != .null else { return false }
-        return UInt64(bitPattern: stored.value.low) &- column.lows.base <= IndexColumn.limit(column.lows.width)
-            && UInt64(bitPattern: stored.value.high) &- column.highs.base <= IndexColumn.limit(column.highs.width)
+    /// Where the owner stands in a leaf of whose elements one is removed, set or inserted; nil where it is another change, or
+    /// the leaf has no place for the element as it is.
+    func ownerOfOne(_ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) -> Int? {
+        guard new.count <= 1, positions.count <= 1, old.values.kinds == nil, !old.values.mayHaveLong, !hasKeys || old.keys.kinds == nil else { return nil }
+        let count = old.count + new.count - positions.count
+        guard count > 0, count <= limits.leafElements else { return nil }
+        // The owner must be there before and after, so that the list of owners stays as it is.
+        let owner = new.isEmpty ? old.ownerIndex(ofElement: positions.lowerBound) : old.ownerIndex(new[0].owner)
+        guard owner < old.ownerCount else { return nil }
+        if let element = new.first {
+            guard old.owner(owner) == element.owner, old.values.takes(element.value), !hasKeys || old.keys.takes(element.key) else { return nil }
+        } else if old.end(owner) - old.start(owner) == 1 { return nil }
+        return owner
+    }
+
+    /// Bytes of an element without its texts.
+    func widths(_ leaf: CollectionLeaf) -> Int {
+        leaf.values.lows.width + leaf.values.highs.width + (hasKeys ? leaf.keys.lows.width + leaf.keys.highs.width : 0)
     }
 
     /// What happens to one column: where it begins, and what the element there is.
@@ -95,5 +94,22 @@ extension CollectionWriter {
         } else if stores {
             for index in 0..<columnCount { IndexColumn.store(columns[index].value, columns[index].column + at * columns[index].width, width: columns[index].width) }
         }
+    }
+}
+
+extension CollectionColumn {
+    /// What stands for a value in the two words, above the bases; a text goes to the end of the blob.
+    @inline(__always)
+    func words(of stored: StoredValue) -> (low: UInt64, high: UInt64) {
+        let low = stored.isText ? UInt64(blobBytes) : UInt64(bitPattern: stored.value.low)
+        let high = stored.isText ? UInt64(stored.blobBytes) : UInt64(bitPattern: stored.value.high)
+        return (low &- lows.base, high &- highs.base)
+    }
+
+    /// Whether the column has a place for the value as it is.
+    fileprivate func takes(_ stored: StoredValue) -> Bool {
+        guard stored.kindByte == kind, !stored.isLong, stored.value.kind != .null else { return false }
+        let (low, high) = words(of: stored)
+        return low <= IndexColumn.limit(lows.width) && high <= IndexColumn.limit(highs.width)
     }
 }

@@ -10,19 +10,10 @@ internal import CSystem
 extension CollectionWriter {
     /// Removes, sets or inserts one element; nil where the leaf has to be written anew.
     func splicedText(_ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) throws(StoreError) -> CollectionChild? {
-        guard new.count <= 1, positions.count <= 1, !old.values.mayHaveLong, old.values.kinds == nil, !hasKeys || old.keys.kinds == nil else { return nil }
-        let count = old.count + new.count - positions.count, at = positions.lowerBound
-        guard count > 0, count <= limits.leafElements else { return nil }
-        // The owner must be there before and after, so that the list of owners stays as it is.
-        let owner = new.isEmpty ? old.ownerIndex(ofElement: at) : old.ownerIndex(new[0].owner)
-        guard owner < old.ownerCount else { return nil }
-        if let element = new.first {
-            guard old.owner(owner) == element.owner, takes(element.value, old.values), !hasKeys || takes(element.key, old.keys) else { return nil }
-        } else if old.end(owner) - old.start(owner) == 1 { return nil }
-        let delta = new.count - positions.count
-        let widths = old.values.lows.width + old.values.highs.width + (hasKeys ? old.keys.lows.width + old.keys.highs.width : 0)
+        guard let owner = ownerOfOne(old, positions, new) else { return nil }
+        let at = positions.lowerBound, delta = new.count - positions.count
         let text = (new.first?.value.blobBytes ?? 0) + (hasKeys ? new.first?.key.blobBytes ?? 0 : 0)
-        let bytes = NodeHeader.bytes(old.node) + delta * widths + text
+        let bytes = NodeHeader.bytes(old.node) + delta * widths(old) + text
         guard bytes <= limits.leafBytes else { return nil }
 
         let image = space.scratch.allocate(bytes)
@@ -36,14 +27,8 @@ extension CollectionWriter {
             line += CollectionColumn.description
         }
         CollectionWriter.addBlob(line, new.first?.value)
-        let ends = old.endsAddress(in: image)
-        if delta != 0 {
-            for index in owner..<old.ownerCount {
-                let end = ends.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self)
-                ends.storeBytes(of: UInt16(Int(end) + delta), toByteOffset: index * 2, as: UInt16.self)
-            }
-        }
-        NodeHeader.setCount(image, count)
+        old.moveEnds(from: owner, by: delta, in: image)
+        NodeHeader.setCount(image, old.count + delta)
         NodeHeader.setBytes(image, bytes)
 
         let firstOwner = old.firstOwner
@@ -51,14 +36,7 @@ extension CollectionWriter {
         let node = try space.grow(own, capacity: bytes)
         node.copyMemory(from: image, byteCount: bytes)
         space.arena.setBytes(own, bytes)
-        return CollectionChild(owner: firstOwner, ref: own, count: count)
-    }
-
-    /// Whether the column has a place for the value as it is.
-    private func takes(_ stored: StoredValue, _ column: CollectionColumn) -> Bool {
-        guard stored.kindByte == column.kind, !stored.isLong, stored.value.kind != .null else { return false }
-        let (low, high) = column.words(of: stored)
-        return low <= IndexColumn.limit(column.lows.width) && high <= IndexColumn.limit(column.highs.width)
+        return CollectionChild(owner: firstOwner, ref: own, count: old.count + delta)
     }
 
     private static func addBlob(_ line: UnsafeMutableRawPointer, _ stored: StoredValue?) {
@@ -103,14 +81,5 @@ extension CollectionWriter {
             }
             source += removed * width
         }
-    }
-}
-
-extension CollectionColumn {
-    /// What stands for a value in the two words, above the bases; of a text it goes to the end of the blob.
-    fileprivate func words(of stored: StoredValue) -> (low: UInt64, high: UInt64) {
-        let low = stored.isText ? UInt64(blobBytes) : UInt64(bitPattern: stored.value.low)
-        let high = stored.isText ? UInt64(stored.blobBytes) : UInt64(bitPattern: stored.value.high)
-        return (low &- lows.base, high &- highs.base)
     }
 }
