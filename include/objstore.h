@@ -753,7 +753,9 @@ OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_CHECKPOINT_LOG_BYTES = 4,  /* checkpoint after so much log; 64 KiB to 1 GiB, default 32 MiB */
     OBJSTORE_LIMIT_CHECKPOINT_OPERATIONS = 5, /* checkpoint after so many changes; from 1, default 1,000,000 */
     OBJSTORE_LIMIT_CHECKPOINT_IDLE_MS = 6,    /* checkpoint when idle for so long; from 1, default 2,000; -1 = no */
-    OBJSTORE_LIMIT_LOG_BYTES = 7              /* the log file never grows past; 1 MiB to 4 GiB, default 64 MiB */
+    OBJSTORE_LIMIT_LOG_BYTES = 7,             /* the log file never grows past; 1 MiB to 4 GiB, default 64 MiB */
+    OBJSTORE_LIMIT_TRANSACTION_BYTES = 8      /* changed pages that a transaction keeps in memory, more are written into
+                                               * the file ahead of its commit; 64 KiB to 1 TiB, default 64 MiB */
 };
 OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, objstore_limit limit,
                                                        int64_t value)

@@ -34,6 +34,9 @@ extension Store {
         public var openTimeout: Duration = .seconds(30)
         /// The largest text or binary, in bytes.
         public var valueLimit = 64 << 20
+        /// Bytes of changed pages that a transaction keeps in memory; more are written into the file ahead of its commit.
+        /// From 64 KiB.
+        public var transactionLimit = 64 << 20
         /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()` do. The same
         /// wherever this process opens the store.
         public var deliversOnWorker = false
@@ -90,7 +93,9 @@ extension Store.Configuration {
             try result.set(.openTimeout, openTimeout.milliseconds)
             // Only what is asked for: it must be the same wherever this process opens the store.
             if deliversOnWorker { result.flags = .deliverOnWorker }
-            if valueLimit != Store.Configuration(path: "").valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
+            let usual = Store.Configuration(path: "")
+            if valueLimit != usual.valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
+            if transactionLimit != usual.transactionLimit { try result.set(.transactionBytes, Int64(transactionLimit)) }
         } catch {
             throw ObjStoreError(error)
         }

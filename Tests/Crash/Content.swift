@@ -154,6 +154,11 @@ struct Editor {
     }
 
     private mutating func apply(_ edit: Edit) throws(StoreError) {
+        try carryOut(edit)
+        try transaction.spillIfLarge()
+    }
+
+    private mutating func carryOut(_ edit: Edit) throws(StoreError) {
         switch edit {
         case .addClass: break
         case .put(let name, var item):

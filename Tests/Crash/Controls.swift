@@ -38,6 +38,8 @@ struct Control {
         Control(bug: .groupNoFlag, row: "15", mistake: "records of a group carry no flag", named: ["P5"]),
         Control(bug: .cutInUse, row: "19", mistake: "the file is cut where pages are still needed", named: ["P2", "P1", "P4", "P6"]),
         Control(bug: .growthKept, row: "19", mistake: "pages that were cut off are still counted", named: ["P1", "P2", "P6"], scenario: .growthThatWasCut),
+        Control(bug: .spillUnlogged, row: "20", mistake: "pages written ahead of a commit are not in its record", named: ["P4", "P2", "P6"]),
+        Control(bug: .spillReused, row: "20", mistake: "pages written ahead reused though a savepoint may come back to them", named: ["P2", "P6"]),
         Control(bug: .cutEarly, row: "19", mistake: "the file is cut before a meta says so", named: ["P1", "P2", "P6"]),
         Control(bug: .noRefTags, row: "16", mistake: "refs carry no tag: a stale page is believed", named: ["P2", "P6"], scenario: .staleVersion),
         Control(bug: .birthTagOnly, row: "C15", mistake: "tags of the birth, not of the content", named: ["P6", "P2"], scenario: .staleAttempt),

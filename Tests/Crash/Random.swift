@@ -26,9 +26,13 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     // With small sectors even a meta can be torn.
     options.sectorBytes = random.chance(0.3) ? 128 : 512
     let tight = random.chance(0.5)
+    // Some write ahead of their commits after a few changes, or after many.
+    let transactionBytes = [64 << 20, 12 << 10, 100 << 10][Int(seed % 3)]
     // One history in six runs on a disk that becomes full.
     if random.chance(1.0 / 6) { options.capacity = 420_000 + random.below(200_000) }
-    let history = History(Choices(seed: seed, profile: Profile.random(seed, stepsPerAction: 8)), options, seed: seed, options: History.storeOptions(tight, background: random.chance(0.3)))
+    var storeOptions = History.storeOptions(tight, background: random.chance(0.3))
+    storeOptions.transactionBytes = transactionBytes
+    let history = History(Choices(seed: seed, profile: Profile.random(seed, stepsPerAction: 8)), options, seed: seed, options: storeOptions)
     let world = history.world
     let profile = [0, 0, 0, 1, 1, 2][random.below(6)]
     for _ in 0..<(1 + random.below(3)) { history.launch { history.randomWork($0, $1, profile: profile) } }

@@ -45,6 +45,7 @@ private func replayHistory(_ seed: UInt64) -> (violation: String?, records: Int)
     // Large enough that a life's records stay in it.
     options.logBytes = 1 << 20
     options.shared.ringEntries = 64
+    if seed % 2 == 0 { options.transactionBytes = 16 << 10 }
     var worldOptions = World.Options()
     worldOptions.addressSpace = 1 << 31
     let history = History(Choices(seed: seed, profile: Profile()), worldOptions, seed: seed, options: options)

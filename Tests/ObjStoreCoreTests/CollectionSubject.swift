@@ -167,7 +167,7 @@ final class CollectionSubject {
         live = reached
         committed = model
         committedRoot = root
-        space.begin(file.source)
+        space.begin(file.source, version: 0, spillLimit: .max)
         writer.begin(root: root)
         try compare()
     }

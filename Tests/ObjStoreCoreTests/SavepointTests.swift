@@ -30,7 +30,8 @@ import Testing
         var greatestKey: Int64 = -1
         var undone = 0, released = 0
 
-        init(seed: UInt64) throws {
+        /// - Parameter spills: the transaction keeps as few pages in memory as it can be told to.
+        init(seed: UInt64, spills: Bool = false) throws {
             var draft = SchemaDraft()
             try draft.addClass("Person")
             try draft.addProperty("Person", "id", .string, [.primaryKey])
@@ -41,6 +42,7 @@ import Testing
             var configuration = StoreConfiguration()
             configuration.place = .memory("")
             configuration.schema = draft
+            if spills { try configuration.set(.transactionBytes, 65_536) }
             store = try Store.open(configuration)
             transaction = try store.begin()
             cls = try transaction.findClass("Person")
@@ -181,8 +183,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func historiesAgainstModels(seed: UInt64) throws {
-        let fixture = try Fixture(seed: seed)
+    @Test(arguments: [1, 2, 3, 4] as [UInt64], [false, true]) func historiesAgainstModels(seed: UInt64, spills: Bool) throws {
+        let fixture = try Fixture(seed: seed, spills: spills)
         for _ in 0..<1200 { try fixture.step() }
         #expect(fixture.undone > 30 && fixture.released > 30, "\(fixture.undone) undone, \(fixture.released) released")
         fixture.transaction.close()
@@ -210,8 +212,8 @@ import Testing
     }
 
     /// Undoing everything is doing nothing: no version, nothing in the log.
-    @Test func undoneTransactionMakesNoVersion() throws {
-        let fixture = try Fixture(seed: 2)
+    @Test(arguments: [false, true]) func undoneTransactionMakesNoVersion(spills: Bool) throws {
+        let fixture = try Fixture(seed: 2, spills: spills)
         for _ in 0..<10 { try fixture.create() }
         let version = try fixture.transaction.commit()
         let tx = try fixture.store.begin()

@@ -219,6 +219,7 @@ final class ColumnInsert {
             for row in 0..<rows where found[row] >= 0 {
                 if try update(state, found[row], row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
                 keys?[row] = found[row]
+                try view.spillIfLarge(state)
             }
         }
         var created: [Int64] = hasRepeated ? Array(repeating: -1, count: rows) : []
@@ -239,6 +240,7 @@ final class ColumnInsert {
                 let key = created[Int(-2 - found[row])]
                 if try update(state, key, row, policy) { counts.changed += 1 } else { counts.unchanged += 1 }
                 keys?[row] = key
+                try view.spillIfLarge(state)
             }
         }
         return counts
@@ -263,6 +265,7 @@ final class ColumnInsert {
                 keys?[row] = key
                 counts.created += 1
             }
+            try view.spillIfLarge(state)
         }
         return counts
     }
@@ -318,6 +321,7 @@ final class ColumnInsert {
                 if hasRepeated { created[row + offset] = key + Int64(offset) }
             }
             row += count
+            try view.spillIfLarge(state)
         }
     }
 

@@ -26,6 +26,7 @@ package struct StoreConfiguration: Sendable {
         case checkpointOperations = 5
         case checkpointIdle = 6
         case logBytes = 7
+        case transactionBytes = 8
 
         package var range: ClosedRange<Int64> {
             switch self {
@@ -35,6 +36,7 @@ package struct StoreConfiguration: Sendable {
             case .checkpointOperations: 1...Int64.max
             case .checkpointIdle: -1...Int64.max
             case .logBytes: (1 << 20)...(4 << 30)
+            case .transactionBytes: (64 << 10)...(1 << 40)
             }
         }
 
@@ -99,6 +101,7 @@ package struct StoreConfiguration: Sendable {
         if let bytes = limits[.checkpointLogBytes] { options.checkpointBytes = Int(bytes) }
         if let bytes = limits[.valueBytes] { options.valueLimit = Int(bytes) }
         if let changes = limits[.checkpointOperations] { options.checkpointOperations = Int(changes) }
+        if let bytes = limits[.transactionBytes] { options.transactionBytes = Int(bytes) }
         if let idle = limits[.checkpointIdle] { options.checkpointIdle = nanoseconds(idle) }
         options.openTimeout = nanoseconds(limits[.openTimeout] ?? 30_000)
         return options

@@ -174,6 +174,7 @@ extension View {
                 throw error
             }
             done += count
+            try spillIfLarge(state)
         }
     }
 

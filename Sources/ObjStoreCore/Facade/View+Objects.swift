@@ -275,8 +275,8 @@ extension View {
         if kind != .transaction { throw notInWrite }
         lock.lock()
         defer { lock.unlock() }
-        if let state = writtenState(classID) { return try state.unretained(body) }
-        return try (try openState(nil, classID)).unretained(body)
+        if let state = writtenState(classID) { return try writing(state, body) }
+        return try writing(try openState(nil, classID), body)
     }
 
     @inline(__always)
@@ -284,8 +284,28 @@ extension View {
         if kind != .transaction { throw notInWrite }
         lock.lock()
         defer { lock.unlock() }
-        if object.storeTag == shared.tag, let state = writtenState(object.classID) { return try state.unretained(body) }
-        return try (try openState(object, object.classID)).unretained(body)
+        if object.storeTag == shared.tag, let state = writtenState(object.classID) { return try writing(state, body) }
+        return try writing(try openState(object, object.classID), body)
+    }
+
+    @inline(__always)
+    private func writing<T>(_ state: Unmanaged<ClassState>, _ body: (ClassState) throws(StoreError) -> T) throws(StoreError) -> T {
+        try state.unretained { (state) throws(StoreError) in
+            let result = try body(state)
+            try spillIfLarge(state)
+            return result
+        }
+    }
+
+    /// Where the transaction has changed more than it keeps in memory: to be called where nothing that was read is used
+    /// any more.
+    @inline(__always)
+    func spillIfLarge(_ state: ClassState) throws(StoreError) { if _slowPath(state.space.isLarge) { try spill() } }
+
+    @inline(never)
+    private func spill() throws(StoreError) {
+        defer { didMove() }
+        try writing().spill()
     }
 
     /// The class, if it is the one that was written last and nothing has gone wrong since.

@@ -110,6 +110,19 @@ struct LeafExtents {
 
     // MARK: Placing in the file
 
+    /// Whether no savepoint holds a dirty extent of a leaf.
+    func isOwn(_ head: UnsafeRawPointer, _ space: WriteSpace) throws(StoreError) -> Bool {
+        func isHeld(_ raw: UInt64) -> Bool { Ref(raw: raw).isDirty && !space.isOwn(Ref(raw: raw)) }
+        var isOwn = true
+        for index in LeafExtents.entries(head) {
+            let entry = LeafExtents.entry(head, index)
+            forEachPart(head, entry) { raw, _, _, _, _ in if isHeld(raw) { isOwn = false } }
+            try forEachLongValue(head, entry) { cell in if isHeld(cell.ref) { isOwn = false } }
+            if !isOwn { return false }
+        }
+        return true
+    }
+
     /// Makes births expressible before the parts of a dirty leaf are placed: a new leaf gets the version as its
     /// epoch; a leaf older than 2^32 versions is rewritten as a whole.
     func prepareBirths(_ leaf: Ref, version: UInt64, _ space: WriteSpace) throws(StoreError) {

@@ -55,9 +55,9 @@ extension ClassState {
     }
 
     /// Fills an index that is empty with all objects. `.duplicateKey` where two have one key of a unique one.
-    func fillIndex(_ position: Int) throws(StoreError) {
+    fileprivate func fillIndex(_ position: Int, _ transaction: WriteTransaction) throws(StoreError) {
         let index = schema.indexes[position], writer = indexes[position]
-        let reader = try self.reader()
+        var reader = try self.reader()
         var next = try reader.seek(.min)
         while let row = next {
             let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try reader.value(row, property) }
@@ -69,7 +69,13 @@ extension ClassState {
                 ).at(class: schema.name, property: schema.names(of: index))
             }
             try writer.insert(key, row.key)
-            next = try reader.next(row)
+            if _slowPath(space.isLarge) {
+                try transaction.spill()
+                reader = try self.reader()
+                next = try reader.seek(row.key + 1)
+            } else {
+                next = try reader.next(row)
+            }
         }
         hasChanges = true
     }
@@ -95,7 +101,7 @@ extension WriteTransaction {
                     continue
                 }
                 if known != nil { try state.indexes[position].removeAll() }
-                try state.fillIndex(position)
+                try state.fillIndex(position, self)
             }
         }
         ops.becomeSummary()

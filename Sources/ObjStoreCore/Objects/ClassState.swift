@@ -357,6 +357,13 @@ package final class ClassState {
 
     // MARK: Commit
 
+    /// Places what changed as far as no savepoint holds it; the transaction goes on. Everything borrowed is void.
+    func spill(into writer: ExtentWriter) throws(StoreError) {
+        _ = try cluster.flush(into: writer)
+        for index in indexes { try index.spill(into: writer) }
+        for collection in collections { _ = try collection.flush(into: writer) }
+    }
+
     /// Places the changed extents and the class node; `old` is the node that it replaces (null: none).
     func flush(into writer: ExtentWriter, replacing old: Ref) throws(StoreError) -> Ref {
         let clusterRoot = try cluster.flush(into: writer)

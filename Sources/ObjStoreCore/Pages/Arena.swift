@@ -115,6 +115,11 @@ package final class Arena {
         count = kept
     }
 
+    /// Forgets the last extents as far as they were given up, so that their refs are given again.
+    func trim() {
+        while count > 0, table.block(count - 1).pointee.pointer == nil { count -= 1 }
+    }
+
     // MARK: Memory
 
     private func memory(_ units: Int) throws(StoreError) -> UnsafeMutableRawPointer {

@@ -34,6 +34,9 @@ package final class ExtentWriter {
     /// What stands where, for `PageSource.checked`.
     private var marks: [(unit: Int, mark: UInt16)] = []
     private var mapping: Mapping?
+    /// The dirty extents that were placed, where the transaction goes on afterwards and wants their memory back.
+    private(set) var spilled: [Ref] = []
+    private var isSpilling = false
 
     init(
         version: UInt64, seed: UInt64, arena: Arena, estimate: Int,
@@ -50,8 +53,10 @@ package final class ExtentWriter {
 
     /// For the next commit, which will place some `estimate` bytes. Its nodes will count as checked in `mapping`: this
     /// process makes their hashes, and the next transaction is likely to begin with them.
-    func begin(version: UInt64, estimate: Int, mapping: Mapping) {
+    func begin(version: UInt64, estimate: Int, mapping: Mapping, isSpilling: Bool = false) {
         self.version = version
+        self.isSpilling = isSpilling
+        spilled.removeAll(keepingCapacity: isSpilling)
         remaining = estimate
         self.mapping = mapping
         position = 0
@@ -73,6 +78,7 @@ package final class ExtentWriter {
         pointer.storeBytes(of: hash, toByteOffset: 24, as: UInt64.self)
         let placed = Ref(offset: try place(pointer, bytes), hash: hash, born: version)
         marks.append((placed.unit, PageSource.mark(NodeHeader.kind(pointer), placed)))
+        if isSpilling { spilled.append(ref) }
         return placed
     }
 
@@ -82,6 +88,7 @@ package final class ExtentWriter {
         let bytes = arena.bytes(ref)
         zeroTail(pointer, bytes)
         let hash = PageHash.hash(pointer, count: bytes, seed: PageHash.mix(seed, version))
+        if isSpilling { spilled.append(ref) }
         return (Ref(offset: try place(pointer, bytes), hash: hash, born: version), UInt32(truncatingIfNeeded: hash >> 32))
     }
 

@@ -15,6 +15,12 @@ package final class WriteSpace {
     private(set) var source: PageSource
     /// What the new version no longer refers to. Dirty extents never appear here.
     private(set) var freed: [FreedExtent] = []
+    /// What the transaction has written into the file already, to get by with little memory.
+    let spilled = SpilledPages()
+    /// The arena has become so large that a part of it should be spilled.
+    @inline(__always) var isLarge: Bool { arena.capacityInUse > spillsAt }
+    private var spillsAt = Int.max
+    private var spillLimit = Int.max
     /// Whether a class may have become unusable in this transaction: if not, nobody need look at each.
     var mayBeBroken = false
     /// Memory for one operation on a leaf.
@@ -31,8 +37,13 @@ package final class WriteSpace {
     }
 
     /// For the next transaction.
-    func begin(_ source: PageSource) {
+    ///
+    /// - Parameter spillLimit: bytes that it may change before `isLarge`.
+    func begin(_ source: PageSource, version: UInt64, spillLimit: Int) {
         self.source = source
+        self.spillLimit = spillLimit
+        spillsAt = spillLimit
+        spilled.begin(version: version)
         freed.removeAll(keepingCapacity: true)
         superseded.removeAll(keepingCapacity: true)
         firstOwn = Ref.dirtyBit
@@ -109,7 +120,7 @@ package final class WriteSpace {
     private func giveUp(_ ref: Ref, bytes: Int, born: UInt64) {
         if ref.isDirty {
             superseded.append(ref)
-        } else {
+        } else if _fastPath(born != spilled.version) || !spilled.giveUp(unit: ref.unit, units: PageSize.units(bytes)) {
             freed.append(FreedExtent(unit: ref.unit, units: PageSize.units(bytes), born: born))
         }
     }
@@ -122,18 +133,25 @@ package final class WriteSpace {
         fileprivate var freed: Int
         fileprivate var superseded: Int
         fileprivate var firstOwn: UInt64
+        fileprivate var spills: SpilledPages.Mark
+        fileprivate var spillsAt: Int
     }
 
     /// From now on no extent there is is changed, until `release` or `rollBack`.
     func mark() -> Mark {
-        let mark = Mark(extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn)
+        let mark = Mark(
+            extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn, spills: spilled.mark(), spillsAt: spillsAt)
         firstOwn = Ref(arenaIndex: arena.count).raw
+        // What there is stays in memory until the savepoint ends.
+        spillsAt = arena.capacityInUse &+ min(spillLimit, Int.max - arena.capacityInUse)
         return mark
     }
 
     /// Nobody will go back to the mark.
     func release(_ mark: Mark) {
         firstOwn = mark.firstOwn
+        spillsAt = mark.spillsAt
+        spilled.release(mark.spills)
         // What an outer savepoint needs stays.
         var kept = mark.superseded
         for index in mark.superseded..<superseded.count {
@@ -154,5 +172,22 @@ package final class WriteSpace {
         freed.removeLast(freed.count - mark.freed)
         superseded.removeLast(superseded.count - mark.superseded)
         firstOwn = mark.firstOwn
+        spillsAt = mark.spillsAt
+        spilled.rollBack(to: mark.spills)
+    }
+
+    // MARK: Spilling
+
+    /// Whether every dirty extent may be changed in place: no savepoint holds one.
+    @inline(__always) var ownsAll: Bool { firstOwn == Ref.dirtyBit }
+
+    /// The extents of `writer` lie in the file: their memory is given back, and `source` sees them.
+    func didSpill(_ writer: ExtentWriter, _ source: PageSource) {
+        for ref in writer.spilled { arena.discard(ref) }
+        arena.trim()
+        spilled.add(writer.placed)
+        self.source = source
+        // What could not be spilled, since a savepoint or something above it needs it in memory, is not tried again at once.
+        spillsAt = max(spillsAt, arena.capacityInUse &+ min(spillLimit, Int.max - arena.capacityInUse))
     }
 }

@@ -39,6 +39,8 @@ package struct StoreOptions: Sendable {
     package var openTimeout: Int64 = 30_000_000_000
     /// The largest string or binary, in bytes.
     package var valueLimit = 64 << 20
+    /// So many bytes of changed pages a transaction keeps in memory; more are written into the file ahead of the commit.
+    package var transactionBytes = 64 << 20
     /// The file grows by at least so many pages at a time.
     package var growthPages = 256
     /// A checkpoint cuts off free pages at the end of the file where they are half of it, and at least so many.

@@ -8,8 +8,10 @@ package final class WriteTransaction {
     /// What this transaction started from: HEAD, or the sealed member of the group before it.
     private(set) var base: SharedState.RingEntry
     package private(set) var schema: Schema
-    private var schemaRef: Ref
-    let mapping: Mapping
+    var schemaRef: Ref
+    /// The last one is the newest; what was read through the others may still be looked at.
+    var mappings: [Mapping]
+    var mapping: Mapping { mappings[mappings.count - 1] }
     let memory: WriterMemory
     var space: WriteSpace { memory.space }
     var ops: OpLog { memory.ops }
@@ -26,7 +28,7 @@ package final class WriteTransaction {
     private let holdsWriter: Bool
 
     // The group so far.
-    private var group = Group()
+    private(set) var group = Group()
     struct Group {
         var members = 0
         /// Whether any member, so the whole group, cannot be replayed.
@@ -54,12 +56,15 @@ package final class WriteTransaction {
         base = entry
         let mapping = try database.mapping(forPages: entry.filePages)
         memory = database.writerMemory(mapping)
-        self.mapping = mapping
+        mappings = [mapping]
         let source = mapping.source(filePages: entry.filePages, seed: database.seed, arena: memory.arena)
         let node = try source.node(entry.root, .root)
         schemaRef = RootNode.schema(node)
         schema = try database.schema(at: entry.root, source)
-        memory.begin(source, schema, opsLimit: entry.log.region.bytes / 8)
+        memory.begin(
+            source, schema, version: entry.version + 1, opsLimit: entry.log.region.bytes / 8,
+            // Recovery has as much to do as the log has room for.
+            spillLimit: holdsWriter ? database.options.transactionBytes : .max)
     }
 
     /// The version this transaction starts from.
@@ -127,6 +132,7 @@ package final class WriteTransaction {
 
     /// Undoes the takes of an attempt that came to nothing: the next one may use the pages.
     private func giveBackPages() {
+        claimSpilled()
         for run in memory.takenRuns { database.allocator?.space.giveBack(page: run.page, count: run.count) }
         memory.takenRuns.removeAll(keepingCapacity: true)
         group = Group()
@@ -190,7 +196,8 @@ package final class WriteTransaction {
         if group.members == 0 { group.firstVersion = version }
         var recordBegun = false
         do throws(StoreError) {
-            if group.members == 0 { try database.prepareAllocator(for: base) } else if version - database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
+            try prepareForSpace()
+            if group.members > 0, version - database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
             }
             let root = try flush(version)
@@ -202,17 +209,17 @@ package final class WriteTransaction {
             record.time = database.machine.wallClock()
 
             // What the version allocated and freed, for the allocators of others.
-            let delta = AllocationDelta(allocated: extents.placed, freed: space.freed)
+            let delta = AllocationDelta(allocated: claimSpilled() + extents.placed, freed: space.freed)
             delta.encode(into: database.deltaBuffer, version: version)
             var summary: ByteBuffer?
             let limit = base.log.region.bytes / 8
-            if ops.isSummary || ops.bytes.count > min(limit, max(4096, extents.bytesPlaced)) {
+            if ops.isSummary || ops.bytes.count > min(limit, max(4096, delta.allocated.count * PageSize.page)) {
                 record.flags.insert(.summary)
                 summary = encodedSummary(limit)
                 group.hasSummary = true
             }
             var freed = space.freed
-            var placed = extents.placed
+            var placed = delta.allocated
             if database.deltaBuffer.count + (summary?.count ?? 0) > limit {
                 try storeLargeDelta(&record, version: version, placed: &placed, freed: &freed)
                 // Not to be replayed any more: what is logged is for observers.

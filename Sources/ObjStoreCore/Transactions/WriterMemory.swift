@@ -7,6 +7,8 @@ final class WriterMemory {
     let extents: ExtentWriter
     /// Runs of pages that the open transaction, or its group, has taken.
     var takenRuns: [(page: Int, count: Int)] = []
+    /// Extents were to be written ahead of the commit, and some are neither in memory nor in the file.
+    var spillFailed = false { didSet { if spillFailed { space.mayBeBroken = true } } }
 
     /// By class index; those of `opened` belong to the open transaction, the others wait for their next one.
     private var states: [ClassState?] = []
@@ -31,11 +33,12 @@ final class WriterMemory {
     }
 
     /// For the next transaction.
-    func begin(_ source: PageSource, _ schema: Schema, opsLimit: Int) {
+    func begin(_ source: PageSource, _ schema: Schema, version: UInt64, opsLimit: Int, spillLimit: Int) {
         end()  // a member of a group that was sealed
         ops.removeAll()
         ops.limit = opsLimit
-        space.begin(source)
+        space.begin(source, version: version, spillLimit: spillLimit)
+        spillFailed = false
         use(schema)
     }
 
@@ -89,6 +92,8 @@ final class WriterMemory {
     }
 
     var hasOpenStates: Bool { opened.contains { openState($0) != nil } }
+    /// Those that are open.
+    var openStates: [ClassState] { opened.compactMap { openState($0) } }
     /// A failure left a tree half changed.
-    var isBroken: Bool { opened.contains { openState($0)?.isBroken == true } }
+    var isBroken: Bool { spillFailed || opened.contains { openState($0)?.isBroken == true } }
 }

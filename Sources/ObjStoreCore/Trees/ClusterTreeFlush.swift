@@ -6,6 +6,9 @@
 /// ```
 ///   [c0 of leaf 0][c0 of leaf 1]…[c0 of leaf 15][c1 of leaf 0]…[heads of leaves 0…15]
 /// ```
+///
+/// Where a savepoint holds dirty extents they stay in memory, and with them everything above them: what is placed refers
+/// to the file only.
 struct ClusterFlush {
     let space: WriteSpace
     let writer: ExtentWriter
@@ -16,6 +19,7 @@ struct ClusterFlush {
         switch try tree.rootNode() {
         case .empty: return root
         case .leaf:
+            if try !isWholly(root) { return root }
             var leaves = Group(repeating: root)
             try flushLeaves(&leaves, 1)
             return leaves[0]
@@ -25,23 +29,32 @@ struct ClusterFlush {
     }
 
     private func flushInner(_ ref: Ref) throws(StoreError) -> Ref {
+        if !space.isOwn(ref) { return ref }
         let node = space.arena.table.pointer(ref)
         let count = NodeHeader.count(node)
+        var staysDirty = false
         if ClusterInner.level(node) > 1 {
             for index in 0..<count {
                 let child = ClusterInner.ref(node, index)
-                if child.isDirty { ClusterInner.setRef(node, index, try flushInner(child)) }
+                if !child.isDirty { continue }
+                let placed = try flushInner(child)
+                ClusterInner.setRef(node, index, placed)
+                if placed.isDirty { staysDirty = true }
             }
-            return try writer.node(ref)
+            return staysDirty ? ref : try writer.node(ref)
         }
         var group = Group(repeating: .null), places = InlineArray<16, Int>(repeating: 0)
         var waiting = 0
         for index in 0..<count {
             let child = ClusterInner.ref(node, index)
             if child.isDirty {
-                group[waiting] = child
-                places[waiting] = index
-                waiting += 1
+                if try isWholly(child) {
+                    group[waiting] = child
+                    places[waiting] = index
+                    waiting += 1
+                } else {
+                    staysDirty = true
+                }
             }
             if waiting == group.count || index == count - 1 {
                 try flushLeaves(&group, waiting)
@@ -49,7 +62,14 @@ struct ClusterFlush {
                 waiting = 0
             }
         }
-        return try writer.node(ref)
+        return staysDirty ? ref : try writer.node(ref)
+    }
+
+    /// Whether no savepoint holds the dirty leaf, or a dirty extent of it.
+    private func isWholly(_ leaf: Ref) throws(StoreError) -> Bool {
+        if _fastPath(space.ownsAll) { return true }
+        if !space.isOwn(leaf) { return false }
+        return try LeafExtents(space.source).isOwn(space.arena.table.pointer(leaf), space)
     }
 
     /// Replaces dirty heads by their places.

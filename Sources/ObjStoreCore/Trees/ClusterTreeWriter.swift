@@ -508,7 +508,7 @@ package final class ClusterWriter {
 
     // MARK: Commit
 
-    /// Places everything dirty in the file, children before parents, and returns the new root.
+    /// Places everything dirty that no savepoint holds in the file, children before parents, and returns the new root.
     package func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
         try check()
         return try change { () throws(StoreError) in

@@ -147,14 +147,26 @@ package final class IndexWriter {
         return root
     }
 
+    /// Places the dirty nodes that no savepoint holds; the transaction goes on. What waits goes on waiting.
+    func spill(into writer: ExtentWriter) throws(StoreError) {
+        if root.isDirty { root = try write(root, .indexInner, writer) }
+    }
+
+    /// A node stays where it is if a savepoint holds it or something below it.
     private func write(_ ref: Ref, _ kind: NodeKind, _ writer: ExtentWriter) throws(StoreError) -> Ref {
+        if !builder.space.isOwn(ref) { return ref }
         if kind == .indexInner {
             let node = builder.space.arena.table.pointer(ref)
             let below = IndexInner.childKind(node)
+            var staysDirty = false
             for child in 0..<NodeHeader.count(node) {
                 let old = IndexInner.ref(node, child)
-                if old.isDirty { IndexInner.setRef(node, child, try write(old, below, writer)) }
+                if !old.isDirty { continue }
+                let placed = try write(old, below, writer)
+                IndexInner.setRef(node, child, placed)
+                if placed.isDirty { staysDirty = true }
             }
+            if staysDirty { return ref }
         }
         return try writer.node(ref)
     }

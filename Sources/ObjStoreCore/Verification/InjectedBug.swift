@@ -65,6 +65,8 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case updateUnlogged  // row 14: some updates are not in the log
     case cutInUse  // the file is cut where a reader, or a meta, still needs pages
     case cutEarly  // the file is cut before a meta that says so is durable
+    case spillUnlogged  // pages that were written ahead of the commit are not in its record
+    case spillReused  // they are written again although a savepoint may come back to them
     case growthKept  // pages that the file got for a commit that failed are used after another process has cut them off
 
     /// Whether the mistake is to be made now.

@@ -48,7 +48,7 @@ def test_wrong_arguments(path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize("name", ["schema_version", "value_bytes", "open_timeout_ms", "checkpoint_idle_ms", "log_bytes"])
+@pytest.mark.parametrize("name", ["schema_version", "value_bytes", "open_timeout_ms", "checkpoint_idle_ms", "log_bytes", "transaction_bytes"])
 def test_numbers_of_a_wrong_type_or_size(path, name):
     for wrong in ("2", b"2", 1e6, True, None, [1]):
         with pytest.raises(objstore.InvalidArgument, match=f"{name} is an int, not "):

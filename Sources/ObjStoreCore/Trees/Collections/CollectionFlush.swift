@@ -1,22 +1,39 @@
 /// Placing a collection tree's dirty nodes in the file, and moving them elsewhere.
 extension CollectionWriter {
-    /// Places every dirty node, children before parents. Returns the new root.
+    /// Places every dirty node that no savepoint holds, children before parents. Returns the new root.
     func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
         if root.isDirty { begin(root: try flush(root, into: writer)) }
         return root
     }
 
     private func flush(_ ref: Ref, into writer: ExtentWriter) throws(StoreError) -> Ref {
+        if !space.isOwn(ref) { return ref }
         let node = space.arena.table.pointer(ref)
         if NodeHeader.kind(node) == NodeKind.collectionLeaf.rawValue {
+            if !space.ownsAll, holdsForeign(CollectionLeaf(node)) { return ref }
             try placeLong(CollectionLeaf(node), writer)
             return try writer.node(ref)
         }
+        var staysDirty = false
         for index in 0..<NodeHeader.count(node) {
             let child = CollectionInner.ref(node, index)
-            if child.isDirty { CollectionInner.setRef(node, index, try flush(child, into: writer)) }
+            if !child.isDirty { continue }
+            let placed = try flush(child, into: writer)
+            CollectionInner.setRef(node, index, placed)
+            if placed.isDirty { staysDirty = true }
         }
-        return try writer.node(ref)
+        return staysDirty ? ref : try writer.node(ref)
+    }
+
+    /// Whether a savepoint holds a long value of the leaf.
+    private func holdsForeign(_ leaf: CollectionLeaf) -> Bool {
+        guard leaf.values.mayHaveLong else { return false }
+        return (0..<leaf.count).contains { index in
+            let stored = leaf.values.stored(index)
+            if !stored.isLong { return false }
+            let ref = Ref(raw: LongValue(stored.value.pointer!).ref)
+            return ref.isDirty && !space.isOwn(ref)
+        }
     }
 
     private func placeLong(_ leaf: CollectionLeaf, _ writer: ExtentWriter) throws(StoreError) {

@@ -34,6 +34,7 @@ LIMITS = {
     "checkpoint_operations": 5,
     "checkpoint_idle_ms": 6,
     "log_bytes": 7,
+    "transaction_bytes": 8,
 }
 EXCLUSIVE, WITHOUT_LOG = 0x2, 0x4
 

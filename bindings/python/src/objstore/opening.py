@@ -45,7 +45,7 @@ def open(
     exclusive       no other process may open it
     without_log     open although the log is lost, and with it the commits after the last checkpoint
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
-                    checkpoint_operations, checkpoint_idle_ms, log_bytes
+                    checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes
     """
     classes = list(models)
     with config.Config() as made, Schema(classes) as schema:

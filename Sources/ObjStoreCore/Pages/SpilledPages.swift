@@ -1,0 +1,98 @@
+/// The pages of the file that an open transaction has filled already, because its arena had become too large.
+///
+/// ```
+///  arena ──spill──► pages of this version, which nobody else can see
+///    ▲                 │ changed again: copied back, and given up here;
+///    └─────────────────┘ a page with nothing left is free for the next spill
+/// ```
+/// No version refers to them before the commit, so their extents need no limbo: what the transaction gives up is used
+/// again at once. Except where a savepoint may come back to it: then it counts as freed by the version, like an extent
+/// of an older one.
+package final class SpilledPages {
+    /// The version that the transaction will be, which all of the extents have as their birth.
+    private(set) var version: UInt64 = 0
+    private var pages: [Int: Page] = [:]
+    /// How many savepoints have begun: pages that were written since one have at least its number.
+    private var savepoint = 0
+    private var savepointsBegun = 0
+    /// Pages with nothing left in them.
+    private var emptied: [Int] = []
+
+    private struct Page {
+        var liveUnits: Int
+        var savepoint: Int
+    }
+
+    func begin(version: UInt64) {
+        self.version = version
+        if !pages.isEmpty { pages.removeAll() }
+        if !emptied.isEmpty { emptied.removeAll() }
+        savepoint = 0
+        savepointsBegun = 0
+    }
+
+    var isEmpty: Bool { pages.isEmpty && emptied.isEmpty }
+
+    func add(_ placed: [ExtentWriter.PlacedPage]) {
+        pages.reserveCapacity(pages.count + placed.count)
+        for page in placed { pages[page.page] = Page(liveUnits: page.liveUnits, savepoint: savepoint) }
+    }
+
+    /// Gives up an extent of the version. False: a savepoint may come back to it.
+    func giveUp(unit: Int, units: Int) -> Bool {
+        let first = unit / PageSize.unitsPerPage
+        // All pages of an extent were written together.
+        guard let known = pages[first], known.savepoint >= savepoint || InjectedBug.active(.spillReused) else { return false }
+        var unit = unit
+        let end = unit + units
+        while unit < end {
+            let page = unit / PageSize.unitsPerPage
+            let here = min(end, (page + 1) * PageSize.unitsPerPage) - unit
+            let left = pages[page]!.liveUnits - here
+            if left > 0 {
+                pages[page]!.liveUnits = left
+            } else {
+                pages[page] = nil
+                emptied.append(page)
+            }
+            unit += here
+        }
+        return true
+    }
+
+    /// Pages that may be written again: they are the caller's.
+    func takeEmptied() -> [Int] {
+        defer { emptied.removeAll(keepingCapacity: true) }
+        return emptied
+    }
+
+    /// All that there is, in the order of the file.
+    var placed: [ExtentWriter.PlacedPage] {
+        pages.keys.sorted().map { ExtentWriter.PlacedPage(page: $0, liveUnits: pages[$0]!.liveUnits) }
+    }
+
+    // MARK: Savepoints
+
+    struct Mark {
+        fileprivate var outer: Int
+        fileprivate var own: Int
+    }
+
+    func mark() -> Mark {
+        let outer = savepoint
+        savepointsBegun += 1
+        savepoint = savepointsBegun
+        return Mark(outer: outer, own: savepoint)
+    }
+
+    func release(_ mark: Mark) { savepoint = mark.outer }
+
+    /// Nobody refers any more to what was written since the mark.
+    func rollBack(to mark: Mark) {
+        savepoint = mark.outer
+        for (page, known) in pages where known.savepoint >= mark.own {
+            pages[page] = nil
+            emptied.append(page)
+        }
+    }
+}
