@@ -1,9 +1,17 @@
 #define _GNU_SOURCE
 #include "csystem.h"
 
+#include <malloc.h>
+
 /* The two process-wide words that the inline functions below test. */
 void (*cs_yield_hook)(void) = 0;
 uint64_t cs_injected_bugs[2] = {0, 0};
+
+void cs_return_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length) {
     int r;

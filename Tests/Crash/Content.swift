@@ -318,16 +318,21 @@ struct Editor {
         let pointer = UnsafeMutablePointer<ColumnVector>.allocate(capacity: vectors.count)
         defer { pointer.deallocate() }
         for (index, vector) in vectors.enumerated() { (pointer + index).initialize(to: vector) }
-        let created = try transaction.state(0).createColumns(pointer, count: count) { (row, values) throws(StoreError) in
-            values[0] = .int(numbers[row])
-            values[1] = .int(numbers[count + row])
-            values[2] = .string(UnsafeRawPointer(letters + 2 * row), 2)
-            values[3] = Derived.mark(.uuid, numbers[count + row], numbers[row])
-            values[4] = Derived.price(.decimal128, numbers[count + row])
-            if Schemas.arePlain { return }
-            values[5] = .zero(of: .list)
-            values[6] = row % 3 == 0 ? target : .null
+        func value(_ row: Int, _ property: Int) -> Value {
+            switch property {
+            case 0: .int(numbers[row])
+            case 1: .int(numbers[count + row])
+            case 2: .string(UnsafeRawPointer(letters + 2 * row), 2)
+            case 3: Derived.mark(.uuid, numbers[count + row], numbers[row])
+            case 4: Derived.price(.decimal128, numbers[count + row])
+            case 5: .zero(of: .list)
+            default: row % 3 == 0 ? target : .null
+            }
         }
+        let created = try transaction.state(0).createColumns(
+            pointer, count: count,
+            row: { (row, values) throws(StoreError) in for property in 0..<(Schemas.arePlain ? 5 : 7) { values[property] = value(row, property) } },
+            value: { (row, property) throws(StoreError) in value(row, property) })
         for row in 0..<count {
             try setTrail(0, created + Int64(row), numbers[count + row])
             content[Name(id: first + Int64(row))] = Item(

@@ -102,7 +102,13 @@ final class ColumnInsert {
         if position == cls.primaryKey { limit = min(limit, View.longestKey) }
         var last = offsets[0]
         guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
-        let isString = cls.columns[position].kind == .string
+        // Plain text is looked at as a whole.
+        var isString = cls.columns[position].kind == .string
+        if isString, let values = column.values, offsets[rows] >= last, offsets[rows] <= Int64(column.valuesBytes),
+            ValueCheck.isASCII(values + Int(last), Int(offsets[rows] - last))
+        {
+            isString = false
+        }
         for row in 0..<rows {
             let next = offsets[row &+ 1]
             guard next >= last, next <= Int64(column.valuesBytes) else {
@@ -313,9 +319,10 @@ final class ColumnInsert {
         var row = first
         while row < end {
             let count = min(end - row, ColumnVectors.rows)
-            let key = try state.createColumns(vectors.fill(from: row, count: count), count: count) { (offset, values) throws(StoreError) in
-                try self.gather(row + offset, into: values)
-            }
+            let key = try state.createColumns(
+                vectors.fill(from: row, count: count), count: count,
+                row: { (offset, values) throws(StoreError) in try self.gather(row + offset, into: values) },
+                value: { (offset, position) throws(StoreError) in try self.value(row &+ offset, position) })
             for offset in 0..<count {
                 keys?[row + offset] = key + Int64(offset)
                 if hasRepeated { created[row + offset] = key + Int64(offset) }
@@ -330,9 +337,13 @@ final class ColumnInsert {
     /// All values of one row.
     private func gather(_ row: Int, into values: UnsafeMutablePointer<Value>) throws(StoreError) {
         current = row
-        for position in 0..<cls.columns.count {
-            if let input = inputs[position] { values[position] = columns[input].value(row) } else { values[position] = try view.missing(cls, position) }
-        }
+        for position in 0..<cls.columns.count { values[position] = try value(row, position) }
+    }
+
+    @inline(__always)
+    private func value(_ row: Int, _ position: Int) throws(StoreError) -> Value {
+        guard let input = inputs[position] else { return try view.missing(cls, position) }
+        return columns[input].value(row)
     }
 }
 

@@ -112,10 +112,11 @@ extension ClassState {
     /// Creates `count` objects with consecutive keys from vectors, one for each property; primary keys are known
     /// to be free. Returns the first key.
     ///
-    /// `row` gathers the values of one, for indexes and for the log. What fails, a unique value that is taken included,
-    /// leaves half of it done.
+    /// `row` gathers the values of one, for indexes of several properties and for the log; `value` gives a single one, by row
+    /// and property. What fails, a unique value that is taken included, leaves half of it done.
     package func createColumns(
-        _ vectors: UnsafePointer<ColumnVector>, count: Int, row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void
+        _ vectors: UnsafePointer<ColumnVector>, count: Int, row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void,
+        value: (Int, Int) throws(StoreError) -> Value
     ) throws(StoreError) -> Int64 {
         let first = sharedNextKey.pointee
         sharedNextKey.pointee = first + Int64(count)
@@ -123,7 +124,14 @@ extension ClassState {
         // A single op for each while the log keeps ops: small inserts are then no barrier.
         let isLogged = !ops.isSummary && count <= ClassState.mostLogged
         if !isLogged { ops.createRun(schema, firstKey: first, count: count) }
-        if isLogged || !schema.indexes.isEmpty {
+        if !isLogged && compounds.isEmpty && schema.constraints.isEmpty {
+            // Index by index.
+            for (property, index) in indexed {
+                try index.unretained { (index) throws(StoreError) in
+                    for offset in 0..<count { try index.insert(try value(offset, property), first &+ Int64(offset)) }
+                }
+            }
+        } else {
             let values = UnsafeMutablePointer<Value>.allocate(capacity: schema.columns.count)
             defer { values.deallocate() }
             for offset in 0..<count {

@@ -86,14 +86,29 @@ package enum ValueCheck {
     }
 
     /// Well-formed UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+    private static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// Whether all bytes are ASCII, and every piece of them therefore is valid UTF-8.
+    static func isASCII(_ pointer: UnsafeRawPointer, _ count: Int) -> Bool {
+        var position = 0
+        while position &+ 64 <= count {
+            if pointer.loadUnaligned(fromByteOffset: position, as: SIMD8<UInt64>.self) & SIMD8(repeating: highBits) != .zero { return false }
+            position &+= 64
+        }
+        return isUTF8(pointer + position, count &- position) && !(position..<count).contains { pointer.load(fromByteOffset: $0, as: UInt8.self) >= 0x80 }
+    }
+
     package static func isUTF8(_ pointer: UnsafeRawPointer?, _ count: Int) -> Bool {
         guard let pointer, count > 0 else { return true }
         var position = 0
         while position < count {
-            // Eight ASCII bytes at a time.
-            if position &+ 8 <= count, pointer.loadUnaligned(fromByteOffset: position, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
-                position &+= 8
-                continue
+            // Eight ASCII bytes at a time; the last ones together with what was looked at before.
+            if count >= 8 {
+                let start = min(position, count &- 8)
+                if pointer.loadUnaligned(fromByteOffset: start, as: UInt64.self) & highBits == 0 {
+                    position = start &+ 8
+                    continue
+                }
             }
             let byte = pointer.load(fromByteOffset: position, as: UInt8.self)
             if byte < 0x80 {

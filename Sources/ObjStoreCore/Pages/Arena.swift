@@ -36,6 +36,9 @@ package final class Arena {
 
     /// Freed memory by size in units, kept for the next extent; larger ones go back to malloc.
     private var pools: [[UnsafeMutableRawPointer]] = Array(repeating: [], count: 130)
+    private var pooledBytes = 0
+    /// What is kept from one transaction to the next: more than most need.
+    private static let keptBytes = 8 << 20
 
     init() {
         let raw = calloc(Arena.maximumChunks, MemoryLayout<UnsafeMutablePointer<Block>?>.stride)!
@@ -43,8 +46,8 @@ package final class Arena {
     }
 
     deinit {
-        reset()
-        for pool in pools { for pointer in pool { free(pointer) } }
+        truncate(0)
+        freePools()
         var chunk = 0
         while chunk < Arena.maximumChunks, let blocks = table.chunks[chunk] {
             blocks.deallocate()
@@ -102,8 +105,14 @@ package final class Arena {
         block.pointee.pointer = nil
     }
 
-    /// Forgets every extent; their memory is kept for the next transaction.
-    func reset() { truncate(0) }
+    /// Forgets every extent; their memory is kept for the next transaction, if it is not much.
+    func reset() {
+        truncate(0)
+        if pooledBytes > Arena.keptBytes {
+            freePools()
+            cs_return_memory()
+        }
+    }
 
     /// Forgets the extents that came after the first `kept`.
     func truncate(_ kept: Int) {
@@ -123,7 +132,10 @@ package final class Arena {
     // MARK: Memory
 
     private func memory(_ units: Int) throws(StoreError) -> UnsafeMutableRawPointer {
-        if units < pools.count, let pointer = pools[units].popLast() { return pointer }
+        if units < pools.count, let pointer = pools[units].popLast() {
+            pooledBytes -= units * PageSize.unit
+            return pointer
+        }
         var pointer: UnsafeMutableRawPointer?
         guard posix_memalign(&pointer, 64, units * PageSize.unit) == 0, let pointer else {
             throw StoreError(.outOfMemory, "no memory for an extent of \(units * PageSize.unit) bytes")
@@ -132,6 +144,16 @@ package final class Arena {
     }
 
     private func release(_ pointer: UnsafeMutableRawPointer, _ units: Int) {
-        if units < pools.count, pools[units].count < 4096 { pools[units].append(pointer) } else { free(pointer) }
+        guard units < pools.count else { return free(pointer) }
+        pools[units].append(pointer)
+        pooledBytes += units * PageSize.unit
+    }
+
+    private func freePools() {
+        for units in pools.indices {
+            for pointer in pools[units] { free(pointer) }
+            pools[units] = []
+        }
+        pooledBytes = 0
     }
 }
