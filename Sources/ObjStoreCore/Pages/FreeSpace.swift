@@ -163,14 +163,34 @@ package final class FreeSpace {
 
     /// The next run of at least `minimum` and at most `wanted` ready pages after the last one given, or nil.
     func takeRun(minimum: Int, wanted: Int) -> (page: Int, count: Int)? {
-        guard let (start, length) = findRun(minimum: minimum, wanted: wanted, from: cursor) else { return nil }
-        let count = min(length, wanted)
-        for page in start..<(start + count) {
+        guard let run = findRun(minimum: minimum, wanted: wanted, from: cursor) else { return nil }
+        return take(run.page, min(run.count, wanted))
+    }
+
+    /// The same so that a run of `reserve` ready pages is left.
+    func takeRun(minimum: Int, wanted: Int, leaving reserve: Int) -> (page: Int, count: Int)? {
+        if reserve == 0 { return takeRun(minimum: minimum, wanted: wanted) }
+        guard hasRun(reserve) else { return nil }
+        let kept = self.reserve..<(self.reserve + reserve)
+        var first = cursor
+        // What was found may reach into the reserve or begin in it: then the next one behind it.
+        for _ in 0..<2 {
+            guard let run = findRun(minimum: minimum, wanted: wanted, from: first) else { return nil }
+            let count = min(run.count, wanted)
+            if run.page >= kept.upperBound || run.page + count <= kept.lowerBound { return take(run.page, count) }
+            if kept.lowerBound - run.page >= minimum { return take(run.page, min(kept.lowerBound - run.page, wanted)) }
+            first = kept.upperBound
+        }
+        return nil
+    }
+
+    private func take(_ first: Int, _ count: Int) -> (page: Int, count: Int) {
+        for page in first..<(first + count) {
             clearReady(page)
             live[page] = FreeSpace.taken
         }
-        cursor = start + count
-        return (start, count)
+        cursor = first + count
+        return (first, count)
     }
 
     /// The first run of at least `minimum` ready pages from a page on, going round; looks at `wanted` pages of it.

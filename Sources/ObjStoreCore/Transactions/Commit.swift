@@ -93,27 +93,17 @@ extension Database {
         let reserve = InjectedBug.active(.noPageReserve) ? 0 : InjectedBug.active(.reserveOnePage) ? 1 : freeMapPages
         // A small commit in one piece is one write. Not while a reader keeps old pages: then single free pages must be
         // used up before the file grows.
-        if minimum < wanted, wanted <= 8, !hasOldReader, let run = takeLeaving(reserve, wanted, wanted) { return run }
-        if let run = takeLeaving(reserve, minimum, wanted) { return run }
+        let space = allocator!.space
+        if minimum < wanted, wanted <= 8, !hasOldReader, let run = space.takeRun(minimum: wanted, wanted: wanted, leaving: reserve) { return run }
+        if let run = space.takeRun(minimum: minimum, wanted: wanted, leaving: reserve) { return run }
         // Perhaps a dead reader's pin holds what is needed.
         try pins.reapDeadSlots()
         let (published, held) = scanPins()
-        allocator!.space.advance(published: published, pins: held)
-        if let run = takeLeaving(reserve, minimum, wanted) { return run }
+        space.advance(published: published, pins: held)
+        if let run = space.takeRun(minimum: minimum, wanted: wanted, leaving: reserve) { return run }
         try growFile(by: minimum + reserve + 8, wanted: wanted)
-        if let run = takeLeaving(reserve, minimum, wanted) { return run }
+        if let run = space.takeRun(minimum: minimum, wanted: wanted, leaving: reserve) { return run }
         throw StoreError(.outOfSpace, "no run of \(minimum) free pages in a file of \(allocator!.space.pages) pages")
-    }
-
-    private func takeLeaving(_ reserve: Int, _ minimum: Int, _ wanted: Int) -> (page: Int, count: Int)? {
-        guard let run = allocator!.space.takeRun(minimum: minimum, wanted: wanted) else { return nil }
-        if reserve == 0 || allocator!.space.hasRun(reserve) { return run }
-        if run.count - reserve >= minimum {
-            allocator!.space.giveBack(page: run.page + run.count - reserve, count: reserve)
-            return (run.page, run.count - reserve)
-        }
-        allocator!.space.giveBack(page: run.page, count: run.count)
-        return nil
     }
 
     /// Real space, allocated now: a full disk shows here, not at a sync.
