@@ -674,6 +674,17 @@ OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, value),
                     name(class_name, name));
 
+/** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
+ * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be
+ * called for several former names of a property; those that a file does not know mean nothing, so they can stay in
+ * the program for ever.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name, one that a property of the class
+ * has now, or one that another property had before, too. */
+OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *schema, objstore_text class_name,
+                                                             objstore_text name, objstore_text former_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, former_name),
+                    name(class_name, name, former_name));
+
 /** Gives a schema back. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_schema_close(objstore_schema *schema)
     OBJSTORE_CHECKS(nullable(schema), closed(schema), kind(schema));
@@ -734,11 +745,20 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  * On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
  * used by whoever knows its name. For a class in both: the same properties of the same kinds, flags, targets and
  * defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property. With a version
- * above the file's a property that the file lacks is added: existing objects have its default, or null, or zero
- * or empty where it is neither; another default holds for objects that are created from then on; and indexes and
- * unique constraints that the schema has and the file lacks are made of all objects at once, those that it has no
- * more are dropped. A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH. Where two objects have the values
- * that are to become unique, objstore_open fails with OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is. */
+ * above the file's these may differ, and no object is written again:
+ * - A property that the file lacks is added: existing objects have its default, or null, or zero or empty where it is
+ *   neither; another default holds for objects that are created from then on.
+ * - A property that the schema lacks is dropped, for ever: with its values, its index, its elements, and the indexes of
+ *   several properties that it is in. What it took in the file becomes free as objects with keys near by are written, or
+ *   with objstore_compact. Views of older versions still have it. One of the same name that is added later is
+ *   another, with another id.
+ * - One that was called otherwise before (objstore_schema_add_former_name) is renamed. A file that has both names is
+ *   OBJSTORE_ERR_SCHEMA_MISMATCH.
+ * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that it
+ *   has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
+ *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
+ * A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH. Programs, threads and processes that have the store open go
+ * on: property ids stay what they are, and that of a dropped one is OBJSTORE_ERR_NO_SUCH_PROPERTY from then on. */
 OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
                                                         uint64_t version)
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),

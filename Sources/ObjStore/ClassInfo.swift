@@ -228,6 +228,7 @@ final class ClassInfo: @unchecked Sendable {
                     try draft.addProperty(name, property.name, property.type.valueKind, flags)
                 }
             }
+            for (property, formerName) in type.formerNames { try draft.addFormerName(name, property, formerName) }
             for index in type.indexes { try draft.addIndex(name, index.properties, isUnique: index.isUnique) }
         } catch {
             throw ObjStoreError(error)

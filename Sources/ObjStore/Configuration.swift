@@ -24,7 +24,9 @@ extension Store {
         public var location: Location
         /// The classes that the program uses. Those that the file lacks are added to it.
         public var models: [Object.Type]
-        /// Higher than the file's allows new properties and other defaults; lower is `.schemaMismatch`. From 1.
+        /// Higher than the file's allows new properties, other defaults and indexes, properties that were renamed
+        /// (``Object/formerNames``), and properties that are gone, whose values are dropped for ever; lower is
+        /// `.schemaMismatch`. From 1.
         public var schemaVersion: UInt64 = 1
         public var access = Access.readWrite
         public var durability = Durability.full

@@ -32,6 +32,10 @@ nonisolated open class Object {
     /// Indexes of several properties; see ``Index``.
     open class var indexes: [Index] { [] }
 
+    /// What properties were called before, so that a file with a lower schema version keeps their values:
+    /// `["fullName": "name", "fullName": "title"]`. A name may stay here for ever. See ``Configuration/schemaVersion``.
+    open class var formerNames: KeyValuePairs<String, String> { [:] }
+
     /// An unmanaged object from a dictionary (names to values) or an array (values in the order of declaration).
     ///
     /// Errors: `.noSuchProperty`, `.wrongType`, `.invalidArgument` (too many values).

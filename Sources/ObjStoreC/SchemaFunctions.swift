@@ -105,4 +105,16 @@ public func objstore_schema_set_default(
 }
 
 @c @implementation
+public func objstore_schema_add_former_name(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ former_name: objstore_text
+) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let former = try naming("former_name") { () throws(StoreError) in try ObjStoreC.name(former_name) }
+        try draft.addFormerName(className, property, former)
+    }
+}
+
+@c @implementation
 public func objstore_schema_close(_ schema: OpaquePointer?) -> objstore_status { Handles.close(schema, .schema, "schema") }

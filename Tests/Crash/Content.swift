@@ -42,18 +42,34 @@ enum Derived {
         }
     }
 
-    /// Whether the last three of a row's values follow from its number.
+    /// The text in the property of an `Item` that comes and goes (`Edit.exchange`), which has that column: nobody has that of
+    /// another one. Null in objects that were not written since. Where the property is a list, it is empty or the trail.
+    static func extra(_ column: UInt32, _ number: Int64) -> String { "x\(column):\(number)" }
+
+    /// Whether a row's values, but the first and the text, follow from its number.
     static func fit(_ snapshot: Snapshot, _ cls: Int, _ key: Int64, _ values: [Value]) throws(StoreError) -> Bool {
         guard fit(values) else { return false }
         if values.count == 5 { return true }
-        let wanted = cls == 0 ? trail(values[1].low) : trail(values[1].low).sorted()
-        var at = 0, fits = true
-        try snapshot.elements(cls, 5, of: key, values[5]).forEach { name, value in
-            fits = at < wanted.count && value.low == wanted[at] && (cls == 0 || name.low == wanted[at])
-            at += 1
-            return fits
+        let number = values[1].low, wanted = cls == 0 ? trail(number) : trail(number).sorted()
+        guard try elements(snapshot, cls, 5, key, values) == wanted else { return false }
+        if cls == 1 { return values.count == 7 }
+        let extra = snapshot.schema.classes[0].properties[7]
+        if extra.kind == .list {
+            let found = try elements(snapshot, cls, 7, key, values)
+            return found == [] || found == wanted
         }
-        return fits && at == wanted.count
+        return values[7].isNull || UnsafeRawBufferPointer(start: values[7].pointer, count: values[7].count).elementsEqual(Derived.extra(extra.columnID, number).utf8)
+    }
+
+    /// The elements of a list, or of a map of which keys and values are the same.
+    private static func elements(_ snapshot: Snapshot, _ cls: Int, _ property: Int, _ key: Int64, _ values: [Value]) throws(StoreError) -> [Int64]? {
+        var found: [Int64]? = []
+        try snapshot.elements(cls, property, of: key, values[property]).forEach { name, value in
+            if cls == 1, name.low != value.low { found = nil }
+            found?.append(value.low)
+            return found != nil
+        }
+        return found
     }
 
     /// Whether two of a row's values follow from its number.
@@ -71,6 +87,8 @@ enum Edit {
     case delete(Name)
     /// The second class, for stores that have only the first one; comes first in its transaction.
     case addClass
+    /// A property of the first class is dropped, another one added, and a third gets another name; comes first in its transaction.
+    case exchange
     /// New objects of the first class from columns: ids from `first` on.
     case columns(first: Int64, count: Int)
     /// Objects that lie alone in their leaves, so that to change them all frees as many extents; the first time
@@ -113,7 +131,26 @@ enum Schemas {
             PropertySchema(name: "price", kind: .decimal128, columnID: 4, isNullable: true),
             PropertySchema(name: "trail", kind: .list, columnID: 5, elements: ElementSchema(kind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
-        ], nextColumnID: 7, compounds: [compound(0, [1, 2], false), compound(1, [4, 3, 2], true)], nextIndexID: 1 << 16 + 2)
+            extra(7),
+        ], nextColumnID: 8, compounds: itemIndexes, nextIndexID: 1 << 16 + 2)
+
+    private static let itemIndexes = [compound(0, [1, 2], false), compound(1, [4, 3, 2], true)]
+
+    private static func extra(_ column: UInt32) -> PropertySchema {
+        column % 2 == 0
+            ? PropertySchema(name: "extra\(column)", kind: .list, columnID: column, elements: ElementSchema(kind: .int))
+            : PropertySchema(name: "extra\(column)", kind: .string, columnID: column, isNullable: true, isIndexed: true)
+    }
+
+    /// The same with another last property of the first class, and another name of one.
+    static func exchanged(_ schema: Schema) -> Schema {
+        let old = schema.classes[0], column = old.nextColumnID
+        var properties = Array(old.properties.dropLast())
+        properties[4].name = "price\(column)"
+        properties.append(extra(column))
+        let new = ClassSchema(name: old.name, id: 0, properties: properties, nextColumnID: column + 1, compounds: itemIndexes, nextIndexID: old.nextIndexID)
+        return Schema(classes: [new] + schema.classes.dropFirst(), version: schema.version + 1)
+    }
 
     private static func compound(_ number: UInt32, _ properties: [Int], _ isUnique: Bool) -> IndexSchema {
         IndexSchema(id: 1 << 16 + number, properties: properties, isUnique: isUnique)
@@ -149,7 +186,13 @@ struct Editor {
         // The class must be there before anything is looked at.
         let wantsSecond = edits.contains { if case .addClass = $0 { true } else { false } }
         let wanted = wantsSecond ? Schemas.second : Schemas.first
-        if transaction.schema.classes.count < wanted.classes.count { try transaction.setSchema(wanted) }
+        if transaction.schema.classes.count < wanted.classes.count {
+            // The first class may have other properties by now.
+            let classes = transaction.schema.classes + wanted.classes.dropFirst(transaction.schema.classes.count)
+            try transaction.setSchema(Schema(classes: classes, version: max(transaction.schema.version, wanted.version)))
+        }
+        let exchanges = edits.contains { if case .exchange = $0 { true } else { false } }
+        if exchanges, !Schemas.arePlain { try transaction.change(to: Schemas.exchanged(transaction.schema)) }
         for edit in edits where mismatch == nil { try apply(edit) }
     }
 
@@ -160,7 +203,7 @@ struct Editor {
 
     private mutating func carryOut(_ edit: Edit) throws(StoreError) {
         switch edit {
-        case .addClass: break
+        case .addClass, .exchange: break
         case .put(let name, var item):
             let name = known(name)
             item.friend = friend(item.number &+ name.id)
@@ -235,21 +278,31 @@ struct Editor {
                 for property in 1...4 { try state.update(key, property, values[property]) }
                 return
             }
-            if name.cls == 0, item.number % 2 == 0 { return try state.update(try state.row(key), [1, 2, 3, 4, 6], [values[1], values[2], values[3], values[4], values[6]], 5) }
-            for property in [1, 2, 3, 4, 6] { try state.update(key, property, values[property]) }
+            let written = hasText(name.cls) ? [1, 2, 3, 4, 6, 7] : [1, 2, 3, 4, 6]
+            if name.cls == 0, item.number % 2 == 0 { return try state.update(try state.row(key), written, written.map { values[$0] }, written.count) }
+            for property in written { try state.update(key, property, values[property]) }
         }
         try setTrail(name.cls, key, item.number)
     }
 
+    /// The property of the first class that comes and goes, where it is a text, not a list.
+    private var extra: PropertySchema { transaction.schema.classes[0].properties[7] }
+    private func hasText(_ cls: Int) -> Bool { !Schemas.arePlain && cls == 0 && extra.kind == .string }
+
     /// In two steps, so that elements are removed and inserted.
     private func setTrail(_ cls: Int, _ key: Int64, _ number: Int64) throws(StoreError) {
         if Schemas.arePlain { return }
-        let state = try transaction.state(cls), count = try state.elements(key, 5).count()
+        try setTrail(cls, key, number, 5)
+        if cls == 0, extra.kind == .list { try setTrail(cls, key, number, 7) }
+    }
+
+    private func setTrail(_ cls: Int, _ key: Int64, _ number: Int64, _ property: Int) throws(StoreError) {
+        let state = try transaction.state(cls), count = try state.elements(key, property).count()
         let wanted = cls == 0 ? Derived.trail(number) : Derived.trail(number).sorted()
-        if count > 1 { try state.splice(key, 5, count / 2..<count, []) }
+        if count > 1 { try state.splice(key, property, count / 2..<count, []) }
         let left = count > 1 ? count / 2 : count
         if left == 0 && wanted.isEmpty { return }
-        try state.splice(key, 5, 0..<left, wanted.map { (key: cls == 0 ? .null : .int($0), value: .int($0)) }[...])
+        try state.splice(key, property, 0..<left, wanted.map { (key: cls == 0 ? .null : .int($0), value: .int($0)) }[...])
     }
 
     private func withValues<R>(_ name: Name, _ item: Item, _ body: (UnsafePointer<Value>) throws(StoreError) -> R) throws(StoreError) -> R {
@@ -260,10 +313,14 @@ struct Editor {
             copy.copyMemory(from: UnsafeRawBufferPointer(utf8))
             return copy
         }
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: 7)
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: 8)
+        let extra = Array((hasText(name.cls) ? Derived.extra(extra.columnID, item.number) : "").utf8)
+        let extraBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, extra.count), alignment: 1)
+        extraBytes.copyBytes(from: extra)
         defer {
             values.deallocate()
             bytes.deallocate()
+            extraBytes.deallocate()
         }
         values.initialize(to: .int(name.id))
         (values + 1).initialize(to: .int(item.number))
@@ -272,13 +329,20 @@ struct Editor {
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
         (values + 6).initialize(to: try link(item.friend))
+        (values + 7).initialize(to: hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list))
         return try body(values)
     }
+
+    /// One of four texts.
+    static func few(_ row: Int) -> [UInt8] { [UInt8](repeating: UInt8(97 + row % 4), count: 120) }
 
     private mutating func createColumns(_ first: Int64, _ count: Int) throws(StoreError) {
         let friend = friend(first + 1), target = try link(friend)
         let numbers = UnsafeMutablePointer<Int64>.allocate(capacity: 8 * count + 1)
-        let letters = UnsafeMutablePointer<UInt8>.allocate(capacity: 2 * count)
+        // Two letters, nearly all different; or few texts that are so long that a dictionary takes 128 rows.
+        let isFew = first / 1000 % 2 == 1 && !Schemas.arePlain, length = isFew ? 120 : 2
+        func text(_ row: Int) -> [UInt8] { isFew ? Editor.few(row) : [UInt8(97 + row % 26), UInt8(97 + row / 26 % 26)] }
+        let letters = UnsafeMutablePointer<UInt8>.allocate(capacity: length * count)
         defer {
             numbers.deallocate()
             letters.deallocate()
@@ -295,16 +359,15 @@ struct Editor {
         for row in 0..<count {
             numbers[row] = first + Int64(row)
             numbers[count + row] = Int64(row % 5)
-            offsets[row] = Int64(2 * row)
+            offsets[row] = Int64(length * row)
             let mark = Derived.mark(.uuid, numbers[count + row], numbers[row]), price = Derived.price(.decimal128, numbers[count + row])
             (words[row], words[count + row], words[2 * count + row], words[3 * count + row]) = (mark.low, mark.high, price.low, price.high)
             if !price.isNull { validity[row / 8] |= 1 << UInt8(row % 8) }
             words[4 * count + row] = target.low
             if !target.isNull, row % 3 == 0 { linked[row / 8] |= 1 << UInt8(row % 8) }
-            letters[2 * row] = UInt8(97 + row % 26)
-            letters[2 * row + 1] = UInt8(97 + row / 26 % 26)
+            for (index, letter) in text(row).enumerated() { letters[length * row + index] = letter }
         }
-        offsets[count] = Int64(2 * count)
+        offsets[count] = Int64(length * count)
         let vectors = [
             ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers)), ColumnVector(layout: .words, numbers: UnsafeRawPointer(numbers + count)),
             ColumnVector(layout: .text, offsets: UnsafePointer(offsets), bytes: UnsafeRawPointer(letters)),
@@ -314,6 +377,7 @@ struct Editor {
                 validity: UnsafePointer(validity)),
             ColumnVector(layout: .text, offsets: UnsafePointer(nothing)),
             ColumnVector(layout: .words, numbers: UnsafeRawPointer(words + 4 * count), validity: UnsafePointer(linked)),
+            ColumnVector(layout: .text, offsets: UnsafePointer(nothing), allNull: hasText(0)),
         ]
         let pointer = UnsafeMutablePointer<ColumnVector>.allocate(capacity: vectors.count)
         defer { pointer.deallocate() }
@@ -322,21 +386,22 @@ struct Editor {
             switch property {
             case 0: .int(numbers[row])
             case 1: .int(numbers[count + row])
-            case 2: .string(UnsafeRawPointer(letters + 2 * row), 2)
+            case 2: .string(UnsafeRawPointer(letters + length * row), length)
             case 3: Derived.mark(.uuid, numbers[count + row], numbers[row])
             case 4: Derived.price(.decimal128, numbers[count + row])
             case 5: .zero(of: .list)
-            default: row % 3 == 0 ? target : .null
+            case 6: row % 3 == 0 ? target : .null
+            default: hasText(0) ? .null : .zero(of: .list)
             }
         }
         let created = try transaction.state(0).createColumns(
             pointer, count: count,
-            row: { (row, values) throws(StoreError) in for property in 0..<(Schemas.arePlain ? 5 : 7) { values[property] = value(row, property) } },
+            row: { (row, values) throws(StoreError) in for property in 0..<(Schemas.arePlain ? 5 : 8) { values[property] = value(row, property) } },
             value: { (row, property) throws(StoreError) in value(row, property) })
         for row in 0..<count {
             try setTrail(0, created + Int64(row), numbers[count + row])
             content[Name(id: first + Int64(row))] = Item(
-                number: Int64(row % 5), text: String(decoding: UnsafeBufferPointer(start: letters + 2 * row, count: 2), as: UTF8.self),
+                number: Int64(row % 5), text: String(decoding: UnsafeBufferPointer(start: letters + length * row, count: length), as: UTF8.self),
                 friend: row % 3 == 0 ? friend : nil)
         }
     }

@@ -157,7 +157,13 @@ final class History {
             // With many the log keeps only a summary.
             let count = [20, 300][world.pick(.workload, 2)]
             counter += 1
-            return [.columns(first: 1000 * counter, count: count)]
+            // Some of them are changed at once: a known text, a new one, none.
+            let first = 1000 * counter
+            return [
+                .columns(first: first, count: count), .put(Name(id: first + 3), Item(number: 1, text: String(decoding: Editor.few(2), as: UTF8.self))),
+                .put(Name(id: first + 5), Item(number: 2, text: "another \(counter)")), .delete(Name(id: first + 6)),
+                .put(Name(id: first + 7), Item(number: 3, text: nil)),
+            ]
         case .scattered:
             return [.scattered(first: 1_000_000_000, count: scatteredCount)]
         default:
@@ -169,6 +175,13 @@ final class History {
                 let text: String? = counter % 5 == 0 ? nil : String(repeating: "t\(counter) ", count: Int(counter % 7) * (counter % 11 == 0 ? 60 : 1))
                 edits.append(world.pick(.workload, 5) == 1 ? .delete(name) : .put(name, Item(number: counter % 17, text: text)))
             }
+            // Seldom, and not by a choice of its own: one of those that came from columns.
+            if counter % 5 == 3, counter > 12 {
+                let id = 1000 * (counter - counter % 10) + counter % 40
+                edits.append(.put(Name(id: id), Item(number: counter % 17, text: counter % 2 == 0 ? String(decoding: Editor.few(Int(counter)), as: UTF8.self) : "t\(counter)")))
+            }
+            // Seldom, and not by a choice of its own.
+            if counter % 8 == 5 { edits.insert(.exchange, at: 0) }
             // Now and then a savepoint before the last of them, with another inside: both kept, or one, or none.
             if counter % 7 < 3 {
                 let names = (0..<3).map { Name(cls: Int(counter + $0) % 2, id: (counter + $0) % Int64(range)) }

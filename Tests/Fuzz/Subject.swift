@@ -66,6 +66,7 @@ struct Subject {
         try change(transaction, Array(0..<Int64(rows)))
         if name == "summary" { transaction.forceSummary() }
         try transaction.commit(StoreOptions.Durability.none)
+        if name == "leaf" { try dropProperties(database) }
         return try end(database, name, isClean: isClean, path)
     }
 
@@ -85,6 +86,25 @@ struct Subject {
             try transaction.state(1).update(key, 2, .int(key * 1_000_003))
             try transaction.state(1).update(key, 8, .null)
         }
+    }
+
+    /// What is left where properties were dropped, of each a part, an index or a tree, and one was renamed: leaves have columns
+    /// that nobody knows.
+    private static func dropProperties(_ database: Database) throws {
+        let transaction = try WriteTransaction.begin(database)
+        let classes = schema.classes.map { old in
+            var properties = old.properties
+            for name in ["level", "time", "seen"] { properties.removeAll { $0.name == name } }
+            properties[2].name = "count"
+            func index(_ number: UInt32, _ names: [String], _ isUnique: Bool) -> IndexSchema {
+                IndexSchema(id: 1 << 16 + number, properties: names.map { name in properties.firstIndex { $0.name == name }! }, isUnique: isUnique)
+            }
+            return ClassSchema(
+                name: old.name, id: old.id, properties: properties, nextColumnID: old.nextColumnID,
+                compounds: [index(0, ["maybe", "note", "count"], false), index(1, ["id", "bytes"], true)], nextIndexID: 1 << 16 + 2)
+        }
+        try transaction.change(to: Schema(classes: classes, version: 2))
+        try transaction.commit(StoreOptions.Durability.none)
     }
 
     private static func end(_ database: Database, _ name: String, isClean: Bool, _ path: String) throws -> Subject {
@@ -137,6 +157,10 @@ struct Subject {
         if name == "summary" { transaction.forceSummary() }
         try transaction.commit(StoreOptions.Durability.none)
         history.append(try files(name, isClean: false, path))
+        if name == "leaves" {
+            try dropProperties(database)
+            history.append(try files(name, isClean: false, path))
+        }
         if name == "sparse" {
             try database.compact(timeout: -1) { (_, _) throws(StoreError) in }
             history.append(try files(name, isClean: false, path))

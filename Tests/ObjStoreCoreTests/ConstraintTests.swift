@@ -151,13 +151,16 @@ import Testing
 
     // MARK: Schemas
 
-    private static func open(_ path: String, version: UInt64, _ describe: (inout SchemaDraft) throws -> Void) throws -> Store {
+    static func open(
+        _ path: String, version: UInt64, mode: StoreConfiguration.Mode = .readWrite, _ describe: (inout SchemaDraft) throws -> Void
+    ) throws -> Store {
         var draft = SchemaDraft()
         try describe(&draft)
         var configuration = StoreConfiguration()
         configuration.place = .file(path)
         configuration.schema = draft
         configuration.schemaVersion = version
+        configuration.mode = mode
         return try Store.open(configuration)
     }
 

@@ -48,6 +48,7 @@ SPECIAL = {
     ("objstore_map_set", "collection"): "MAP", ("objstore_map_set", "key"): "A_TEXT", ("objstore_map_set", "value"): "A_TEXT",
     ("objstore_map_remove", "collection"): "MAP", ("objstore_map_remove", "key"): "A_TEXT",
     ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
     ("objstore_row_link", "property_id"): "P_LINK", ("objstore_incoming", "property_id"): "P_LINK",
     ("objstore_incoming_count", "property_id"): "P_LINK",
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',

@@ -14,6 +14,8 @@ package final class ClassReader: @unchecked Sendable {
     // Changed under the lock, or never: no checks of exclusive access.
     @exclusivity(unchecked) private var layout: UInt64
     @exclusivity(unchecked) private var cluster: ClusterReader
+    /// Whose columns they are.
+    private var cls: ClassSchema
     /// Columns by the index of the property in `propertyIDs`.
     private let columns: UnsafeMutablePointer<Int>
     /// The last object, of views that move.
@@ -30,10 +32,10 @@ package final class ClassReader: @unchecked Sendable {
         let columns = UnsafeMutablePointer<Int>.allocate(capacity: max(1, propertyIDs.count))
         self.columns = columns
         do throws(StoreError) {
-            (cluster, layout) = try view.serialised { () throws(StoreError) in
+            (cls, cluster, layout) = try view.serialised { () throws(StoreError) in
                 let cls = try view.schema.cls(classID)
                 for index in 0..<propertyIDs.count { columns[index] = try cls.position(propertyIDs[index]) }
-                return (try view.reader(cls), view.layout)
+                return (cls, try view.reader(cls), view.layout)
             }
         } catch {
             columns.deallocate()
@@ -120,7 +122,13 @@ package final class ClassReader: @unchecked Sendable {
         let view = view.takeUnretainedValue()
         if layout == view.layout { return }
         row = nil
-        cluster = try view.reader(try view.schema.cls(classID))
+        let cls = try view.schema.cls(classID)
+        // Another schema: columns may lie elsewhere, and what was dropped is missing.
+        if cls !== self.cls {
+            for index in 0..<propertyIDs.count { columns[index] = try cls.position(propertyIDs[index]) }
+            self.cls = cls
+        }
+        cluster = try view.reader(cls)
         layout = view.layout
     }
 

@@ -22,7 +22,7 @@ enum ClassID {
 }
 
 /// Property ids of the interfaces: class id << 16 | column id + 1. No property id is a class id or a property
-/// of another class, and none changes when properties are added.
+/// of another class, and none changes when properties are added, dropped or renamed.
 enum PropertyID {
     @inline(__always) static func of(_ classIndex: UInt32, _ column: UInt32) -> UInt32 { (classIndex &+ 1) &<< 16 | (column &+ 1) }
     @inline(__always) static func classIndex(_ id: UInt32) -> Int { Int(id &>> 16) &- 1 }
@@ -33,9 +33,20 @@ enum PropertyID {
         guard id &>> 16 == classIndex &+ 1 else { return nil }
         let column = (id & 0xffff) &- 1
         let guess = Int(column)
-        // Columns are never dropped so far, so the guess is right.
+        // Right unless properties were dropped.
         if _fastPath(guess < columns.count), columns.baseAddress.unsafelyUnwrapped[guess].id == column { return guess }
-        return columns.firstIndex { $0.id == column }
+        return search(column, columns)
+    }
+
+    /// Columns ascend.
+    @inline(never)
+    private static func search(_ column: UInt32, _ columns: UnsafeBufferPointer<ColumnSpec>) -> Int? {
+        var low = 0, high = columns.count
+        while low < high {
+            let middle = (low + high) >> 1
+            if columns[middle].id < column { low = middle + 1 } else { high = middle }
+        }
+        return low < columns.count && columns[low].id == column ? low : nil
     }
 }
 

@@ -8,12 +8,17 @@ package struct SchemaDraft: Sendable {
         private var places: [String: Int] = [:]
         /// Of link properties: the class that they lead to, which may be described later.
         fileprivate private(set) var targets: [String: String] = [:]
+        /// What properties were called before, by their names.
+        fileprivate var formerNames: [String: [String]] = [:]
         /// Lines that a leaf's directory needs for them: values of two words take two.
         fileprivate private(set) var lines = 0
 
         init(name: String) { self.name = name }
 
         func propertyIndex(named name: String) -> Int? { places[name] }
+
+        /// The property that was called so before.
+        fileprivate func successor(of formerName: String) -> String? { formerNames.first { $0.value.contains(formerName) }?.key }
 
         fileprivate mutating func append(_ property: PropertySchema, target: String? = nil) {
             places[property.name] = properties.count
@@ -53,7 +58,7 @@ package struct SchemaDraft: Sendable {
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
-        guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
+        try checkIsNew(name, in: classes[index])
         if kind == .null { throw invalid("a property needs a kind of value") }
         if kind.isCollection { throw invalid("a \(kind) needs a kind of elements: it is added with addCollection") }
         if kind == .link { throw invalid("a link needs the class that it leads to: add it with objstore_schema_add_link") }
@@ -101,7 +106,7 @@ package struct SchemaDraft: Sendable {
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
-        guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
+        try checkIsNew(name, in: classes[index])
         guard kind.isCollection else { throw invalid("a collection is a list, a set or a map, not a \(kind)") }
         guard elements.kind != .null else { throw invalid("elements need a kind of value") }
         guard elements.kind.isScalar else {
@@ -121,7 +126,7 @@ package struct SchemaDraft: Sendable {
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
-        guard classes[index].propertyIndex(named: name) == nil else { throw invalid("the class has a property of that name already") }
+        try checkIsNew(name, in: classes[index])
         if flags.contains(.primaryKey) { throw invalid("a link cannot be a primary key") }
         if flags.contains(.indexed) { throw invalid("a link has an index anyway: it cannot be asked for") }
         try SchemaDraft.checkName(target, "class")
@@ -149,6 +154,25 @@ package struct SchemaDraft: Sendable {
         classes[index].properties[property] = PropertySchema(
             name: name, kind: declared.kind, isNullable: declared.isNullable, isIndexed: declared.isIndexed, isUnique: declared.isUnique,
             defaultValue: OwnedValue(value))
+    }
+
+    /// A property was called otherwise before: a file that knows it by that name keeps its values.
+    package mutating func addFormerName(_ className: String, _ name: String, _ formerName: String) throws(StoreError) {
+        let index = try classIndex(className), cls = classes[index]
+        guard cls.propertyIndex(named: name) != nil else {
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+        }
+        try SchemaDraft.checkName(formerName, "property")
+        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
+        if cls.propertyIndex(named: formerName) != nil { throw invalid("it cannot have been \(formerName) before, which is a property of the class") }
+        if let other = cls.successor(of: formerName), other != name { throw invalid("\(other) was \(formerName) before, too") }
+        if cls.formerNames[name]?.contains(formerName) != true { classes[index].formerNames[name, default: []].append(formerName) }
+    }
+
+    private func checkIsNew(_ name: String, in cls: Class) throws(StoreError) {
+        func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(cls.name).\(name): \(what)").at(class: cls.name, property: name) }
+        if cls.propertyIndex(named: name) != nil { throw invalid("the class has a property of that name already") }
+        if let other = cls.successor(of: name) { throw invalid("that is what \(other) was called before") }
     }
 
     private func classIndex(_ name: String) throws(StoreError) -> Int {
@@ -240,15 +264,24 @@ package struct SchemaDraft: Sendable {
         func mismatch(_ property: String, _ what: String) -> StoreError {
             StoreError(.schemaMismatch, "\(cls.name).\(property): \(what)").at(class: cls.name, property: property)
         }
-        for property in old.properties where cls.propertyIndex(named: property.name) == nil {
-            throw mismatch(property.name, "the file has this property, the program's schema has not")
+        let places = try places(of: cls, in: old)
+        // Where properties of the file are when what is gone has been dropped.
+        var stays: [Int?] = Array(repeating: nil, count: old.properties.count)
+        for case let place? in places { stays[place] = place }
+        var properties: [PropertySchema] = []
+        for (place, property) in old.properties.enumerated() {
+            if stays[place] != nil {
+                stays[place] = properties.count
+                properties.append(property)
+            } else if !mayChange {
+                throw mismatch(property.name, "the file has this property, the program's schema has not, and its version is not higher than the file's")
+            }
         }
-        var properties = old.properties
         var next = old.nextColumnID
         var lines = properties.reduce(0) { $0 + ($1.kind.isPair ? 2 : 1) }
-        var changed = false
-        for property in cls.properties {
-            guard let index = old.propertyIndex(named: property.name) else {
+        var changed = properties.count < old.properties.count
+        for (position, property) in cls.properties.enumerated() {
+            guard let place = places[position], let index = stays[place] else {
                 guard mayChange else { throw mismatch(property.name, "the file lacks this property, and the schema version is not higher than the file's") }
                 guard !property.isPrimaryKey else { throw mismatch(property.name, "a primary key cannot be added to a class that exists") }
                 guard next < UInt32(SchemaDraft.maximumProperties) else { throw mismatch(property.name, "the class has had too many properties") }
@@ -262,7 +295,12 @@ package struct SchemaDraft: Sendable {
                 changed = true
                 continue
             }
-            let there = old.properties[index]
+            let there = old.properties[place]
+            if there.name != property.name {
+                guard mayChange else { throw mismatch(property.name, "the file calls it \(there.name), and the schema version is not higher than the file's") }
+                properties[index].name = property.name
+                changed = true
+            }
             guard there.kind == property.kind else { throw mismatch(property.name, "it is of kind \(there.kind) in the file, \(property.kind) in the program") }
             guard there.elements == property.elements else { throw mismatch(property.name, "its elements, or its keys, are of another kind in the file than in the program") }
             if let target = there.target, let wanted = cls.targets[property.name], file.classes[target].name != wanted {
@@ -291,6 +329,22 @@ package struct SchemaDraft: Sendable {
             ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next, compounds: compounds, nextIndexID: nextIndex) : nil
     }
 
+    /// For each property of the program's class its position in the file's, by its name or by one that it had before.
+    private func places(of cls: Class, in old: ClassSchema) throws(StoreError) -> [Int?] {
+        var places: [Int?] = []
+        for property in cls.properties {
+            let names = [property.name] + (cls.formerNames[property.name] ?? [])
+            let found = names.compactMap { old.propertyIndex(named: $0) }
+            if found.count > 1 {
+                let both = found.map { old.properties[$0].name }.joined(separator: " and ")
+                throw StoreError(.schemaMismatch, "\(cls.name).\(property.name): the file has \(both), which are to be one property")
+                    .at(class: cls.name, property: property.name)
+            }
+            places.append(found.first)
+        }
+        return places
+    }
+
     /// The compound indexes that a class gets: what it has already keeps its id, what becomes or ceases to be unique is another.
     private func merge(
         _ cls: Class, _ old: ClassSchema, _ properties: [PropertySchema], _ next: inout UInt32, mayChange: Bool
@@ -299,8 +353,9 @@ package struct SchemaDraft: Sendable {
         var kept: [IndexSchema] = [], added: [IndexSchema] = []
         for index in cls.indexes {
             let positions = index.names.map { name in properties.firstIndex { $0.name == name }! }
-            if let same = there.first(where: { $0.properties == positions && $0.isUnique == index.isUnique }) {
-                kept.append(same)
+            let columns = positions.map { properties[$0].columnID }
+            if let same = there.first(where: { $0.isUnique == index.isUnique && $0.properties.map { old.properties[$0].columnID } == columns }) {
+                kept.append(IndexSchema(id: same.id, properties: positions, isUnique: same.isUnique))
                 continue
             }
             let list = index.names.joined(separator: ", ")

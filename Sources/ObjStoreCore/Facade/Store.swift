@@ -29,15 +29,18 @@ package final class Store: @unchecked Sendable {
     /// Errors: those of `objstore_open`. What fails leaves no trace but, possibly, the new empty file.
     package static func open(_ configuration: StoreConfiguration, machine: Machine = RealMachine.shared) throws(StoreError) -> Store {
         let shared = try SharedStore.open(configuration, machine: machine)
-        do throws(StoreError) {
-            let store = try Store(shared, configuration)
-            try store.apply(configuration)
-            shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
-            return store
-        } catch {
+        let store: Store
+        do throws(StoreError) { store = try Store(shared, configuration) } catch {
             try? shared.leave()
             throw error
         }
+        do throws(StoreError) { try store.apply(configuration) } catch {
+            // It leaves once: other handles may have the store open.
+            try? store.close()
+            throw error
+        }
+        shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
+        return store
     }
 
     private init(_ shared: SharedStore, _ configuration: StoreConfiguration) throws(StoreError) {
@@ -61,7 +64,7 @@ package final class Store: @unchecked Sendable {
         let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {
             if addsNothing { return }
-            throw StoreError(.readOnly, "the store is open read-only, and its file lacks classes, properties or indexes of the program's schema")
+            throw StoreError(.readOnly, "the store is open read-only, and its file has other classes, properties or indexes than the program's schema")
         }
         try shared.checkOutside("open")
         let transaction = try begin(timeout: writeTimeout, isTry: false)

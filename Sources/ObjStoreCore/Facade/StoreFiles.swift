@@ -81,6 +81,8 @@ private struct StoreCopy {
     /// Objects in a transaction; its memory is bounded by that and by `bytes`.
     private static let objects = 200_000
     private static let bytes = 128 << 20
+    /// Elements that are inserted at a time.
+    private static let elements = 4096
 
     func run(_ progress: View.Progress) throws(StoreError) {
         let schema = snapshot.schema
@@ -97,7 +99,7 @@ private struct StoreCopy {
             var next = try reader.seek(0)
             while let row = next {
                 for property in 0..<cls.columns.count { values[property] = try reader.value(row, property) }
-                try transaction.state(index).replayCreate(row.key, values)
+                try create(row, cls, &values, reader, in: transaction.state(index))
                 done += 1
                 if done % StoreCopy.objects == 0 || (done & 0xff == 0 && transaction.space.arena.capacityInUse > StoreCopy.bytes) {
                     try end(transaction)
@@ -110,6 +112,32 @@ private struct StoreCopy {
         }
         try end(transaction)
         try progress(total, total)
+    }
+
+    /// Elements that lie in a tree are put into the new one.
+    private func create(_ row: RowPosition, _ cls: ClassSchema, _ values: inout [Value], _ reader: ClusterReader, in state: ClassState) throws(StoreError) {
+        var trees: [Int] = []
+        for property in cls.collections where CollectionCell.isInTree(CollectionCell.Bytes(start: values[property].pointer, count: values[property].count)) {
+            values[property] = .zero(of: cls.columns[property].kind)
+            trees.append(property)
+        }
+        try state.replayCreate(row.key, values)
+        for property in trees {
+            let elements = CollectionElements(
+                row.key, cls, property, cell: try reader.value(row, property), tree: try snapshot.collection(cls, property))
+            var waiting: [(key: Value, value: Value)] = [], done = 0
+            func flush() throws(StoreError) {
+                try state.replaceElements(try state.row(row.key), property, done..<done, waiting[...])
+                done += waiting.count
+                waiting.removeAll(keepingCapacity: true)
+            }
+            try elements.forEach { (key, value) throws(StoreError) in
+                waiting.append((key, value))
+                if waiting.count == StoreCopy.elements { try flush() }
+                return true
+            }
+            if !waiting.isEmpty { try flush() }
+        }
     }
 
     /// Nothing of it is logged: the close makes everything durable at once.

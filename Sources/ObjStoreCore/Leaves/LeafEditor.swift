@@ -74,24 +74,36 @@ final class LeafEditor {
         return ref
     }
 
-    /// The part and the rest of a leaf whose columns the class no longer has: given up.
+    /// Gives up what a leaf has of columns that the class no longer has.
     func dropUnknownColumns(_ leaf: Ref) throws(StoreError) {
-        let head = head(leaf)
+        let head = head(leaf), extents = LeafExtents(space.source)
         var unknown = false
-        for index in 0..<LeafHead.entries(head) {
-            let entry = LeafEntry(head + LeafHead.directory + index << 6)
-            if isKnown(entry.columnID, hint: index) { continue }
+        try forEachUnknownColumn(head) { (entry) throws(StoreError) in
             unknown = true
-            try LeafExtents(space.source).discardColumn(head, entry, space)
+            try extents.discardColumn(head, entry, space)
         }
         if unknown { try layOutAnew(leaf, replacing: nil, presence: false) }
     }
 
-    private func isKnown(_ id: UInt32, hint: Int) -> Bool {
-        if id == LeafKeys.column { return true }
-        if hint < order.count, specs[order[hint]].id == id { return true }
-        for spec in specs where spec.id == id { return true }
-        return false
+    /// Whether a leaf has columns that the class no longer has.
+    func hasUnknownColumns(_ head: UnsafeRawPointer) -> Bool {
+        var found = false
+        forEachUnknownColumn(head) { _ in found = true }
+        return found
+    }
+
+    /// The lines of a leaf and the columns of the class both ascend.
+    @inline(__always)
+    private func forEachUnknownColumn<Failure: Error>(_ head: UnsafeRawPointer, _ body: (LeafEntry) throws(Failure) -> Void) throws(Failure) {
+        let main = LeafHead.mainEntries(head)
+        var rank = 0
+        for index in 0..<LeafHead.entries(head) {
+            if index == main { rank = 0 }
+            let entry = LeafEntry(head + LeafHead.directory + index << 6), id = entry.columnID
+            while rank < order.count, specs[order[rank]].id < id { rank += 1 }
+            if rank < order.count && specs[order[rank]].id == id || id == LeafKeys.column { continue }
+            try body(entry)
+        }
     }
 
     /// Replaces one column's lines and lays the head out anew; optionally adds the bitmap of existing rows.

@@ -87,7 +87,7 @@ extension WriteTransaction {
     ///
     /// The commit is a barrier: it is acknowledged with a checkpoint. A log with changes on both sides of a
     /// change of schema need not be replayed that way.
-    func change(to new: Schema) throws(StoreError) {
+    package func change(to new: Schema) throws(StoreError) {
         let old = schema
         try setSchema(new)
         isChangingIndexes = true

@@ -62,7 +62,7 @@ package final class ClassState {
 
     /// Begins with the class as that node describes it; null: it has no objects yet.
     ///
-    /// - Parameter dropping: the schema has just changed: indexes that it has no more are given up.
+    /// - Parameter dropping: the schema has just changed: indexes and trees of elements that it has no more are given up.
     func open(_ ref: Ref, dropping: Bool = false) throws(StoreError) {
         hasChanges = false
         isBroken = false
@@ -86,8 +86,15 @@ package final class ClassState {
                 try IndexWriter(space: space, root: root, kind: .binary, unique: false).removeAll()
                 hasChanges = true
             }
-            for (position, property) in schema.collections.enumerated() {
-                collections[position].begin(root: ClassNode.collectionRoot(node, column: schema.columns[property].id))
+            for position in 0..<ClassNode.collectionCount(node) {
+                let column = ClassNode.collectionColumn(node, position), root = ClassNode.collectionRoot(node, position)
+                if let target = schema.collections.firstIndex(where: { schema.columns[$0].id == column }) {
+                    collections[target].begin(root: root)
+                    continue
+                }
+                guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has elements of a property that its schema does not have") }
+                try CollectionWriter(space: space, root: root, hasKeys: ClassNode.collectionKind(node, position) == .map).discardAll()
+                hasChanges = true
             }
         }
         if sharedNextKey.pointee < storedNextKey { sharedNextKey.pointee = storedNextKey }

@@ -103,7 +103,7 @@ enum SchemaCodec {
                 guard let kind = ValueKind(rawValue: kindNumber) else { throw StoreError(.corrupt, "unknown type of property \(propertyName)") }
                 let column = try reader.readVarint()
                 let flags = try reader.read(UInt8.self)
-                guard column < nextColumnID else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
+                guard column < nextColumnID, properties.last.map({ column > UInt64($0.columnID) }) ?? true else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
                 let defaultValue = flags & 8 != 0 ? OwnedValue(try ValueCodec.read(&reader)) : nil
                 let fill = OwnedValue(try ValueCodec.read(&reader))
                 var elements: ElementSchema?

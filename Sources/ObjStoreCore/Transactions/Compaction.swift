@@ -1,7 +1,7 @@
 /// Makes the file smaller while others read and write: in steps, each a small transaction of its own.
 ///
 /// ```
-///  1. rows      leaves of which much was deleted are put together            (ClusterTreeCompaction)
+///  1. rows      leaves of which much was deleted are put together, what they have of dropped properties goes   (ClusterTreeCompaction)
 ///  2. extents   from the end of the file to free pages before them           (TreeMoving)
 ///       [live][free][live][live][free][live] ─► [live][live][live][live][free][free]
 ///  3. the end   a checkpoint says how long the file is now, and cuts it      (Checkpoint)
@@ -26,11 +26,13 @@ extension Database {
         try progress(0, UInt64(shared.ringEntry(shared.head.current).filePages * PageSize.page))
         let classes = try snapshot().schema.classes.count
         for index in 0..<classes {
-            var next: Int64? = 0
-            while let key = next {
-                let moved: Int
-                (next, moved) = try compactRows(index, from: key, timeout)
-                try report(moved)
+            for step in [ClusterWriter.dropColumns, ClusterWriter.compactRows] {
+                var next: Int64? = 0
+                while let key = next {
+                    let moved: Int
+                    (next, moved) = try compactRows(index, timeout) { (cluster) throws(StoreError) in try step(cluster)(key, Database.rowsPerStep) }
+                    try report(moved)
+                }
             }
         }
         // Nothing younger than this is moved: each extent at most once.
@@ -46,14 +48,16 @@ extension Database {
         try settle(timeout)
     }
 
-    private func compactRows(_ index: Int, from key: Int64, _ timeout: Int64) throws(StoreError) -> (next: Int64?, moved: Int) {
+    private func compactRows(
+        _ index: Int, _ timeout: Int64, _ step: (ClusterWriter) throws(StoreError) -> Int64?
+    ) throws(StoreError) -> (next: Int64?, moved: Int) {
         let transaction = try WriteTransaction.begin(self, timeout: timeout)
         guard index < transaction.schema.classes.count else {
             transaction.cancel()
             return (nil, 0)
         }
         let state = try transaction.state(index)
-        let next = try state.cluster.compactRows(from: key, budget: Database.rowsPerStep)
+        let next = try step(state.cluster)
         let bytes = transaction.space.arena.capacityInUse
         if bytes == 0 {
             transaction.cancel()

@@ -68,6 +68,9 @@ enum ClassNode {
     static func collectionColumn(_ node: UnsafeRawPointer, _ index: Int) -> UInt32 {
         node.load(fromByteOffset: collectionOffset(node, index), as: UInt32.self)
     }
+    static func collectionKind(_ node: UnsafeRawPointer, _ index: Int) -> ValueKind? {
+        ValueKind(rawValue: node.load(fromByteOffset: collectionOffset(node, index) + 4, as: UInt8.self))
+    }
     static func collectionRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
         Ref(raw: node.load(fromByteOffset: collectionOffset(node, index) + 8, as: UInt64.self))
     }

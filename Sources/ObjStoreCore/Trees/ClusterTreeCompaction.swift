@@ -33,6 +33,28 @@ extension ClusterWriter {
         }
     }
 
+    /// Gives up what leaves have of columns that the class no longer has, from the leaf that has `key` on, until leaves with
+    /// about `budget` rows were changed. Returns the key to go on with, nil at the end.
+    package func dropColumns(from key: Int64, budget: Int) throws(StoreError) -> Int64? {
+        _ = try settle()
+        // What to change is found first: the walk must not see its own changes.
+        var leaves: [Int64] = [], rows = 0, next: Int64?
+        var cursor = LeafCursor(tree, from: max(key, 0))
+        while let head = try cursor.next() {
+            if rows >= budget {
+                next = LeafHead.keyBase(head)
+                break
+            }
+            guard editor.hasUnknownColumns(head) else { continue }
+            leaves.append(LeafHead.keyBase(head))
+            rows += LeafHead.rows(head)
+        }
+        try change { () throws(StoreError) in
+            for key in leaves where try self.writableLeaf(key) == nil { throw ClusterReader.damaged("a leaf is gone") }
+        }
+        return next
+    }
+
     /// Neighbouring leaves below one inner node that become one.
     private struct LeafRun {
         /// Keys of the first leaf, and behind the last one that was looked at.

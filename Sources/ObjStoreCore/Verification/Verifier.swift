@@ -114,6 +114,9 @@ package enum Verifier {
                 ClassNode.indexRoot(node, position), objects: objects, isObjectTreeSound: check.isSound, visit: visit,
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
         }
+        if NodeHeader.count(node) > cls.indexes.count || ClassNode.collectionCount(node) > cls.collections.count {
+            try wrong("class \(cls.name): its node has trees that the schema does not have")
+        }
         for property in cls.collections {
             var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages)
             try collection.run(visit: visit, finding: wrong)

@@ -301,6 +301,7 @@ PROTOTYPES = {
     "objstore_schema_add_link": "wTTTw",
     "objstore_schema_add_index": "wTwww",
     "objstore_schema_set_default": "wTTV",
+    "objstore_schema_add_former_name": "wTTT",
     "objstore_schema_close": "w",
     "objstore_config_new": "w",
     "objstore_config_set_path": "wT",

@@ -45,7 +45,7 @@ class Changes(Generic[M]):
     """
 
     __slots__ = (
-        "_store", "_binding", "_handle", "_owned", "_sides", "_objects", "_positions", "_masks", "_mask_words", "_chosen",
+        "_store", "_binding", "_handle", "_owned", "_sides", "_objects", "_positions", "_masks", "_places", "_mask_words", "_chosen",
         "is_initial", "is_from_other_process", "is_compared", "from_version", "to_version",
     )  # fmt: skip
 
@@ -60,6 +60,7 @@ class Changes(Generic[M]):
         self._objects: list[memoryview] = []  # deletions, insertions, modifications
         self._positions: list[memoryview | None] = []  # the same, and modifications after
         self._masks: memoryview | None = None
+        self._places: tuple[int | None, ...] = ()  # with the masks: the bit of each property
         self._mask_words: int = info.mask_words
         self._chosen: list[int] | None = None  # of the modifications; None: all
         self.is_initial = bool(info.flags & INITIAL)  # the first one: nothing changed yet
@@ -127,8 +128,8 @@ class Changes(Generic[M]):
         rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
         at = rows[index] * self._mask_words
         masks = self._all_masks()
-        places = zip(self._binding.places, self._binding.properties)
-        return tuple(prop.name for place, prop in places if masks[at + place // 64] >> place % 64 & 1)
+        places = zip(self._places, self._binding.properties)
+        return tuple(p.name for place, p in places if place is not None and masks[at + place // 64] >> place % 64 & 1)
 
     @property
     def before(self) -> "Frozen":
@@ -158,12 +159,12 @@ class Changes(Generic[M]):
             row = bisect_left(keys, key)
             self._chosen = [row] if row < len(keys) and keys[row] == key else []
         if properties is not None:
-            wanted = [0] * self._mask_words
-            for prop in properties:
-                place = self._binding.places[prop.index]
-                wanted[place // 64] |= 1 << place % 64
-            rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
             masks, width = self._all_masks(), self._mask_words
+            wanted = [0] * width
+            for prop in properties:
+                if (place := self._places[prop.index]) is not None:
+                    wanted[place // 64] |= 1 << place % 64
+            rows = range(len(self._objects[2])) if self._chosen is None else self._chosen
             self._chosen = [r for r in rows if any(masks[r * width + w] & wanted[w] for w in range(width))]
         return self.deletion_count + self.insertion_count + self.modification_count > 0
 
@@ -221,6 +222,8 @@ class Changes(Generic[M]):
             at, count = ctypes.c_void_p(), ctypes.c_size_t()
             check(_masks(self._open_handle(), ctypes.byref(at), ctypes.byref(count)))
             self._masks = _words(at.value, count.value, "Q")
+            view = self.after._view.handle
+            self._places = tuple(self._binding.place(view, prop) for prop in self._binding.properties)
         return self._masks
 
 

@@ -182,6 +182,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
             continue
         declared = given if isinstance(given, Declared) else Declared(given, MISSING, False, False, False)
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
+        found[name].formerly = declared.formerly
     for name, value in cls.__dict__.items():
         if isinstance(value, (Declared, DeclaredBacklinks)) and name not in found and name not in (i.name for i in inverses):
             raise SchemaError(f"{cls.__name__}.{name} has a field() and no type", class_name=cls.__name__)

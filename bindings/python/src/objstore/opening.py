@@ -36,7 +36,8 @@ def open(
     path            the file; beside it lie path-log and path-lock while somebody has it open
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
     models          the model classes to use; those that the file lacks are added
-    schema_version  raise it when a model got a new property
+    schema_version  raise it when a model got a new property, lost one, which drops its values for ever, or calls one
+                    otherwise: see field(formerly=…)
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
     create          "if-missing", "never" (NotFound) or "always" (AlreadyExists)
     durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within

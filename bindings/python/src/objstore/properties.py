@@ -1,7 +1,7 @@
 """Properties of model classes, and the comparisons that are made from them."""
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from . import elements, kinds, links, objects
@@ -66,6 +66,7 @@ class Property(property):
         enumeration: type[enum.Enum] | None = None,
         shape: Shape | None = None,
         target: Any = None,
+        formerly: tuple[str, ...] = (),
     ) -> None:
         if shape is None:
             get = _getter(index)
@@ -81,6 +82,7 @@ class Property(property):
         self.indexed = indexed
         self.unique = unique
         self.enum = enumeration
+        self.formerly = formerly  # what it was called before
         self.target = target  # of a link: the class that it leads to, or links.Later
         self.python_type: type = target or enumeration or (kinds.PYTHON_TYPE if shape is None else elements.TYPES)[kind]
         self.default = default
@@ -109,6 +111,7 @@ class Property(property):
             enumeration=self.enum,
             shape=self.shape,
             target=self.target,
+            formerly=self.formerly,
         )
 
     @property
@@ -232,17 +235,22 @@ class Declared(NamedTuple):
     primary_key: bool
     indexed: bool
     unique: bool
+    formerly: tuple[str, ...] = ()
 
 
 @overload
-def field(*, primary_key: bool = ..., indexed: bool = ..., unique: bool = ...) -> Any: ...
+def field(
+    *, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...
+) -> Any: ...
 @overload
-def field(*, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ...) -> Any: ...
+def field(
+    *, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...
+) -> Any: ...
 @overload
-def field(*, default_factory: Callable[[], Any]) -> Any: ...
+def field(*, default_factory: Callable[[], Any], formerly: str | Iterable[str] = ...) -> Any: ...
 def field(
     *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False,
-    unique: bool = False,
+    unique: bool = False, formerly: str | Iterable[str] = (),
 ) -> Any:  # fmt: skip
     """Says more about a property: `id: int = field(primary_key=True)`.
 
@@ -252,6 +260,11 @@ def field(
     primary_key      int, str, ObjectId or UUID: unique, and never changed
     indexed          comparisons find their objects without a scan; not for bytes
     unique           no two objects have the same value, but any number None; has an index; not for bytes
+    formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
+                     has it by that name keeps its values
     """
     flags = switch("primary_key", primary_key), switch("indexed", indexed), switch("unique", unique)
-    return Declared(default, default_factory, *flags)
+    names = (formerly,) if isinstance(formerly, str) else tuple(formerly)
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"formerly is a name or several, not {formerly!r}")
+    return Declared(default, default_factory, *flags, names)

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _ffi, columns, links
 from ._check import check
-from .errors import NoPrimaryKey, SchemaError
+from .errors import NoPrimaryKey, NoSuchProperty, SchemaError
 from .kinds import BINARY, LINK, NULL
 from .models import properties_of
 from .properties import MISSING, Property
@@ -19,6 +19,7 @@ _schema_add_collection = _ffi.bind("objstore_schema_add_collection")
 _schema_add_link = _ffi.bind("objstore_schema_add_link")
 _schema_add_index = _ffi.bind("objstore_schema_add_index")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
+_schema_add_former_name = _ffi.bind("objstore_schema_add_former_name")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
 _find_property = _ffi.bind("objstore_find_property")
@@ -66,6 +67,9 @@ class Schema:
                 value = Values(1)
                 value.put_one(prop, prop.default)
                 check(_schema_set_default(self.handle, name, property_name, value.first))
+        for prop in properties_of(model):
+            for former in prop.formerly:
+                check(_schema_add_former_name(self.handle, name, _ffi.text(prop.name), _ffi.text(former)))
         for index in getattr(model, "__indexes__"):
             texts = [_ffi.text(property_name) for property_name in index.properties]
             check(_schema_add_index(self.handle, name, (_ffi.Text * len(texts))(*texts), len(texts), int(index.unique)))
@@ -88,13 +92,9 @@ class Binding:
         self.class_id = found.value
         self.head = self.class_id | store_tag << 32  # the first eight bytes of an objstore_object
         self.ids: list[int] = []
-        self.places: list[int] = []  # in the class as the file has it: the bits of change masks
-        info = _ffi.PropertyInfo(struct_size=ctypes.sizeof(_ffi.PropertyInfo))
         for prop in self.properties:
             check(_find_property(view, self.class_id, _ffi.text(prop.name), ctypes.byref(found)))
-            check(_property_get_info(view, found.value, ctypes.byref(info)))
             self.ids.append(found.value)
-            self.places.append(info.index)
         self.links = [p for p in self.properties if p.kind == LINK]
         self.is_target = False  # do links of the store's models lead to the class? Set when all are bound
         self.key_property = next((p for p in self.properties if p.primary_key), None)
@@ -110,6 +110,15 @@ class Binding:
 
         self.unique = [index for index in getattr(model, "__indexes__") if index.unique]
         self._indexes: dict[tuple[int, ...], int] = {}
+
+    def place(self, view: Any, prop: Property) -> int | None:
+        """The place of a property in the class as a view has it, which is its bit in change masks; None: it was dropped."""
+        info = _ffi.PropertyInfo(struct_size=ctypes.sizeof(_ffi.PropertyInfo))
+        try:
+            check(_property_get_info(view, self.ids[prop.index], ctypes.byref(info)))
+        except NoSuchProperty:
+            return None
+        return int(info.index)
 
     def index_id(self, view: Any, properties: tuple[Property, ...]) -> int:
         """The id of the index of these properties, in this order; NoSuchIndex."""
