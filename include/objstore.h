@@ -59,6 +59,18 @@
  *      Class and property ids are plain numbers too. They belong to the file: they never change, are
  *      never reused, and are the same in every process. 0 is never an id.
  *
+ *  Limits
+ *      names                   1 to 255 bytes                       else INVALID_SCHEMA
+ *      classes of a store      4096                                 else INVALID_SCHEMA
+ *      properties of a class   65,000, TIMESTAMP, DECIMAL128, OBJECT_ID and UUID count twice; so many in its life,
+ *                              those that were dropped too          else INVALID_SCHEMA, SCHEMA_MISMATCH
+ *      indexes                 of 2 to 8 properties                 else INVALID_SCHEMA
+ *      a string or binary      OBJSTORE_LIMIT_VALUE_BYTES, 64 MiB by default; 64 MiB where it is indexed
+ *                                                                   else VALUE_TOO_LARGE
+ *      primary keys, map keys  1024 bytes                           else VALUE_TOO_LARGE
+ *      an object               as many values as it has properties, each as long as one can be: there is no other limit
+ *      objects, elements       2^62 keys of a class, 2^48 elements of a property
+ *
  *  Threads
  *      There is no "wrong thread". Stores, frozen views, results, change sets and objects: any thread,
  *      in parallel. A live view and a transaction: any thread, one call at a time (calls are

@@ -243,6 +243,13 @@ enum Row {
             let (pointer, count) = text(length)
             return .string(pointer, count)
         }
+        /// One of few, so that full segments are dictionaries.
+        func known(_ number: Int) -> Value {
+            let start = memory + used, name = "name \(number) of six"
+            for (position, byte) in name.utf8.enumerated() { start[position] = byte }
+            used += name.utf8.count
+            return .string(start, name.utf8.count)
+        }
         let key = "key \(index)"
         for (position, byte) in key.utf8.enumerated() { memory[position] = byte }
         used = key.utf8.count
@@ -250,7 +257,7 @@ enum Row {
         let values: [Value] = [
             cls == 0 ? .int(Int64(index)) : .string(memory, key.utf8.count), .bool(index % 3 == 0), .int(Int64(random.below(1000))),
             // Sums are exact, in whatever order a salvaged store adds them up.
-            .double(Double(random.below(100_000)) / 8), string(random.chance(0.02) ? 100 + random.below(300) : random.below(12)),
+            .double(Double(random.below(100_000)) / 8), random.chance(0.9) ? known(index * 7 % 6) : string(random.chance(0.02) ? 100 + random.below(300) : random.below(12)),
             .binary(bytes, count), .timestamp(seconds: Int64(random.below(1 << 30)), nanoseconds: Int32(random.below(999_999_999))),
             random.chance(0.3) ? .null : .int(Int64(bitPattern: random.next())),
             random.chance(0.3) ? .null : string(random.chance(0.05) ? 4000 + random.below(3000) : random.below(60)),

@@ -209,7 +209,14 @@ import Testing
             default: return Double(random.below(1000)) / 8
             }
         }
+        /// How many texts there are, most of the time; 0: any.
+        var texts = 0
+
         func randomText() -> [UInt8] {
+            if texts > 0, random.chance(98) {
+                let number = random.below(texts)
+                return Array("text\(String(repeating: "-", count: number % 40))\(number)".utf8)
+            }
             let length: Int
             switch random.below(200) {
             case 0: length = 4000 + random.below(200)

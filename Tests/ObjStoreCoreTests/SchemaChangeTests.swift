@@ -37,9 +37,10 @@ import Testing
         let rows = 300_000
         let tx = try store.begin(), cls = try tx.findClass("T")
         let ids = try ["a", "s1", "b"].map { try tx.findProperty(cls, $0) }
-        let text = [UInt8](repeating: 120, count: 60)
-        try text.withUnsafeBytes { text in
-            for row in 0..<rows {
+        for row in 0..<rows {
+            // Texts that do not repeat.
+            let text = Array("\(row) ".utf8) + [UInt8](repeating: 120, count: 60)
+            try text.withUnsafeBytes { text in
                 let values: [Value] = [.int(Int64(row)), .string(text.baseAddress, text.count), .int(Int64(row) * 7)]
                 _ = try values.withUnsafeBufferPointer { values in try ids.withUnsafeBufferPointer { try tx.create(cls, $0, values.baseAddress!) } }
             }

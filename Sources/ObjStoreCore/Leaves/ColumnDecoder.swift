@@ -68,6 +68,11 @@ struct ColumnDecoder {
         while row < rows {
             let count = min(rows - row, 1 << shift)
             let part = try reader.textSegment(head, entry, segment: row >> shift, rows: count)
+            if StringSegment.isDictionary(part) {
+                try decodeDictionary(part, row, count, into: &buffer)
+                row += count
+                continue
+            }
             let bytes = StringSegment.offset(part, count), start = Int(buffer.offsets[row])
             if start + bytes > buffer.blobCapacity { try buffer.growBlob(start + bytes) }
             memcpy(buffer.blob + start, part + StringSegment.blobOffset(part), bytes)
@@ -80,6 +85,17 @@ struct ColumnDecoder {
                 }
             }
             row += count
+        }
+    }
+
+    private func decodeDictionary(_ part: UnsafeRawPointer, _ first: Int, _ count: Int, into buffer: inout ColumnBuffer) throws(StoreError) {
+        var at = Int(buffer.offsets[first])
+        if at + TextDictionary.total(part) > buffer.blobCapacity { try buffer.growBlob(at + TextDictionary.total(part)) }
+        for row in 0..<count {
+            let (pointer, length) = TextDictionary.text(part, row)
+            if length > 0 { ColumnBuffer.copy(pointer, to: buffer.blob + at, length) }
+            at &+= length
+            buffer.offsets[first &+ row &+ 1] = UInt32(truncatingIfNeeded: at)
         }
     }
 }

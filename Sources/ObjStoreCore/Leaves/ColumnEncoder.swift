@@ -196,8 +196,15 @@ struct ColumnEncoder {
         if rows > 1 << shift {
             let count = (rows + 1 << shift - 1) >> shift
             let table = scratch.allocate(count * LeafSegment.size)
+            var draft: DictionaryDraft?
+            defer { draft?.release() }
             for index in 0..<count {
                 let first = index << shift, segmentRows = min(rows - first, 1 << shift)
+                // To one that is full no row will be added.
+                if segmentRows == 1 << shift, let (ref, bytes) = try encodeDictionary(buffer, first, segmentRows, &draft) {
+                    ColumnEncoder.storeSegment(table + index * LeafSegment.size, ref, bytes: bytes)
+                    continue
+                }
                 let (ref, bytes, long) = try encodeSegment(buffer, first, segmentRows, capacity: slack ? 1 << shift : segmentRows)
                 if long { anyLong = true }
                 ColumnEncoder.storeSegment(table + index * LeafSegment.size, ref, bytes: bytes)

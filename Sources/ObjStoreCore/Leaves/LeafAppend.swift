@@ -54,6 +54,7 @@ extension LeafEditor {
                 if entry.isSegmented { continue }
                 if slot + 1 > StringSegment.maximumRows { return false }
                 let part = try reader.textSegment(head, entry, segment: 0, rows: 1)
+                if StringSegment.isDictionary(part) { return false }
                 let long = StringSegment.isTooLong(value.count, blob: StringSegment.offset(part, StringSegment.rows(part)))
                 let needed = StringSegment.bytesNeeded(part, replacing: nil, count: long ? StringSegment.cellBytes : value.count, long: long)
                 if needed > (entry.isMainInline ? min(LeafHead.inlineRoom(entry.mainBytes), LeafHead.inlineLimit - 1) : StringSegment.targetBytes) {
@@ -154,6 +155,8 @@ extension LeafEditor {
             ColumnEncoder.storeSegment(mainSlot(head, entry, slot).refAddress, ref, bytes: bytes)
         } else {
             let old = try reader.textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row)
+            // Only full segments are.
+            if StringSegment.isDictionary(old) { throw LeafReader.damagedPart() }
             staged = try stage(value, StringSegment.offset(old, row), copy: false)
             let needed = StringSegment.bytesNeeded(old, replacing: nil, count: staged.count, long: staged.long)
             if entry.isMainInline {

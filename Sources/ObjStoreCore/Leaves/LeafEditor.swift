@@ -85,6 +85,20 @@ final class LeafEditor {
         if unknown { try layOutAnew(leaf, replacing: nil, presence: false) }
     }
 
+    /// Gives up a leaf whose rows live on in another: long values stay with the columns that the class still has.
+    func discardKnown(_ leaf: Ref) throws(StoreError) {
+        let head = try space.source.node(leaf, .leafHead), extents = LeafExtents(space.source)
+        var rest = 0
+        try forEachUnknownColumn(head) { (entry) throws(StoreError) in
+            let line = (entry.line - head - LeafHead.directory) >> 6
+            for index in rest..<line { extents.discardParts(head, LeafExtents.entry(head, index), space) }
+            try extents.discardColumn(head, entry, space)
+            rest = line + 1
+        }
+        for index in rest..<LeafHead.entries(head) { extents.discardParts(head, LeafExtents.entry(head, index), space) }
+        try space.discardNode(leaf, .leafHead)
+    }
+
     /// Whether a leaf has columns that the class no longer has.
     func hasUnknownColumns(_ head: UnsafeRawPointer) -> Bool {
         var found = false
@@ -306,12 +320,13 @@ final class LeafEditor {
 
     // MARK: Text
 
-    private func setText(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
+    func setText(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
         var head = head(leaf)
         let id = specs[column].id
         var entry = LeafHead.entry(head, id: id, hint: hints[column])!
         let row = entry.isSegmented ? slot & (1 << entry.segmentShift - 1) : slot
         let old = try reader.textSegment(head, entry, segment: entry.segmentIndex(slot), rows: row + 1)
+        if _slowPath(StringSegment.isDictionary(old)) { return try setDictionaryText(leaf, column, slot, value) }
         let oldStart = StringSegment.offset(old, row), oldEnd = StringSegment.offset(old, row + 1)
         let others = StringSegment.offset(old, StringSegment.rows(old)) - (oldEnd - oldStart)
         let wasLong = StringSegment.isLong(old, row)
@@ -345,7 +360,7 @@ final class LeafEditor {
         try setFingerprint(head, entry, slot, staged.fingerprint)
     }
 
-    private func setFingerprint(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ fingerprint: UInt8) throws(StoreError) {
+    func setFingerprint(_ head: UnsafeMutableRawPointer, _ entry: LeafEntry, _ slot: Int, _ fingerprint: UInt8) throws(StoreError) {
         if entry.isAuxInline {
             (head + Int(entry.aux) + slot).storeBytes(of: fingerprint, as: UInt8.self)
         } else {

@@ -115,7 +115,7 @@ struct LeafEntry {
                 guard LeafEntry.isInline(main, mainBytes, directoryEnd, headBytes) else { return false }
                 if encoding == .text {
                     let segment = head + Int(main)
-                    guard StringSegment.isWellFormed(segment, bytes: mainBytes), StringSegment.rows(segment) == rows else { return false }
+                    guard !StringSegment.isDictionary(segment), StringSegment.isWellFormed(segment, bytes: mainBytes), StringSegment.rows(segment) == rows else { return false }
                 }
             } else if !LeafEntry.isFileRef(main) { return false }
         }

@@ -209,19 +209,3 @@ struct LeafExtents {
         }
     }
 }
-
-extension LeafExtents {
-    /// Gives up a leaf whose rows live on in another: long values stay with the columns that the class still has.
-    func discardKnown(_ leaf: Ref, _ columns: UnsafeBufferPointer<ColumnSpec>, _ space: WriteSpace) throws(StoreError) {
-        let head = try space.source.node(leaf, .leafHead)
-        for index in 0..<LeafHead.entries(head) {
-            let entry = LeafEntry(head + LeafHead.directory + index << 6)
-            if columns.contains(where: { $0.id == entry.columnID }) {
-                discardParts(head, entry, space)
-            } else {
-                try discardColumn(head, entry, space)
-            }
-        }
-        try space.discardNode(leaf, .leafHead)
-    }
-}

@@ -132,12 +132,12 @@ struct LeafReader {
             part = try mainPart(head, entry, segment: 0, .strings)
         }
         guard _fastPath(row < StringSegment.rows(part)) else { throw LeafReader.damagedPart() }
-        let start = StringSegment.offset(part, row), end = StringSegment.offset(part, row &+ 1)
-        let bytes = part + StringSegment.blobOffset(part) + start
-        if _slowPath(StringSegment.hasLong(part)), StringSegment.isLong(part, row) {
-            return try longValue(bytes)
+        if _slowPath(!StringSegment.isPlain(part)) {
+            if StringSegment.isDictionary(part) { return TextDictionary.text(part, row) }
+            if StringSegment.isLong(part, row) { return try longValue(part + StringSegment.blobOffset(part) + StringSegment.offset(part, row)) }
         }
-        return (bytes, end &- start)
+        let start = StringSegment.offset(part, row), end = StringSegment.offset(part, row &+ 1)
+        return (part + StringSegment.blobOffset(part) + start, end &- start)
     }
 
     @inline(never)

@@ -1,6 +1,7 @@
 internal import CSystem
 
-/// The values of up to 512 rows of a text or binary column: offsets and bytes in one extent.
+/// The values of up to 512 rows of a text or binary column: offsets and bytes in one extent; or, where they are few, a
+/// `TextDictionary`, for which only `rows`, `blobOffset` and `isWellFormed` are right of what follows.
 ///
 /// ```
 ///  0 u32 blobOffset | 4 u8 2 | 5 u8 flags | 6 u16 rows
@@ -29,7 +30,11 @@ enum StringSegment {
     static let targetBytes = 16 * 1024
 
     @inline(__always) static func blobOffset(_ part: UnsafeRawPointer) -> Int { Int(part.load(as: UInt32.self)) }
-    @inline(__always) static func hasLong(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) != 0 }
+    @inline(__always) static func hasLong(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & 1 != 0 }
+    /// See `TextDictionary`.
+    @inline(__always) static func isDictionary(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & TextDictionary.flag != 0 }
+    /// All offsets and bytes, and nothing else.
+    @inline(__always) static func isPlain(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) == 0 }
     @inline(__always) static func rows(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 6, as: UInt16.self)) }
     @inline(__always) static func offset(_ part: UnsafeRawPointer, _ row: Int) -> Int {
         Int(part.load(fromByteOffset: header &+ row &<< 1, as: UInt16.self))
@@ -56,6 +61,7 @@ enum StringSegment {
 
     static func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool {
         guard bytes >= header + 4 else { return false }
+        if part.load(fromByteOffset: 5, as: UInt8.self) == TextDictionary.flag { return TextDictionary.isWellFormed(part, bytes: bytes) }
         let rows = rows(part), blob = blobOffset(part)
         guard (1...maximumRows).contains(rows), part.load(fromByteOffset: 4, as: UInt8.self) == 2, part.load(fromByteOffset: 5, as: UInt8.self) <= 1
         else { return false }

@@ -384,6 +384,8 @@ struct LeafMatcher {
         mask.update(repeating: 0, count: 64)
         let reader = LeafReader(source: source)
         let fingerprints = try reader.fingerprints(head, entry)
+        /// The segment that was looked at last, if it is a dictionary, and the constant's code there.
+        var dictionary: (index: Int, part: UnsafeRawPointer?, code: Int?) = (-1, nil, nil)
         var word = 0
         while word &<< 6 < rows {
             var candidates: UInt64
@@ -397,6 +399,18 @@ struct LeafMatcher {
                 candidates = 0
                 NumberKernels.mask(fingerprints + word &<< 6, rows &- word &<< 6, width: 8, low: UInt64(fingerprint), span: 0, into: &candidates)
             }
+            let segment = entry.segmentIndex(word &<< 6)
+            if candidates != 0, entry.segmentRows >= 64 {
+                if segment != dictionary.index {
+                    let part = try reader.mainPart(head, entry, segment: segment, .strings), isDictionary = StringSegment.isDictionary(part)
+                    dictionary = (segment, isDictionary ? part : nil, isDictionary ? TextDictionary.code(part, of: constant.pointer, constant.count) : nil)
+                }
+                if let part = dictionary.part {
+                    mask[word] = dictionary.code.map { candidates & LeafMatcher.codes(part, equal: $0, from: word &<< 6 & (entry.segmentRows &- 1)) } ?? 0
+                    word &+= 1
+                    continue
+                }
+            }
             while candidates != 0 {
                 let bit = candidates.trailingZeroBitCount, slot = word &<< 6 &+ bit
                 candidates &= candidates &- 1
@@ -407,6 +421,30 @@ struct LeafMatcher {
                 }
             }
             word &+= 1
+        }
+    }
+
+    /// Which of the 64 rows from `row` on have a code.
+    @inline(__always)
+    private static func codes(_ part: UnsafeRawPointer, equal code: Int, from row: Int) -> UInt64 {
+        let width = TextDictionary.width(part), count = min(64, StringSegment.rows(part) &- row)
+        guard count > 0 else { return 0 }
+        var mask: UInt64 = 0
+        NumberKernels.mask(TextDictionary.codes(part) + (row &* width) &>> 3, count, width: width, low: UInt64(code), span: 0, into: &mask)
+        return mask
+    }
+
+    /// Each value of a dictionary is compared once. `table` is scratch memory, a byte a value.
+    private func findOrdered(
+        _ head: UnsafeRawPointer, _ part: UnsafeRawPointer, _ first: Int, _ count: Int, _ fingerprints: UnsafePointer<UInt8>, _ table: UnsafeMutablePointer<UInt8>,
+        _ mask: UnsafeMutablePointer<UInt64>
+    ) {
+        for code in 0..<TextDictionary.values(part) {
+            let value = TextDictionary.value(part, code)
+            table[code] = LeafMatcher.holds(comparison, LeafMatcher.order(value.pointer, value.count, constant.pointer, constant.count)) ? 1 : 0
+        }
+        for row in 0..<count where fingerprints[first &+ row] != 0 {
+            mask[(first &+ row) &>> 6] |= UInt64(table[TextDictionary.code(part, row)]) &<< UInt64((first &+ row) & 63)
         }
     }
 
@@ -423,6 +461,13 @@ struct LeafMatcher {
         while first < rows {
             let count = min(segmentRows, rows &- first)
             let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
+            if StringSegment.isDictionary(part) {
+                (mask + 64).withMemoryRebound(to: UInt8.self, capacity: TextDictionary.mostValues) { table in
+                    findOrdered(head, part, first, count, fingerprints, table, mask)
+                }
+                first &+= count
+                continue
+            }
             let blob = part + StringSegment.blobOffset(part), hasLong = StringSegment.hasLong(part)
             let blobBytes = StringSegment.offset(part, count)
             var start = 0

@@ -115,7 +115,7 @@ extension ClusterWriter {
             try loader.load(head, columns, hints: editor.hints, space)
             // The extents of its long values go with the rows.
             try joined.gather(loader, LeafKeys(space.source, head), space)
-            try LeafExtents(space.source).discardKnown(leaf, columns, space)
+            try editor.discardKnown(leaf)
         }
         let leaf = try editor.encode(joined)
         let node = space.arena.table.pointer(step.ref)

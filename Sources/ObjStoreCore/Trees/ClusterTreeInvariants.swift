@@ -138,8 +138,9 @@ extension ClusterReader {
             let part = try reader.textSegment(head, entry, segment: entry.segmentIndex(first), rows: count)
             if StringSegment.rows(part) != count { throw ClusterReader.wrong("\(place): segment of \(StringSegment.rows(part)) rows") }
             for row in 0..<count {
-                let start = StringSegment.offset(part, row), end = StringSegment.offset(part, row + 1)
-                if start > end { throw ClusterReader.wrong("\(place) row \(first + row): offsets") }
+                if !StringSegment.isDictionary(part), StringSegment.offset(part, row) > StringSegment.offset(part, row + 1) {
+                    throw ClusterReader.wrong("\(place) row \(first + row): offsets")
+                }
                 guard LeafHead.isLive(head, first + row) else { continue }
                 let (pointer, length) = try reader.text(head, entry, first + row)
                 if StringSegment.isLong(part, row) {

@@ -262,7 +262,7 @@ package final class ClusterWriter {
             guard let place = try writablePath(builder.keyBase) else { throw ClusterReader.damaged("a leaf is gone") }
             let head = try space.source.node(place, .leafHead)
             let added = builder.live - LeafHead.live(head)
-            try LeafExtents(space.source).discardKnown(place, columns, space)
+            try editor.discardKnown(place)
             setLeaf(leaf)
             addRows(added)
         } else {
