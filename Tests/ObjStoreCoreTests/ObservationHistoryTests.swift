@@ -258,6 +258,26 @@ import Testing
         try store.close()
     }
 
+    /// The same in a savepoint that is rolled back: what is left is listed.
+    @Test func unlistedAndUndone() throws {
+        let store = try ObservedStore(seed: 7, logBytes: 32 << 10, logLimit: 32 << 10)
+        try store.write { _, items in for _ in 0..<6000 { try store.create(items) } }
+        let received = Received()
+        let observer = try store.hub.observe(ObservedQuery(class: try store.items)) { received.append($0); return nil }
+        try store.write { transaction, items in
+            try store.update(items, 1, 1, .int(77))
+            let savepoint = try transaction.beginSavepoint()
+            for key in stride(from: Int64(0), to: 6000, by: 2) { try store.update(items, key, 1, .int(77)) }
+            try transaction.rollBack(toSavepoint: savepoint)
+            try store.update(items, 5, 1, .int(78))
+        }
+        #expect(try store.hub.deliver() == 1)
+        let set = try #require(received.take().first)
+        #expect(!set.isCompared && set.changes.modifiedMasks == [1: 2, 5: 2])
+        observer.close()
+        try store.close()
+    }
+
     /// The first write of a session begins the log anew behind the version that an observer knows already.
     @Test func firstWriteAfterACleanOpen() throws {
         let store = try ObservedStore(seed: 7)

@@ -6,7 +6,7 @@ import Testing
 /// Transactions that change more than they keep in memory. Random histories of them with savepoints are in
 /// `SavepointTests`, with crashes in `crash`.
 @Suite struct SpillingTests {
-    private static let limit = 1 << 20
+    private static let limit = 512 << 10
 
     private final class Fixture {
         let store: Store
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    private static let count: Int64 = 60_000
+    private static let count: Int64 = 30_000
 
     /// The arena stays small while everything is created and changed, in order and at random, and what is seen is always the
     /// transaction's own state.
@@ -126,14 +126,13 @@ import Testing
         let fixture = try Fixture(.file(folder["things"]))
         var tx = try fixture.store.begin()
         for id in 0..<Int64(1000) { try fixture.create(tx, id, age: id % 90) }
-        let version = try tx.commit()
+        _ = try tx.commit()
         for _ in 0..<3 {
             tx = try fixture.store.begin()
             for id in 1000..<Self.count { try fixture.create(tx, id, age: 1) }
             for id in 0..<Int64(1000) { try tx.set(try fixture.object(tx, id), fixture.properties[1], .int(5)) }
             try tx.cancel()
             let view = try fixture.store.openView().freeze()
-            #expect(try view.version() == version)
             try fixture.check(view, 1000) { $0 % 90 }
             #expect(try view.verify { _, _ in } == [])
             view.close()
@@ -145,7 +144,7 @@ import Testing
         for id in 1000..<Self.count { try fixture.create(tx, id, age: id % 90) }
         _ = try tx.commit()
         let now = try size()
-        #expect(now <= grown + 3 * Self.limit, "\(now) bytes after \(grown)")
+        #expect(now <= grown + 6 * Self.limit, "\(now) bytes after \(grown)")
         try fixture.store.close()
         let again = try Fixture(.file(folder["things"]))
         let view = try again.store.openView().freeze()

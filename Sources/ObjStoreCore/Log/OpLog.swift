@@ -51,7 +51,13 @@ package final class OpLog {
     /// The ops have become too large to be kept: only the summary is logged.
     private(set) var isSummary = false
     /// Ops of more bytes than this become a summary.
-    var limit = Int.max
+    var limit = Int.max { didSet { mostRuns = min(limit / 3, OpLog.mostRuns) } }
+    /// More runs than this are only counted. A third of `limit`: an op has three bytes and a run of the summary five, so
+    /// that neither would be logged. In a large ring they might be, but take much memory until then.
+    private var mostRuns = OpLog.mostRuns
+    private static let mostRuns = 1 << 18
+    /// What happened since there were too many runs, which end there.
+    private var uncounted: (all: Int, deleted: Int)?
     /// How many savepoints are open. While there are any, ops that became a summary are kept: a roll-back may want them.
     private var savepoints = 0
 
@@ -59,7 +65,7 @@ package final class OpLog {
 
     /// How many objects changed, and how many of those were deleted.
     var changedObjects: (all: Int, deleted: Int) {
-        var all = 0, deleted = 0
+        var (all, deleted) = uncounted ?? (0, 0)
         for run in runs {
             all += Int(run.count)
             if run.kind == .deleted { deleted += Int(run.count) }
@@ -69,7 +75,8 @@ package final class OpLog {
 
     func removeAll() {
         bytes.removeAll()
-        runs.removeAll(keepingCapacity: true)
+        runs.removeAll(keepingCapacity: runs.capacity <= 4096)
+        uncounted = nil
         isSummary = false
         savepoints = 0
     }
@@ -81,11 +88,13 @@ package final class OpLog {
         fileprivate var runs: Int
         fileprivate var lastRun: Run?
         fileprivate var isSummary: Bool
+        fileprivate var uncounted: (all: Int, deleted: Int)?
     }
 
-    var mark: Mark { Mark(bytes: bytes.count, runs: runs.count, lastRun: runs.last, isSummary: isSummary) }
+    var mark: Mark { Mark(bytes: bytes.count, runs: runs.count, lastRun: runs.last, isSummary: isSummary, uncounted: uncounted) }
 
     func rollBack(to mark: Mark) {
+        uncounted = mark.uncounted
         runs.removeLast(runs.count - mark.runs)
         if let last = mark.lastRun { runs[runs.count - 1] = last }
         if isSummary && !mark.isSummary {
@@ -199,11 +208,15 @@ package final class OpLog {
 
     private func note(_ classID: UInt32, _ kind: ChangeKind, _ key: Int64, count: Int64, columns: UInt64) {
         let run = Run(classID: classID, kind: kind, firstKey: key, count: count, columns: columns)
-        if !runs.isEmpty, runs[runs.count - 1].takes(run) { return }
-        runs.append(run)
+        if !runs.isEmpty, uncounted == nil, runs[runs.count - 1].takes(run) { return }
+        if _fastPath(runs.count < mostRuns) { return runs.append(run) }
+        let before = uncounted ?? (0, 0)
+        uncounted = (before.all + Int(count), before.deleted + (kind == .deleted ? Int(count) : 0))
     }
 
+    /// Nothing where there were too many runs: who wants to know compares the versions.
     func encodeSummary(into buffer: ByteBuffer) {
+        if uncounted != nil { return }
         buffer.appendVarint(UInt64(runs.count))
         for run in runs {
             buffer.appendVarint(UInt64(run.classID))

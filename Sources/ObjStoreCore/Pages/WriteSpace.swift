@@ -20,7 +20,7 @@ package final class WriteSpace {
     /// The arena has become so large that a part of it should be spilled.
     @inline(__always) var isLarge: Bool { arena.capacityInUse > spillsAt }
     private var spillsAt = Int.max
-    private var spillLimit = Int.max
+    private(set) var spillLimit = Int.max
     /// Whether a class may have become unusable in this transaction: if not, nobody need look at each.
     var mayBeBroken = false
     /// Memory for one operation on a leaf.

@@ -24,6 +24,9 @@ package final class IndexWriter {
     var root: Ref
     var deltas: IndexDeltas
     private var failure: StoreError?
+    /// Changes, and bytes of text in them, that may wait.
+    private var pendingLimit = 0
+    private var pendingBytes = 0
 
     // Used by merges only (IndexMerge.swift).
     var changes = UnsafeMutableBufferPointer<IndexEntry>(start: nil, count: 0)
@@ -46,11 +49,20 @@ package final class IndexWriter {
         order = IndexOrder(kind: kind, longValues: self.longValues)
         builder = IndexBuilder(space: space, order: order, unique: unique, limits: limits)
         deltas = IndexDeltas(kind: kind, byValue: self.isLookedUp, seed: space.source.seed)
+        limitPending()
+    }
+
+    /// A change takes 32 bytes, and as much again while it is merged: a quarter of what the transaction may keep in memory.
+    private func limitPending() {
+        let bytes = builder.space.spillLimit
+        pendingLimit = min(builder.limits.pending, max(bytes / 256, 1024))
+        pendingBytes = min(64 << 20, bytes)
     }
 
     /// For the next transaction, which begins with that tree.
     func begin(root: Ref) {
         base = root
+        limitPending()
         discardAll()
     }
 
@@ -91,7 +103,7 @@ package final class IndexWriter {
         guard try deltas.add(entry) else {
             throw StoreError(.corrupt, "an index change is made twice, of object \(entry.key)")
         }
-        if deltas.live >= builder.limits.pending || deltas.byteCount > 64 << 20 { try merge() }
+        if deltas.live >= pendingLimit || deltas.byteCount > pendingBytes { try merge() }
     }
 
     /// The object key of a value, in the tree or waiting; see `IndexReader.find`. In a unique index, or one that is
