@@ -180,6 +180,8 @@
  *   live(v)           v is a frozen view or a transaction, or results of one → WRONG_VIEW
  *   committed(v)      v is a transaction                                  → WRONG_VIEW
  *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
+ *   steps(p)          a step is neither INT nor STRING → WRONG_TYPE, not UTF-8 → INVALID_UTF8, bad text → INVALID_ARGUMENT,
+ *                     more than 100 of them → OUT_OF_RANGE
  *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
  *   property(p)       0, an unknown id, or one of another class           → NO_SUCH_PROPERTY
  *   index(i)          0, or an id that no index has                       → NO_SUCH_INDEX
@@ -356,14 +358,17 @@ OBJSTORE_ENUM(objstore_kind) {
     OBJSTORE_KIND_OBJECT_ID = 9,  /* 12 bytes, ordered bytewise */
     OBJSTORE_KIND_UUID = 10,      /* 16 bytes, ordered bytewise */
     OBJSTORE_KIND_LINK = 11,      /* a reference to an object */
-    OBJSTORE_KIND_LIST = 12,      /* a reference to a list, set or map */
+    OBJSTORE_KIND_LIST = 12,      /* a reference to a list, set or map; inside a document (section 10): how many
+                                   * elements a list or map has */
     OBJSTORE_KIND_SET = 13,
     OBJSTORE_KIND_MAP = 14,
-    OBJSTORE_KIND_MIXED = 15      /* of a property: any of the above. No value has this kind. */
+    OBJSTORE_KIND_MIXED = 15,     /* of a property: its values are null, of a kind up to UUID, or documents. No value
+                                   * has this kind. */
+    OBJSTORE_KIND_DOCUMENT = 16   /* of a value in a mixed property: a nested list or map, packed. No property has it. */
 };
 /* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
- * or UUID, or lists, sets and maps of these, or LINK; MIXED has its number and its place in objstore_value, and gives
- * OBJSTORE_ERR_NOT_SUPPORTED. */
+ * or UUID, or lists, sets and maps of these, or LINK, or MIXED. A link, a set or an embedded object inside a mixed is
+ * OBJSTORE_ERR_NOT_SUPPORTED, and so are lists, sets and maps of mixed. */
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
 typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
@@ -400,7 +405,7 @@ typedef struct objstore_collection {
     objstore_object owner;
     objstore_property_id property_id;
     uint32_t reserved;
-    int64_t collection_id; /* inside a mixed property; else 0 */
+    int64_t collection_id; /* 0: for later versions */
 } objstore_collection;
 
 /** A value: its kind and, in the member of that kind, its content. 40 bytes; the layout is final.
@@ -426,7 +431,8 @@ typedef struct objstore_value {
         objstore_object_id object_id;   /* OBJECT_ID */
         objstore_uuid uuid;             /* UUID */
         objstore_object link;           /* LINK */
-        objstore_collection collection; /* LIST, SET, MAP */
+        objstore_collection collection; /* LIST, SET, MAP; of those inside a document `integer`: how many elements */
+        objstore_bytes document;        /* DOCUMENT: packed, its first byte says LIST or MAP */
         uint64_t words[4];              /* all of it */
     } data;
 } objstore_value;
@@ -538,6 +544,27 @@ static inline objstore_value objstore_link(objstore_object object) {
     value.data.link = object;
     return value;
 }
+/** A nested list or map, as objstore_document_pack made it, or as it came out of a store. */
+static inline objstore_value objstore_document(const void *bytes, int64_t length) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_DOCUMENT;
+    value.data.document.bytes = (const uint8_t *)bytes;
+    value.data.document.length = length;
+    return value;
+}
+/** A list or map with so many elements, in the array that objstore_document_pack takes. */
+static inline objstore_value objstore_list_of(int64_t count) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_LIST;
+    value.data.integer = count;
+    return value;
+}
+static inline objstore_value objstore_map_of(int64_t count) {
+    objstore_value value = objstore_null();
+    value.kind = OBJSTORE_KIND_MAP;
+    value.data.integer = count;
+    return value;
+}
 /** An empty buffer: the library allocates. */
 static inline objstore_buffer objstore_buffer_init(void) {
     objstore_buffer buffer;
@@ -634,7 +661,8 @@ OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, 
  * OBJECT_ID, UUID) count twice.
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
  * primary key, too many properties, flags that do not fit the kind, or LINK, which objstore_schema_add_link adds.
- * NOT_SUPPORTED: a kind of a later version. */
+ * A MIXED property can always be null, with the flag or without; it is no primary key and has no index.
+ * NOT_SUPPORTED: a kind of a later version, an index of a mixed property. */
 OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schema, objstore_text class_name,
                                                           objstore_text name, objstore_kind kind,
                                                           uint32_t flags)
@@ -1521,7 +1549,134 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
                     text(key));
 
 /* ================================================================================================
- *  10. Rows: a cursor for reading one object after another, fast
+ *  10. Mixed values and documents
+ *
+ *  A MIXED property holds null, a value of any kind up to UUID, or a *document*: a list, or a map with strings as keys,
+ *  whose values are null, of a kind up to UUID, or again lists and maps, 100 deep at most. Kinds are kept: an int of 64
+ *  bits comes back as that int, a double never becomes an int, a bool is only a bool. objstore_get, set, create, upsert
+ *  and the rest take and give such values like others; a document as one packed piece of bytes (kind DOCUMENT), borrowed
+ *  or copied like a text:
+ *
+ *      objstore_value flat[] = {objstore_map_of(2),                                          {"name": "Rex",
+ *                               objstore_string(OBJSTORE_STR("name")), objstore_string(OBJSTORE_STR("Rex")),
+ *                               objstore_string(OBJSTORE_STR("seen")), objstore_list_of(2),    "seen": [1, 2.5]}
+ *                               objstore_int(1), objstore_double(2.5)};
+ *      objstore_document_pack(flat, 7, &buffer, &document);
+ *      objstore_set(tx, dog, extra_id, document);
+ *
+ *  One value inside is reached by a path, an array of steps: an INT is an index of a list (-1 is the last element, -2 the
+ *  one before), a STRING a key of a map. A change by path is logged as that change, whatever the size of the document, and
+ *  finds its place in O(log n) a step; the document itself is written anew, O(its bytes).
+ *
+ *      objstore_value steps[] = {objstore_string(OBJSTORE_STR("seen")), objstore_int(0)};
+ *      objstore_mixed_set(tx, dog, extra_id, steps, 2, objstore_int(7));                       {…, "seen": [7, 2.5]}
+ *
+ *  Keys of maps stand in ascending order of their bytes (that of code points), in whatever order they were given; so
+ *  equal documents have equal bytes. Observers see a change by path as a change of the property. A value, packed, has
+ *  at most OBJSTORE_LIMIT_VALUE_BYTES; a text one byte less, its kind needs it.
+ *
+ *  The packed form, for who wants to read or write it without the library; numbers are little-endian:
+ *      value   := u8 kind · content            how long it is, is known from outside
+ *      content := NULL nothing · BOOL u8 0 or 1 · INT 1, 2, 4 or 8 bytes, the fewest that do, signed · FLOAT 4 · DOUBLE 8
+ *                 DECIMAL128 16 · STRING, BINARY its bytes · TIMESTAMP i64 seconds, u32 nanoseconds · OBJECT_ID 12 · UUID 16
+ *      LIST    := u8 w (1, 2, 4) · count (w bytes) · ends (count × w) · count × value
+ *      MAP     := u8 w · count (w bytes) · ends (2 × count × w) · count × { key, as UTF-8 · value }, keys ascending
+ *      ends: where each item ends, from the beginning of the first; w: the smallest that count and last end fit in
+ *
+ *  All functions of a path: NO_SUCH_PROPERTY. NO_SUCH_OBJECT. WRONG_STORE. WRONG_TYPE: the property is not MIXED, a step is
+ *  neither INT nor STRING, or it asks something that is no list (INT) or no map (STRING). NOT_FOUND: a key or an index on
+ *  the way is not there. OUT_OF_RANGE: more than 100 steps.
+ * ================================================================================================ */
+
+/** The value at the end of a path. A list or map comes as its kind and its number of elements, in `data.integer`;
+ * objstore_mixed_read gives the elements. Without steps it is the property's value. `found` NULL: absence is
+ * OBJSTORE_ERR_NOT_FOUND; else it is false and `value` is null. Text is borrowed or copied as by objstore_get.
+ * Cost: O(log n) a step. */
+OBJSTORE_API objstore_status objstore_mixed_get(objstore_view *view, objstore_object object,
+                                                objstore_property_id property_id, const objstore_value *steps,
+                                                size_t step_count, objstore_buffer *buffer, objstore_value *value,
+                                                bool *found)
+    OBJSTORE_CHECKS(null(view, value), nullable(buffer, found, steps), closed(view), kind(view), store(object),
+                    deleted(object), property(property_id), type(property_id), array(steps, step_count),
+                    count(step_count), steps(steps), buffer(buffer), lends(view, buffer));
+
+/** The same, with all that is in it: a list or map as a DOCUMENT, for objstore_document_unpack or your own reader.
+ * Cost: O(its bytes): it is checked before it is handed out. */
+OBJSTORE_API objstore_status objstore_mixed_read(objstore_view *view, objstore_object object,
+                                                 objstore_property_id property_id, const objstore_value *steps,
+                                                 size_t step_count, objstore_buffer *buffer, objstore_value *value,
+                                                 bool *found)
+    OBJSTORE_CHECKS(null(view, value), nullable(buffer, found, steps), closed(view), kind(view), store(object),
+                    deleted(object), property(property_id), type(property_id), array(steps, step_count),
+                    count(step_count), steps(steps), buffer(buffer), lends(view, buffer));
+
+/** Keys of the map at the end of a path, in their order, from the one at `start` on, as many as there are but at most
+ * `capacity`; `count` says how many. One buffer holds all of them. WRONG_TYPE: no map. Cost: O(count). */
+OBJSTORE_API objstore_status objstore_mixed_keys(objstore_view *view, objstore_object object,
+                                                 objstore_property_id property_id, const objstore_value *steps,
+                                                 size_t step_count, size_t start, size_t capacity,
+                                                 objstore_buffer *buffer, objstore_value *keys, size_t *count)
+    OBJSTORE_CHECKS(null(view, count), nullable(buffer, steps), closed(view), kind(view), store(object),
+                    deleted(object), property(property_id), type(property_id), array(steps, step_count),
+                    count(step_count, capacity), steps(steps), array(keys, capacity), buffer(buffer),
+                    lends(view, buffer));
+
+/** Gives the value at the end of a path another value, or a map a new key: only the last step may be new. Without steps
+ * it is objstore_set. OUT_OF_RANGE: lists and maps would be more than 100 deep. VALUE_TOO_LARGE: the whole would be.
+ * INVALID_ARGUMENT: a DOCUMENT that is none. NOT_SUPPORTED: a link. */
+OBJSTORE_API objstore_status objstore_mixed_set(objstore_view *transaction, objstore_object object,
+                                                objstore_property_id property_id, const objstore_value *steps,
+                                                size_t step_count, objstore_value value)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(object),
+                    deleted(object), property(property_id), type(property_id), array(steps, step_count),
+                    count(step_count), steps(steps), text(value));
+
+/** Inserts a value into a list, before the element at the index that is the last step; -1, and the count, are its end.
+ * INVALID_ARGUMENT: no steps. The rest as objstore_mixed_set. */
+OBJSTORE_API objstore_status objstore_mixed_insert(objstore_view *transaction, objstore_object object,
+                                                   objstore_property_id property_id, const objstore_value *steps,
+                                                   size_t step_count, objstore_value value)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(object),
+                    deleted(object), property(property_id), type(property_id), array(steps, step_count),
+                    count(step_count), steps(steps), text(value));
+
+/** Removes the value at the end of a path from its list, or with its key from its map. INVALID_ARGUMENT: no steps. */
+OBJSTORE_API objstore_status objstore_mixed_remove(objstore_view *transaction, objstore_object object,
+                                                   objstore_property_id property_id, const objstore_value *steps,
+                                                   size_t step_count)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(object),
+                    deleted(object), property(property_id), type(property_id), array(steps, step_count),
+                    count(step_count), steps(steps));
+
+/** Packs a value into `buffer`. The array has it flat: a list or map as objstore_list_of, objstore_map_of, and then its
+ * elements, each in the same way; before each value of a map its key. Keys may come in any order; a DOCUMENT may stand
+ * anywhere. `document` (NULL: not wanted) is then the value to set: of kind DOCUMENT and borrowed from the buffer, or, where
+ * the array is but one other value, that. What lies in the buffer is also what a column of kind MIXED has for the row.
+ * INVALID_ARGUMENT: too few values, too many, or a key that comes twice; the message says where. WRONG_TYPE: a key that is
+ * no string, a value of a kind that a document cannot have. OUT_OF_RANGE: more than 100 deep. */
+OBJSTORE_API objstore_status objstore_document_pack(const objstore_value *values, size_t count,
+                                                    objstore_buffer *buffer, objstore_value *document)
+    OBJSTORE_CHECKS(null(buffer), nullable(document), array(values, count), count(count), buffer(buffer));
+
+/** The other way: fills `values` with what objstore_document_pack would take, texts borrowed from the document's bytes.
+ * `count` is how many values there are; of more than `capacity` the first stand in `values`. Also of the packed form of
+ * any other value. INVALID_ARGUMENT: what is none. WRONG_TYPE: a value of another kind. Cost: O(bytes). */
+OBJSTORE_API objstore_status objstore_document_unpack(objstore_value document, objstore_value *values, size_t capacity,
+                                                      size_t *count)
+    OBJSTORE_CHECKS(null(count), array(values, capacity), count(capacity));
+
+/** The order of two values of any kind: `order` is negative, 0 or positive.
+ *      null < bool < numbers < strings and binaries < timestamps < object ids < uuids < lists < maps
+ * Numbers of all kinds are compared exactly, none is rounded: the int 1, the double 1 and the decimals 1 and 1.0 are
+ * equal, and no bool is equal to a number. -0 is 0; NaN is equal to NaN and greater than other numbers. Strings and
+ * binaries are compared bytewise, with each other too. Lists go by their elements, maps by their entries, key before value;
+ * what begins another one is less. WRONG_TYPE: a link, or a reference to a collection. INVALID_ARGUMENT: a DOCUMENT that is
+ * none. Cost: O(bytes) of documents. */
+OBJSTORE_API objstore_status objstore_value_compare(objstore_value value, objstore_value other, int32_t *order)
+    OBJSTORE_CHECKS(null(order));
+
+/* ================================================================================================
+ *  11. Rows: a cursor for reading one object after another, fast
  *
  *      objstore_row row;
  *      bool more;
@@ -1631,7 +1786,7 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
                     buffer(buffer), lends(row, buffer));
 
 /* ================================================================================================
- *  11. Asking: one comparison, results, aggregates
+ *  12. Asking: one comparison, results, aggregates
  *
  *  `value` must be of the property's kind, or null with EQUAL or NOT_EQUAL (allowed also where the property
  *  is not nullable). Null equals null and nothing else: NOT_EQUAL finds nulls, LESS and the like never do. NaN
@@ -1771,7 +1926,7 @@ OBJSTORE_API objstore_status objstore_aggregate(objstore_view *view, objstore_cl
                     enum(aggregate), type(property_id));
 
 /* ================================================================================================
- *  12. Columns: many objects in one call
+ *  13. Columns: many objects in one call
  *
  *  One shape for columns in and out, that of Apache Arrow where it has one:
  *
@@ -1913,7 +2068,7 @@ OBJSTORE_API objstore_status objstore_results_read(objstore_results *results, ui
                     buffer(buffer));
 
 /* ================================================================================================
- *  13. Observing
+ *  14. Observing
  *
  *  An observer sees what every commit changed, whichever thread or process made it, each change once and in
  *  order; commits that came while nobody fetched are put together into one change set. Nothing happens
@@ -2046,7 +2201,7 @@ OBJSTORE_API objstore_status objstore_changes_close(objstore_changes *changes)
     OBJSTORE_CHECKS(nullable(changes), closed(changes), kind(changes));
 
 /* ================================================================================================
- *  14. Typed observers and bound functions
+ *  15. Typed observers and bound functions
  * ================================================================================================ */
 
 /** Any C function; cast yours to it. What it is called with, the signature says. */

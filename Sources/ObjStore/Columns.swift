@@ -57,7 +57,7 @@ extension StoreWriting {
             }
             given.append((property, PackedColumn(defaultsOf: property, of: type, count: rows)))
         }
-        for column in given { try column.values.checkLinks(binding, column.property) }
+        for column in given { try column.values.check(binding, column.property) }
         let inputs = given.map { $0.values.input(binding.properties[Int($0.property.index)]) }
         let outcome = withExtendedLifetime(given) {
             inputs.withUnsafeBufferPointer { inputs in
@@ -82,8 +82,9 @@ private final class PackedColumn: @unchecked Sendable {
     /// Of links: the class and store of the first (`Value.high`), and of another one that differs.
     private var link: Int64?, otherLink: Int64?
     private var refusal: ObjStoreError?
+    private let cells = DocumentBuilder()
 
-    private var isText: Bool { kind.isText }
+    private var isText: Bool { kind.hasOffsets }
     /// Bytes of a value at `numbers`.
     private var stride: Int { isText ? 0 : ValueCell.size(kind) }
 
@@ -121,11 +122,19 @@ private final class PackedColumn: @unchecked Sendable {
         validity.deallocate()
     }
 
-    private func pack(_ value: Value, _ row: Int) {
+    /// - Parameter given: what the property was given; a column of mixed values has their cells.
+    private func pack(_ given: Value, _ row: Int) {
+        var value = given
+        if kind == .mixed, !given.isNull {
+            cells.removeAll()
+            do throws(StoreError) { try cells.append(given) } catch { refusal = refusal ?? ObjStoreError(error) }
+            value = Value(kind: .mixed, pointer: cells.node.baseAddress, count: cells.node.count)
+        }
+
         if value.isNull { hasNulls = true } else { validity[row / 8] |= 1 << UInt8(row % 8) }
         let place = numbers + row * stride
         switch kind {
-        case .string, .binary:
+        case .string, .binary, .mixed:
             let start = Int(offsets[row]), end = start + value.count
             if end > text.count { grow(start, end) }
             if let bytes = value.pointer { (text.baseAddress.unsafelyUnwrapped + start).copyMemory(from: bytes, byteCount: value.count) }
@@ -145,11 +154,11 @@ private final class PackedColumn: @unchecked Sendable {
         text = bigger
     }
 
-    /// A column has the keys of objects only: that they are of the right class and store is seen to here.
-    func checkLinks(_ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
-        if kind != .link { return }
+    /// A column has the keys of objects only: that they are of the right class and store is seen to here; and that every value could be packed.
+    func check(_ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
         let path = "\(binding.info.name).\(property.name)"
         if let refusal { throw ObjStoreError(refusal.code, "\(path): \(refusal.message)", class: binding.info.name, property: property.name) }
+        if kind != .link { return }
         let wanted = Value.link(binding.target(property.index).id(0)).high
         for given in [link, otherLink] where given != nil && given != wanted {
             let isOtherStore = given! >> 32 != wanted >> 32

@@ -36,6 +36,12 @@ public final class _RowEncoder {
         append(.null)
     }
 
+    /// A value that cannot be written: null stands for it.
+    func refuse(_ error: StoreError) {
+        if refusal == nil { refusal = ObjStoreError(error) }
+        append(.null)
+    }
+
     /// The property that the next value is for.
     func begin(_ propertyID: UInt32) { properties.append(propertyID) }
 

@@ -20,7 +20,7 @@ public func objstore_insert_rows(
         inputs.reserveCapacity(column_count)
         for index in 0..<column_count {
             let column = columns.unsafelyUnwrapped[index]
-            guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: column.kind.rawValue)), (1...14).contains(column.kind.rawValue) else {
+            guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: column.kind.rawValue)), (1...15).contains(column.kind.rawValue) else {
                 throw StoreError(.wrongType, "column \(index) has the kind \(column.kind.rawValue)")
             }
             inputs.append(InputColumn(

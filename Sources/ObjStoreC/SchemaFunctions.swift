@@ -75,8 +75,7 @@ public func objstore_schema_add_collection(
 /// A kind of value, or of what is said of a property.
 private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(StoreError) -> ValueKind {
     guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "\(argument): kind \(kind.rawValue) has no name") }
-    guard let kind = ValueKind(rawValue: UInt8(kind.rawValue)) else { throw StoreError(.notSupported, "\(argument): mixed is not supported by this version") }
-    return kind
+    return ValueKind(rawValue: UInt8(kind.rawValue))!
 }
 
 @c @implementation

@@ -34,6 +34,14 @@ private func badText(_ text: objstore_text) -> StoreError {
         : StoreError(.invalidArgument, "the text has a length of \(text.length): it is 0 or more, or -1 for NUL-terminated")
 }
 
+@inline(__always)
+func bytes(of binary: objstore_bytes, _ what: StaticString) throws(StoreError) -> (UnsafeRawPointer?, Int) {
+    guard binary.length >= 0, binary.bytes != nil || binary.length == 0 else {
+        throw StoreError(.invalidArgument, "the \(what) is \(binary.bytes == nil ? "NULL" : "given") with a length of \(binary.length)")
+    }
+    return (UnsafeRawPointer(binary.bytes), Int(binary.length))
+}
+
 extension Value {
     /// A value of the application; text is borrowed from there.
     @inline(__always)
@@ -47,16 +55,16 @@ extension Value {
             let (pointer, count) = try bytes(of: value.data.text)
             self = .string(pointer, count)
         case .OBJSTORE_KIND_BINARY:
-            let binary = value.data.binary
-            guard binary.length >= 0, binary.bytes != nil || binary.length == 0 else {
-                throw StoreError(.invalidArgument, "the binary is \(binary.bytes == nil ? "NULL" : "given") with a length of \(binary.length)")
-            }
-            self = .binary(UnsafeRawPointer(binary.bytes), Int(binary.length))
+            let (pointer, count) = try bytes(of: value.data.binary, "binary")
+            self = .binary(pointer, count)
         case .OBJSTORE_KIND_TIMESTAMP: self = .timestamp(seconds: value.data.timestamp.seconds, nanoseconds: value.data.timestamp.nanoseconds)
         case .OBJSTORE_KIND_FLOAT: self = .float(value.data.single)
         case .OBJSTORE_KIND_DECIMAL128: self = .decimal128(Decimal128(low: value.data.decimal128.low, high: value.data.decimal128.high))
         case .OBJSTORE_KIND_OBJECT_ID: self = withUnsafeBytes(of: value.data) { .objectID($0.baseAddress.unsafelyUnwrapped) }
         case .OBJSTORE_KIND_UUID: self = withUnsafeBytes(of: value.data) { .uuid($0.baseAddress.unsafelyUnwrapped) }
+        case .OBJSTORE_KIND_DOCUMENT:
+            let (pointer, count) = try bytes(of: value.data.document, "document")
+            self = Value(kind: .document, pointer: pointer, count: count)
         case .OBJSTORE_KIND_LINK: self = .link(ObjStoreC.objectID(value.data.link))
         default:
             // Kinds of later versions fit no property of this one.
@@ -74,7 +82,7 @@ extension Value {
         value.kind = unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self)
         switch kind {
         case .string: value.data.text = objstore_text(bytes: Value.text(pointer), length: Int64(count))
-        case .binary: value.data.binary = objstore_bytes(bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
+        case .binary, .document: value.data.binary = objstore_bytes(bytes: UnsafePointer(Value.nonNull(pointer).assumingMemoryBound(to: UInt8.self)), length: Int64(count))
         case .timestamp: value.data.timestamp = objstore_timestamp(seconds: low, nanoseconds: Int32(truncatingIfNeeded: high), reserved: 0)
         case .null: break
         case .list, .set, .map: value.data.collection = collection(asCollection)

@@ -250,28 +250,17 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
         var many = (0..<200).map { objstore_int($0) }
         try ok(objstore_list_insert(tx, objstore_collection_of(two, boxes.numbers), 0, &many, 200))
     }
-    nonisolated(unsafe) var heard: [UInt64] = []
-    var token: OpaquePointer?
-    try withUnsafeMutablePointer(to: &heard) { heard in
-        let handler: objstore_change_handler = { changes, userdata in
-            var info = objstore_changes_info()
-            info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
-            if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK { userdata!.assumingMemoryBound(to: [UInt64].self).pointee.append(info.modification_count) }
-            return .OBJSTORE_OK
-        }
-        try ok(objstore_observe(store, boxes.id, 0, handler, heard, nil, &token))
-        try ok(objstore_deliver(store, nil))
+    try hearing(store, boxes.id) { heard in
         try writing(store) { tx in
             var number = objstore_int(5)
             try ok(objstore_list_insert(tx, objstore_collection_of(one, boxes.numbers), 0, &number, 1))
             try ok(objstore_collection_remove(tx, objstore_collection_of(two, boxes.numbers), 7, 1))
         }
         try ok(objstore_deliver(store, nil))
-        #expect(heard.pointee.last == 2)
+        #expect(heard().last == 2)
         try writing(store) { tx in try ok(objstore_set_remove(tx, objstore_collection_of(one, boxes.seen), objstore_string(text("absent")), nil)) }
         try ok(objstore_deliver(store, nil))
-        #expect(heard.pointee.last == 2, "nothing was changed")
-        try ok(objstore_token_close(token))
+        #expect(heard().last == 2, "nothing was changed")
     }
     try ok(objstore_close(store))
 }

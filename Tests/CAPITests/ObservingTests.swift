@@ -519,21 +519,10 @@ private func literal(_ text: StaticString) -> objstore_text {
     let cls = try ClassOf(store, wide)
     var object = objstore_object()
     try writing(store) { tx in object = try cls.create(tx, [:]) }
-    nonisolated(unsafe) var heard: [UInt64] = []
-    var token: OpaquePointer?
-    try withUnsafeMutablePointer(to: &heard) { heard in
-        let handler: objstore_change_handler = { changes, userdata in
-            var info = objstore_changes_info()
-            info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
-            if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK { userdata!.assumingMemoryBound(to: [UInt64].self).pointee.append(info.modification_count) }
-            return .OBJSTORE_OK
-        }
-        try ok(objstore_observe(store, cls.id, 0, handler, heard, nil, &token))
-        try ok(objstore_deliver(store, nil))
+    try hearing(store, cls.id) { heard in
         try writing(store) { tx in try ok(objstore_set(tx, object, cls["p16499"], objstore_bool(true))) }
         try ok(objstore_deliver(store, nil))
-        #expect(heard.pointee.last == 1)
-        try ok(objstore_token_close(token))
+        #expect(heard().last == 1)
     }
     try ok(objstore_close(store))
 }

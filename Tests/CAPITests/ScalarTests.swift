@@ -279,7 +279,6 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf) throws {
     for kind in [objstore_kind.OBJSTORE_KIND_FLOAT, .OBJSTORE_KIND_DECIMAL128, .OBJSTORE_KIND_DOUBLE] {
         refused(objstore_schema_add_property(schema, text("K"), text("k"), kind, UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
     }
-    refused(objstore_schema_add_property(schema, text("K"), text("l"), .OBJSTORE_KIND_MIXED, 0), .OBJSTORE_ERR_NOT_SUPPORTED)
 }
 
 @Test func decimalsAsText() throws {

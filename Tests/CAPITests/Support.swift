@@ -217,6 +217,24 @@ func verify(_ store: OpaquePointer, sourceLocation: SourceLocation = #_sourceLoc
     }
 }
 
+/// Runs a body while changes of a class are observed: how many objects each delivered change set modified.
+func hearing(_ store: OpaquePointer, _ classID: objstore_class_id, _ body: (_ heard: () -> [UInt64]) throws -> Void) throws {
+    nonisolated(unsafe) var heard: [UInt64] = []
+    try withUnsafeMutablePointer(to: &heard) { heard in
+        let handler: objstore_change_handler = { changes, userdata in
+            var info = objstore_changes_info()
+            info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
+            if objstore_changes_get_info(changes, &info) == .OBJSTORE_OK { userdata!.assumingMemoryBound(to: [UInt64].self).pointee.append(info.modification_count) }
+            return .OBJSTORE_OK
+        }
+        var token: OpaquePointer?
+        try ok(objstore_observe(store, classID, 0, handler, heard, nil, &token))
+        try ok(objstore_deliver(store, nil))
+        try body { heard.pointee }
+        try ok(objstore_token_close(token))
+    }
+}
+
 /// `#expect` for what throws: inside a closure the compiler does not see a `try` that stands in a macro.
 func expect(_ condition: Bool, _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(condition, comment, sourceLocation: sourceLocation)

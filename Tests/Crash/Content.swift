@@ -52,13 +52,33 @@ enum Derived {
         if values.count == 5 { return true }
         let number = values[1].low, wanted = cls == 0 ? trail(number) : trail(number).sorted()
         guard try elements(snapshot, cls, 5, key, values) == wanted else { return false }
-        if cls == 1 { return values.count == 7 }
+        if cls == 1 { return values.count == 8 && document(number).elementsEqual(UnsafeRawBufferPointer(start: values[7].pointer, count: values[7].count)) }
         let extra = snapshot.schema.classes[0].properties[7]
         if extra.kind == .list {
             let found = try elements(snapshot, cls, 7, key, values)
             return found == [] || found == wanted
         }
         return values[7].isNull || UnsafeRawBufferPointer(start: values[7].pointer, count: values[7].count).elementsEqual(Derived.extra(extra.columnID, number).utf8)
+    }
+
+    /// A document {"l": [number, …], "n": number} of a `Note`, which is changed from within.
+    static func document(_ number: Int64) -> [UInt8] {
+        let builder = DocumentBuilder()
+        try! builder.begin(.map)
+        try! withKey("n") { (key) throws(StoreError) in try builder.key(key) }
+        try! builder.append(.int(number))
+        try! withKey("l") { (key) throws(StoreError) in try builder.key(key) }
+        try! builder.begin(.list)
+        for index in 0..<documentCount(number) { try! builder.append(.int(number &+ index)) }
+        try! builder.end()
+        try! builder.end()
+        return Array(builder.node)
+    }
+    static let emptyList = Value(kind: .document, pointer: UnsafeRawPointer(("\u{c}\u{1}\u{0}" as StaticString).utf8Start), count: 3)
+    static func documentCount(_ number: Int64) -> Int64 { [0, 2, 9, 1][Int(number & 3)] }
+
+    static func withKey<R>(_ key: StaticString, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> R) throws(StoreError) -> R {
+        try body(UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
     /// The elements of a list, or of a map of which keys and values are the same.
@@ -167,7 +187,8 @@ enum Schemas {
             PropertySchema(name: "price", kind: .float, columnID: 4, isNullable: true, isIndexed: true),
             PropertySchema(name: "trail", kind: .map, columnID: 5, elements: ElementSchema(kind: .int, keyKind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
-        ], nextColumnID: 7)
+            PropertySchema(name: "document", kind: .mixed, columnID: 7, isNullable: true),
+        ], nextColumnID: 8)
 }
 
 /// Carries edits out in a transaction, and in what the oracle expects.
@@ -283,6 +304,20 @@ struct Editor {
             for property in written { try state.update(key, property, values[property]) }
         }
         try setTrail(name.cls, key, item.number)
+        if name.cls == 1, !Schemas.arePlain { try editDocument(state, key, item.number) }
+    }
+
+    /// From within: the log has each step.
+    private func editDocument(_ state: ClassState, _ key: Int64, _ number: Int64) throws(StoreError) {
+        try Derived.withKey("n") { (n) throws(StoreError) in try state.edit(key, 7, [.key(n)], .set, .int(number)) }
+        try Derived.withKey("l") { (l) throws(StoreError) in
+            try state.edit(key, 7, [.key(l)], .set, Derived.emptyList)
+            for index in 0..<Derived.documentCount(number) { try state.edit(key, 7, [.key(l), .index(-1)], .insert, .int(number &+ index)) }
+            if number & 7 == 1 {
+                try state.edit(key, 7, [.key(l), .index(0)], .insert, .bool(true))
+                try state.edit(key, 7, [.key(l), .index(0)], .remove, .null)
+            }
+        }
     }
 
     /// The property of the first class that comes and goes, where it is a text, not a list.
@@ -315,8 +350,9 @@ struct Editor {
         }
         let values = UnsafeMutablePointer<Value>.allocate(capacity: 8)
         let extra = Array((hasText(name.cls) ? Derived.extra(extra.columnID, item.number) : "").utf8)
-        let extraBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, extra.count), alignment: 1)
-        extraBytes.copyBytes(from: extra)
+        let document = name.cls == 1 ? Derived.document(item.number) : []
+        let extraBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, extra.count, document.count), alignment: 1)
+        extraBytes.copyBytes(from: name.cls == 1 ? document : extra)
         defer {
             values.deallocate()
             bytes.deallocate()
@@ -329,7 +365,7 @@ struct Editor {
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
         (values + 6).initialize(to: try link(item.friend))
-        (values + 7).initialize(to: hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list))
+        (values + 7).initialize(to: name.cls == 1 ? Value(kind: .mixed, pointer: UnsafeRawPointer(extraBytes.baseAddress!), count: document.count) : hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list))
         return try body(values)
     }
 

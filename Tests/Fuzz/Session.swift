@@ -121,7 +121,7 @@ struct Session {
             var position: Int64 = -1
             for part in 0..<20 {
                 let count: Int
-                if property.kind == .string || property.kind == .binary {
+                if property.kind.hasOffsets {
                     count = try view.readTextColumn(
                         cls.classID, property.propertyID, capacity: rows, position: &position, buffer: &buffer, offsets: offsets, validity: bits, keys: keys)
                 } else {
@@ -131,7 +131,7 @@ struct Session {
                 transcript?.note(question(.column, Int64(part))) { hasher in
                     hasher.combine(count)
                     hasher.combine(bytes: UnsafeRawBufferPointer(start: keys, count: count * 8))
-                    let isText = property.kind == .string || property.kind == .binary, width = ValueCell.size(property.kind)
+                    let isText = property.kind.hasOffsets, width = ValueCell.size(property.kind)
                     for row in 0..<count {
                         guard bits[row >> 3] >> UInt8(row & 7) & 1 != 0 else { hasher.combine(row); continue }
                         hasher.combine(
@@ -152,9 +152,10 @@ struct Session {
             Transcript.Question(classID: cls.classID, propertyID: propertyID, way: way, index: index)
         }
         var ids: [UInt32] = []
-        var collections: [(id: UInt32, elements: ElementSchema)] = []
+        var collections: [(id: UInt32, elements: ElementSchema)] = [], mixed: [UInt32] = []
         for index in 0..<cls.propertyCount {
             let property = try view.propertyInfo(cls.classID, at: index)
+            if property.kind == .mixed { mixed.append(property.propertyID) }
             if let elements = property.elements { collections.append((property.propertyID, elements)) } else { ids.append(property.propertyID) }
         }
         if cls.primaryKey != 0 {
@@ -197,7 +198,31 @@ struct Session {
                 }
             }
         }
+        for index in 0..<min(all.count, samples) {
+            let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
+            for id in mixed {
+                do throws(StoreError) { try readMixed(view, object, id, question(.mixed, id, object.key), transcript) } catch { if error.code == .corrupt { problem = problem ?? error } }
+            }
+        }
         if let problem { throw problem }
+    }
+
+    /// What is inside a document, by paths.
+    private func readMixed(_ view: View, _ object: ObjectID, _ id: UInt32, _ question: Transcript.Question, _ transcript: Transcript?) throws(StoreError) {
+        var buffer = OutputBuffer()
+        defer { OutputBuffer.free(&buffer) }
+        var hasher = Hasher()
+        try withUnsafeMutablePointer(to: &buffer) { (buffer) throws(StoreError) in
+            let whole = try view.mixed(object, id, [], whole: false, buffer) ?? .null
+            hasher.combine(whole)
+            guard whole.kind == .map else { return }
+            _ = try view.mixedKeys(object, id, [], from: 0, limit: 100, buffer) { _, key in hasher.combine(key) }
+            for (name, steps) in [("n", []), ("list", []), ("list", [0]), ("list", [3, 1]), ("list", [-1])] as [(StaticString, [Int])] {
+                let path = [.key(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))] + steps.map { MixedStep.index($0) }
+                do throws(StoreError) { hasher.combine(try view.mixed(object, id, path, whole: true, buffer) ?? .null) } catch { if error.code == .corrupt { throw error } }
+            }
+        }
+        transcript?.note(question, hasher.finalize())
     }
 
     /// All elements, one by its index, and one that is looked for.
@@ -237,6 +262,7 @@ struct Session {
                         var last = try transaction.propertyInfo(cls.classID, at: cls.propertyCount - 1)
                         for index in 0..<cls.propertyCount {
                             let property = try transaction.propertyInfo(cls.classID, at: index)
+                            if property.kind == .mixed { try edit(transaction, object, property) }
                             if property.elements == nil { last = property } else { try change(transaction, object, property) }
                         }
                         if last.elements == nil { try transaction.set(object, last.propertyID, Session.value(last.kind, 7)) }
@@ -252,6 +278,16 @@ struct Session {
             }
         }
         if let problem { throw problem }
+    }
+
+    /// Changes inside a document, where there is one.
+    private func edit(_ transaction: View, _ object: ObjectID, _ property: PropertyInfo) throws(StoreError) {
+        let name: StaticString = "list", key = MixedStep.key(UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+        for (path, action) in [([key, .index(0)], .insert), ([key, .index(0)], .set), ([key, .index(-1)], .remove), ([key], .set)] as [([MixedStep], MixedAction)] {
+            do throws(StoreError) { try transaction.edit(object, property.propertyID, path, action, Session.value(.string, 5)) } catch {
+                if error.code == .corrupt { throw error }
+            }
+        }
     }
 
     /// Adds elements to a collection, and takes some away.

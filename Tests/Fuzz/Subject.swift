@@ -19,7 +19,7 @@ struct Subject {
         ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
         ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true), ("note", .string, true, false),
         ("level", .double, true, false), ("yes", .bool, true, true), ("single", .float, true, true), ("price", .decimal128, true, true),
-        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true),
+        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true), ("any", .mixed, true, false),
     ]
 
     private static func classSchema(_ name: String, _ id: UInt32, key: ValueKind) -> ClassSchema {
@@ -172,6 +172,15 @@ struct Subject {
                 let transaction = try WriteTransaction.begin(database)
                 try transaction.state(1).update(key, 4, .string("changed", 7))
                 try transaction.state(0).update(key, 1, .bool(key == 1))
+                // Of a document, one value: see `Row.mixed`.
+                for edited in [3, 4] as [Int64] {
+                    try Array("n".utf8).withUnsafeBytes { name in
+                        let property = kinds.count
+                        do throws(StoreError) { try transaction.state(1).edit(edited, property, [.key(name)], .set, .int(key)) } catch {
+                            if error.code != .noSuchObject && error.code != .wrongType { throw error }
+                        }
+                    }
+                }
                 try transaction.commit(StoreOptions.Durability.none)
                 history.append(try files(name, isClean: false, path))
             }
@@ -268,16 +277,53 @@ enum Row {
             // One of the first of class 0, of which one is deleted later.
             index == 0 || random.chance(0.3) ? .null : Value(kind: .link, low: Int64(random.below(min(index, 4)))), random.chance(0.3) ? .null : Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: Int64(index)),
         ]
-        let all = values + [.zero(of: .list), .zero(of: .map), .zero(of: .set)]
+        let builder = DocumentBuilder(), isNull = try mixed(index, &random, builder)
+        let any = isNull ? Value.null : Value(kind: .mixed, pointer: builder.node.baseAddress, count: builder.node.count)
+        let all = values + [any, .zero(of: .list), .zero(of: .map), .zero(of: .set)]
         let created = try all.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
         // None, few that stay in the row, many that lie in the tree; of many rows most have none, for cases are to be fast.
         let elements = index < 60 ? [0, 2, 0, 5, 40][index % 5] : index % 150 == 0 ? 40 : 0
         used = key.utf8.count
         let words = (0..<elements).map { (key: Value.null, value: $0 % 9 == 4 ? .null : string($0 == 3 ? 600 : random.below(9))) }
-        try state.splice(created, values.count, 0..<0, words[...])
+        withExtendedLifetime(builder) {}
+        try state.splice(created, values.count + 1, 0..<0, words[...])
         let marks = (0..<elements).map { (key: Value.int(Int64($0 * 3)), value: Value.double(Double(random.below(1000)))) }
-        try state.splice(created, values.count + 1, 0..<0, marks[...])
+        try state.splice(created, values.count + 2, 0..<0, marks[...])
         let seen = (0..<elements).map { (key: Value.null, value: Value(kind: .uuid, low: Int64($0), high: Int64(bitPattern: random.next()))) }
-        try state.splice(created, values.count + 2, 0..<0, seen[...])
+        try state.splice(created, values.count + 3, 0..<0, seen[...])
+    }
+
+    /// The node of a mixed value: null (true), a plain one, a document, seldom one in an extent of its own.
+    private static func mixed(_ index: Int, _ random: inout RandomNumbers, _ builder: DocumentBuilder) throws -> Bool {
+        func key(_ text: String) throws {
+            var text = text
+            var failure: StoreError?
+            text.withUTF8 { bytes in do throws(StoreError) { try builder.key(UnsafeRawBufferPointer(bytes)) } catch { failure = error } }
+            if let failure { throw failure }
+        }
+        switch index % 5 {
+        case 0: return true
+        case 1: try builder.append(.int(Int64(bitPattern: random.next()) >> Int64(random.below(64))))
+        case 2: try builder.append(Value(kind: .uuid, low: Int64(bitPattern: random.next()), high: 5))
+        default:
+            try builder.begin(.map)
+            try key("n")
+            try builder.append(.int(Int64(index)))
+            try key("list")
+            try builder.begin(.list)
+            for number in 0..<(index == 13 ? 3000 : random.below(6)) {
+                if number % 7 == 3 {
+                    try builder.begin(.list)
+                    try builder.append(.bool(true))
+                    try builder.append(.null)
+                    try builder.end()
+                } else {
+                    try builder.append(number % 2 == 0 ? .double(Double(number)) : .timestamp(seconds: Int64(random.below(1000)), nanoseconds: 7))
+                }
+            }
+            try builder.end()
+            try builder.end()
+        }
+        return false
     }
 }

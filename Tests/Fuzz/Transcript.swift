@@ -12,7 +12,7 @@ final class Transcript {
         var way: Way
         var index: Int64 = 0
     }
-    enum Way { case classInfo, propertyInfo, count, first, find, nulls, aggregate, column, rows, packed, object, key, elements }
+    enum Way { case classInfo, propertyInfo, count, first, find, nulls, aggregate, column, rows, packed, object, key, elements, mixed }
 
     func note(_ question: Question, _ answer: Int) { answers[question] = answer }
 
@@ -38,7 +38,7 @@ final class Transcript {
 extension Hasher {
     mutating func combine(_ value: Value) {
         combine(value.kind)
-        if value.kind == .string || value.kind == .binary {
+        if value.kind == .string || value.kind == .binary || value.kind == .document {
             combine(value.count)
             combine(bytes: UnsafeRawBufferPointer(start: value.pointer, count: value.count))
         } else {

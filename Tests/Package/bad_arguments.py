@@ -30,7 +30,7 @@ DEFAULTS = {
     "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",
     "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
-    "collection": "LIST", "target": "0",
+    "collection": "LIST", "target": "0", "steps": "STEPS", "step_count": "2",
     "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
 # (function, parameter): value
@@ -63,11 +63,18 @@ SPECIAL = {
     ("objstore_config_set_limit", "value"): "1000",
     ("objstore_verify_file", "report"): "NULL", ("objstore_salvage", "report"): "NULL",
     ("objstore_find_by", "values"): "KEY_VALS",
+    ("objstore_mixed_keys", "steps"): "NULL", ("objstore_mixed_keys", "step_count"): "0", ("objstore_mixed_keys", "keys"): "OUT_VALUES",
+    ("objstore_document_pack", "values"): "&A_TEXT", ("objstore_document_pack", "count"): "1",
+    ("objstore_document_unpack", "document"): "DOCUMENT", ("objstore_document_unpack", "values"): "OUT_VALUES",
+    ("objstore_value_compare", "other"): "A_TEXT",
     ("objstore_get_row", "values"): "OUT_VALUES", ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes", ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
+# Paths lead into this one.
+MIXED = ("objstore_mixed_get", "objstore_mixed_read", "objstore_mixed_keys", "objstore_mixed_set", "objstore_mixed_insert", "objstore_mixed_remove")
+SPECIAL |= {(name, "property_id"): "P_EXTRA" for name in MIXED}
 # Where text that may not be lent is asked for.
-TEXT_PROPERTY = {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objstore_row_binary": "P_DATA", "objstore_row_value": "P_NAME"}
+TEXT_PROPERTY = dict.fromkeys(MIXED, "P_EXTRA") | {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objstore_row_binary": "P_DATA", "objstore_row_value": "P_NAME"}
 # An out-of-range argument.
 RANGES = {
     "relaxed_ms": ["0", "60001", "-1"], "version": ["0"], "value": ["0", "-1", "((int64_t)1 << 31)"], "index": ["1000000"],
@@ -85,10 +92,10 @@ WRONG_TYPE = {
     "objstore_aggregate": {"property_id": "P_NAME"}, "objstore_insert_rows": {"columns": "bad_columns(0)"},
     "objstore_read_column": {"property_id": "P_NAME"}, "objstore_read_text_column": {"property_id": "P_N"},
     "objstore_incoming": {"property_id": "P_NAME"}, "objstore_incoming_count": {"object": "OTHER_OBJ"},
-}
+} | {name: {"property_id": "P_NAME"} for name in MIXED}
 BLAMED = {"objstore_row_seek": "object", "objstore_increment": "property_id", "objstore_aggregate": "property_id",
           "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns",
-          "objstore_incoming": "property_id", "objstore_incoming_count": "property_id"}
+          "objstore_incoming": "property_id", "objstore_incoming_count": "property_id"} | dict.fromkeys(MIXED, "property_id")
 
 PRELUDE = r'''
 #include <objstore.h>
@@ -111,7 +118,9 @@ static objstore_changes *KEPT, *closed_changes;
 static objstore_token *TOKEN, *closed_token;
 static objstore_bound *BOUND, *closed_bound;
 static objstore_class_id ITEM, OTHER;
-static objstore_property_id P_WORDS, P_SEEN, P_NOTES;
+static objstore_property_id P_WORDS, P_SEEN, P_NOTES, P_EXTRA;
+static objstore_value STEPS[2], BAD_STEPS[4], DOCUMENT;
+static objstore_buffer DOCUMENT_BUFFER;
 static objstore_collection LIST, SET, MAP;
 static objstore_value A_TEXT;
 static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_X;
@@ -186,6 +195,7 @@ static objstore_schema *make_schema(void) {
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("money"), OBJSTORE_KIND_DECIMAL128, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("tag"), OBJSTORE_KIND_OBJECT_ID, OBJSTORE_PROPERTY_NULLABLE));
     MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("token"), OBJSTORE_KIND_UUID, OBJSTORE_PROPERTY_NULLABLE));
+    MUST(objstore_schema_add_property(schema, item, OBJSTORE_STR("extra"), OBJSTORE_KIND_MIXED, 0));
     MUST(objstore_schema_add_link(schema, item, OBJSTORE_STR("link"), item, 0));
     MUST(objstore_schema_set_default(schema, item, OBJSTORE_STR("n"), objstore_int(0)));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("words"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
@@ -223,6 +233,7 @@ static objstore_object make_item(objstore_view *tx, int64_t id) {
     objstore_object object;
     const objstore_value word = objstore_string(OBJSTORE_STR("w"));
     MUST(objstore_create(tx, ITEM, properties, values, 11, &object));
+    MUST(objstore_set(tx, object, P_EXTRA, DOCUMENT));
     MUST(objstore_list_insert(tx, objstore_collection_of(object, P_WORDS), 0, &word, 1));
     MUST(objstore_list_insert(tx, objstore_collection_of(object, P_WORDS), OBJSTORE_END, &word, 1));
     MUST(objstore_set_insert(tx, objstore_collection_of(object, P_SEEN), word, NULL));
@@ -244,6 +255,7 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("tag"), &P_TAG));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("token"), &P_TOKEN));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("link"), &P_LINK));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("extra"), &P_EXTRA));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("n"), &P_N));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("words"), &P_WORDS));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("seen"), &P_SEEN));
@@ -258,6 +270,18 @@ static void set_up(void) {
     objstore_view *tx;
     MUST(objstore_decimal128_from_text(OBJSTORE_STR("12.50"), &DECIMAL));
     MUST(objstore_object_id_new(&TAG));
+    {
+        /* {"l": ["w", 1]} */
+        const objstore_value flat[] = {objstore_map_of(1), objstore_string(OBJSTORE_STR("l")), objstore_list_of(2),
+                                       objstore_string(OBJSTORE_STR("w")), objstore_int(1)};
+        MUST(objstore_document_pack(flat, 5, &DOCUMENT_BUFFER, &DOCUMENT));
+        STEPS[0] = flat[1];
+        STEPS[1] = objstore_int(0);
+        BAD_STEPS[0] = objstore_double(1);
+        BAD_STEPS[1] = objstore_int(0);
+        BAD_STEPS[2] = text_value("\xff", 1);
+        BAD_STEPS[3] = text_value("x", -2);
+    }
     snprintf(path_a, sizeof path_a, "%s/a.objstore", DIR);
     snprintf(path_b, sizeof path_b, "%s/b.objstore", DIR);
     snprintf(path_c, sizeof path_c, "%s/c.objstore", DIR);
@@ -390,7 +414,7 @@ static uint64_t digest(void) {
     MUST(objstore_view_freeze(view, &frozen));
     MUST(objstore_row_init(frozen, ITEM, &row));
     for (MUST(objstore_row_next(&row, &more)); more; MUST(objstore_row_next(&row, &more))) {
-        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK};
+        const objstore_property_id all[] = {P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_EXTRA};
         size_t i;
         for (i = 0; i < sizeof all / sizeof *all; i++) {
             objstore_value value;
@@ -399,7 +423,7 @@ static uint64_t digest(void) {
             MUST(objstore_row_value(&row, all[i], NULL, &value));
             hash = (hash ^ (uint64_t)value.kind) * 1099511628211u;
             if (value.kind == OBJSTORE_KIND_STRING) { bytes = (const unsigned char *)value.data.text.bytes; length = (size_t)value.data.text.length; }
-            if (value.kind == OBJSTORE_KIND_BINARY) { bytes = value.data.binary.bytes; length = (size_t)value.data.binary.length; }
+            if (value.kind == OBJSTORE_KIND_BINARY || value.kind == OBJSTORE_KIND_DOCUMENT) { bytes = value.data.binary.bytes; length = (size_t)value.data.binary.length; }
             for (j = 0; j < length; j++) hash = (hash ^ bytes[j]) * 1099511628211u;
         }
         objstore_object object;
@@ -608,7 +632,7 @@ def cases(name, parameters, tokens):
                         overrides = {a: f"TEXT_VALS[{index}]", "properties": "TEXT_PROPS"}
                     elif types[a] == "objstore_value":
                         overrides = {a: f"text_value({bad})"}
-                        if "property_id" in types:
+                        if "property_id" in types and name not in MIXED:
                             overrides["property_id"] = "P_NAME"
                         if name == "objstore_schema_set_default":
                             overrides["name"] = 'OBJSTORE_STR("name")'
@@ -617,6 +641,10 @@ def cases(name, parameters, tokens):
                     else:
                         overrides = {a: f"objstore_text_of({bad})"}
                     yield overrides, f"OBJSTORE_ERR_{status}", a, None, f"{a}: bad text {index}"
+        elif word == "steps":
+            for index, status in enumerate(("WRONG_TYPE", "WRONG_TYPE", "INVALID_UTF8", "INVALID_ARGUMENT")):
+                yield {first: f"&BAD_STEPS[{index}]", "step_count": "1"}, f"OBJSTORE_ERR_{status}", first, None, f"bad step {index}"
+            yield {first: "STEPS", "step_count": "101"}, "OBJSTORE_ERR_OUT_OF_RANGE", first, None, "too many steps"
         elif word == "name":
             for a in arguments:
                 yield {a: 'OBJSTORE_STR("")'}, "OBJSTORE_ERR_INVALID_ARGUMENT", a, None, f"{a} empty"

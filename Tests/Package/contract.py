@@ -10,7 +10,7 @@ import re
 import sys
 
 TOKENS = {
-    "null", "nullable", "closed", "kind", "row", "positioned", "store", "write", "live", "committed", "lends",
+    "null", "nullable", "closed", "kind", "row", "positioned", "store", "write", "live", "committed", "lends", "steps",
     "class", "property", "index", "deleted", "type", "required", "key", "text", "name", "array", "count", "range", "enum",
     "flags", "size", "buffer", "writable", "outside", "callback", "none",
 }

@@ -26,6 +26,10 @@ compile lists
 expect "tag 0: poetry"
 expect "chess: 7.5"
 expect "dogs of Ada: 1"
+compile documents
+(cd "$folder" && ./documents) >"$folder/output"
+expect "first seen: 7"
+expect '{"name": "Rex", "seen": [7, 2.5, true]}'
 
 # The first program of README.md in Swift, in a folder of its own, without warnings.
 package=$folder/kennel
@@ -42,4 +46,4 @@ expect 'new: ["Rex", "Ella"]'
 expect "2 dogs, 1 of them younger than 2"
 (cd "$folder" && "$build/debug/kennel") >"$folder/output"
 ! grep -F new: "$folder/output" >&2 || { echo "examples.sh: the second run found new dogs" >&2; exit 1; }
-echo "examples: first, columns, lists, and the Swift program of README.md"
+echo "examples: first, columns, lists, documents, and the Swift program of README.md"

@@ -223,6 +223,7 @@ AT(objstore_value, data.object_id, 8);
 AT(objstore_value, data.uuid, 8);
 AT(objstore_value, data.link, 8);
 AT(objstore_value, data.collection, 8);
+AT(objstore_value, data.document, 8);
 AT(objstore_value, data.words, 8);
 SIZE(((objstore_value *)0)->data, 32);
 
@@ -298,6 +299,7 @@ IS(OBJSTORE_KIND_LIST == 12);
 IS(OBJSTORE_KIND_SET == 13);
 IS(OBJSTORE_KIND_MAP == 14);
 IS(OBJSTORE_KIND_MIXED == 15);
+IS(OBJSTORE_KIND_DOCUMENT == 16);
 
 SIZE(objstore_mode, 4);
 IS((objstore_mode)-1 < (objstore_mode)0); /* signed */

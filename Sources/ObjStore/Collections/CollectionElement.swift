@@ -20,7 +20,7 @@ public struct _StoredValue {
     var any: Any? {
         switch value.kind {
         // A uuid is a type of Foundation, which reads it itself.
-        case .null, .link, .list, .set, .map, .uuid: nil
+        case .null, .link, .list, .set, .map, .mixed, .document, .uuid: nil
         case .bool: value.low != 0
         case .int: value.low
         case .float: value.asFloat

@@ -57,7 +57,7 @@ final class ColumnInsert {
             }
             if column.validity != nil, !spec.nullable { try validateNoNulls(column, position) }
             switch spec.kind {
-            case .string, .binary: try validateText(column, position)
+            case .string, .binary, .mixed: try validateText(column, position)
             case .timestamp:
                 guard column.values != nil else { throw noValues(position) }
                 for row in 0..<rows where !column.isNull(row) {
@@ -109,6 +109,7 @@ final class ColumnInsert {
         {
             isString = false
         }
+        let isMixed = cls.columns[position].kind == .mixed
         for row in 0..<rows {
             let next = offsets[row &+ 1]
             guard next >= last, next <= Int64(column.valuesBytes) else {
@@ -120,9 +121,14 @@ final class ColumnInsert {
                 if isString, count > 0, !ValueCheck.isUTF8(column.values.unsafelyUnwrapped + Int(last), count) {
                     throw refuse(.invalidUTF8, position, row: row, "the text is not valid UTF-8")
                 }
+                if isMixed { try validateMixed(column.value(row), position, row) }
             }
             last = next
         }
+    }
+
+    private func validateMixed(_ cell: Value, _ position: Int, _ row: Int) throws(StoreError) {
+        do throws(StoreError) { try MixedCell.check(cell) } catch { throw refuse(.invalidArgument, position, row: row, error.message) }
     }
 
     // MARK: Existing objects
@@ -391,7 +397,7 @@ private final class ColumnVectors {
         if value.isNull { return ColumnVector(layout: layout, allNull: true) }
         let rows = ColumnVectors.rows
         switch kind {
-        case .string, .binary, .list, .set, .map:
+        case .string, .binary, .list, .set, .map, .mixed:
             let offsets = room(Int64.self, rows + 1), bytes = room(UInt8.self, rows * value.count)
             for row in 0...rows { offsets[row] = Int64(row * value.count) }
             if value.count > 0 { for row in 0..<rows { UnsafeMutableRawPointer(bytes + row * value.count).copyMemory(from: value.pointer!, byteCount: value.count) } }
@@ -424,7 +430,7 @@ private final class ColumnVectors {
             let column = columns[input]
             var vector: ColumnVector
             switch column.kind {
-            case .string, .binary: vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
+            case .string, .binary, .mixed: vector = ColumnVector(layout: .text, offsets: column.offsets.map { $0 + first }, bytes: column.values)
             case .bool: vector = ColumnVector(layout: .bytes, numbers: column.values.map { $0 + first })
             case .float: vector = ColumnVector(layout: .singles, numbers: column.values.map { $0 + first * 4 })
             case .timestamp, .decimal128, .objectID, .uuid:

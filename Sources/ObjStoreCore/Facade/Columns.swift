@@ -30,7 +30,7 @@ package struct InputColumn {
     func value(_ row: Int) -> Value {
         if isNull(row) { return .null }
         switch kind {
-        case .string, .binary:
+        case .string, .binary, .mixed:
             let start = Int(offsets.unsafelyUnwrapped[row])
             return Value(kind: kind, pointer: values.map { $0 + start }, count: Int(offsets.unsafelyUnwrapped[row &+ 1]) &- start)
         case .bool:
@@ -104,7 +104,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard !kind.isText else { throw wrongColumn(cls, column, "is text: read it with objstore_read_text_column") }
+            guard !kind.hasOffsets else { throw wrongColumn(cls, column, "is \(kind == .mixed ? "mixed" : "text"): read it with objstore_read_text_column") }
             guard !kind.isCollection else { throw wrongColumn(cls, column, "is a \(kind): its elements are read object by object") }
             // No more than there are, however much room the caller says there is.
             let capacity = min(capacity, try reader.count())
@@ -141,7 +141,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard kind.isText else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
+            guard kind.hasOffsets else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
             _ = try OutputBuffer.start(buffer, 0)
             offsets[0] = 0
             let capacity = min(capacity, try reader.count())
@@ -150,6 +150,7 @@ extension View {
             if let validity { ColumnScratch.clearBeyond(validity, 0, capacity) }
             while let row = next, count < capacity {
                 if let bytes = try reader.bytes(row, column) {
+                    if kind == .mixed { try MixedCell.check(Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count)) }
                     if bytes.count > 0 { try OutputBuffer.extend(buffer, by: bytes.count).copyMemory(from: bytes.baseAddress.unsafelyUnwrapped, byteCount: bytes.count) }
                     if let validity { validity[count &>> 3] |= 1 &<< UInt8(count & 7) }
                 } else {

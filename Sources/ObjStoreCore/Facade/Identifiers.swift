@@ -91,5 +91,10 @@ extension ClassSchema {
     package var classID: UInt32 { ClassID.of(Int(id)) }
     package func propertyID(_ position: Int) -> UInt32 { PropertyID.of(id, columns[position].id) }
 
+    /// An error that says nothing of the property yet.
+    func naming(_ error: StoreError, _ property: Int) -> StoreError {
+        named(StoreError(error.code, "\(name).\(properties[property].name): \(error.message)"), property)
+    }
+
     func named(_ error: StoreError, _ property: Int) -> StoreError { error.at(class: name, property: properties[property].name) }
 }

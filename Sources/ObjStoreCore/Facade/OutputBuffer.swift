@@ -50,7 +50,7 @@ package struct OutputBuffer {
     /// The same for several arrays of `count` values.
     static func copy(_ arrays: [UnsafeMutablePointer<Value>], _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>) throws(StoreError) {
         var total = 0
-        for values in arrays { for index in 0..<count where values[index].kind.isText { total += values[index].count + 1 } }
+        for values in arrays { for index in 0..<count where values[index].kind.hasBytes { total += values[index].count + 1 } }
         var next = try start(buffer, total)
         for values in arrays { copyTexts(values, count, to: &next) }
     }
@@ -58,14 +58,14 @@ package struct OutputBuffer {
     /// Copies the texts of `values`, each followed by a NUL, and lets the values point there.
     static func copy(_ values: UnsafeMutablePointer<Value>, _ count: Int, into buffer: UnsafeMutablePointer<OutputBuffer>) throws(StoreError) {
         var total = 0
-        for index in 0..<count where values[index].kind.isText { total += values[index].count + 1 }
+        for index in 0..<count where values[index].kind.hasBytes { total += values[index].count + 1 }
         var next = try start(buffer, total)
         copyTexts(values, count, to: &next)
     }
 
     @inline(__always)
     private static func copyTexts(_ values: UnsafeMutablePointer<Value>, _ count: Int, to next: inout UnsafeMutableRawPointer) {
-        for index in 0..<count where values[index].kind.isText {
+        for index in 0..<count where values[index].kind.hasBytes {
             let length = values[index].count
             if length > 0 { memcpy(next, values[index].pointer.unsafelyUnwrapped, length) }
             next.storeBytes(of: 0, toByteOffset: length, as: UInt8.self)

@@ -63,7 +63,7 @@ extension Results {
                     part.validity = offset
                     offset += (bitmap + 7) & ~7
                 }
-                if spec.kind.isText {
+                if spec.kind.hasOffsets {
                     part.offsets = offset
                     offset += (rows + 1) * 8
                 } else {
@@ -80,7 +80,7 @@ extension Results {
 
             for (index, position) in positions.enumerated() {
                 let spec = cls.columns[position]
-                if spec.kind.isText {
+                if spec.kind.hasOffsets {
                     try readText(reader, position, places, rows, buffer, &parts[index])
                 } else {
                     let base = buffer.pointee.bytes.unsafelyUnwrapped
@@ -153,11 +153,13 @@ extension Results {
         _ reader: ClusterReader, _ column: Int, _ places: UnsafePointer<RowPosition?>, _ rows: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>,
         _ part: inout PackedPart
     ) throws(StoreError) {
+        let isMixed = reader.columns[column].kind == .mixed
         part.values = buffer.pointee.length
         for row in 0..<rows {
             var bytes: UnsafeRawBufferPointer?
             if let place = places[row] { bytes = try reader.bytes(place, column) }
             if let bytes {
+                if isMixed { try MixedCell.check(Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count)) }
                 if bytes.count > 0 {
                     let out = try OutputBuffer.extend(buffer, by: bytes.count)
                     memcpy(out, bytes.baseAddress.unsafelyUnwrapped, bytes.count)

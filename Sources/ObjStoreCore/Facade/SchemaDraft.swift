@@ -73,12 +73,15 @@ package struct SchemaDraft: Sendable {
             guard !flags.contains(.nullable) else { throw invalid("a primary key cannot be null") }
             if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
         }
+        if !flags.isDisjoint(with: [.indexed, .unique]), kind == .mixed {
+            throw StoreError(.notSupported, "\(className).\(name): an index of a mixed property is not supported by this version").at(class: className, property: name)
+        }
         if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary { throw invalid("a binary property cannot have an index of its own") }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
             throw invalid(SchemaDraft.tooMany)
         }
         classes[index].append(PropertySchema(
-            name: name, kind: kind, isNullable: flags.contains(.nullable), isPrimaryKey: flags.contains(.primaryKey),
+            name: name, kind: kind, isNullable: flags.contains(.nullable) || kind == .mixed, isPrimaryKey: flags.contains(.primaryKey),
             isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey), isUnique: flags.contains(.unique) && !flags.contains(.primaryKey)))
     }
 
@@ -94,7 +97,7 @@ package struct SchemaDraft: Sendable {
             guard let property = cls.propertyIndex(named: name) else {
                 throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
             }
-            if cls.properties[property].kind.isCollection { throw invalid("\(name) is a \(cls.properties[property].kind)") }
+            if cls.properties[property].kind.isIndirect { throw invalid("\(name) is a \(cls.properties[property].kind)") }
             if names[..<position].contains(name) { throw invalid("\(name) is given twice") }
         }
         if cls.indexes.contains(where: { $0.names == names }) { throw invalid("the class has it already") }
@@ -149,11 +152,13 @@ package struct SchemaDraft: Sendable {
         if declared.isPrimaryKey {
             throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
         }
-        let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0)
+        let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0), cell = ByteBuffer()
+        let value = try MixedCell.column(value, property, cls, limit: Int(Int32.max), into: cell)
         try ValueCheck.check(value, for: property, of: cls, limit: Int(Int32.max))
         classes[index].properties[property] = PropertySchema(
             name: name, kind: declared.kind, isNullable: declared.isNullable, isIndexed: declared.isIndexed, isUnique: declared.isUnique,
             defaultValue: OwnedValue(value))
+        withExtendedLifetime(cell) {}
     }
 
     /// A property was called otherwise before: a file that knows it by that name keeps its values.

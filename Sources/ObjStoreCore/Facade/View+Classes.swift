@@ -88,6 +88,12 @@ extension View {
         }
     }
 
+    /// The default of a property. (That of a mixed one was checked when the schema was read.)
+    private static func shown(_ property: PropertySchema) -> Value {
+        guard let value = property.defaultValue?.value, !property.kind.isCollection else { return .null }
+        return property.kind == .mixed ? (try? MixedCell.value(value)) ?? .null : value
+    }
+
     private func info(_ cls: ClassSchema, _ index: Int, _ schema: Schema) -> PropertyInfo {
         shared.keep(schema)
         let property = cls.properties[index]
@@ -99,7 +105,7 @@ extension View {
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(
             propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, target: cls.columns[index].target,
-            flags: flags, index: index, defaultValue: property.kind.isCollection ? .null : property.defaultValue?.value ?? .null,
+            flags: flags, index: index, defaultValue: View.shown(property),
             elements: property.elements)
     }
 }

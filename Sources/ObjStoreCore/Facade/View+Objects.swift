@@ -41,7 +41,7 @@ extension View {
             let positions = try positions(cls, properties)
             let given = (0..<properties.count).first { positions[$0] == primary }
             guard let given, isKey(values[given], primary, cls) else {
-                try check(values, positions, properties.count, cls)
+                try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
                 throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)
             }
             guard let key = try state.find(primaryKey: values[given]) else {
@@ -50,10 +50,10 @@ extension View {
                 return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
             }
             if policy == .error {
-                try check(values, positions, properties.count, cls)
+                try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
                 throw state.duplicate(values[given])
             }
-            let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
+            let object = ObjectID(classID: classID, storeTag: shared.tag, key: key), values = try columns(values, positions, properties.count, cls)
             let row = try state.row(key)
             state.cluster.tree.prefetch(row, positions, properties.count)
             // Key out, and what does not differ where that matters. What is there already need not be checked.
@@ -87,9 +87,16 @@ extension View {
     private func valueAlone(_ object: ObjectID, _ propertyID: UInt32, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
         if _fastPath(object.storeTag == shared.tag), let found = try lookUp?.find(object, propertyID) {
             let value = try found.reader.value(found.row, found.column)
-            if _fastPath((value.pointer == nil || (buffer == nil && kind == .frozen)) && !value.kind.isCollection) { return value }
+            if _fastPath((value.pointer == nil || (buffer == nil && kind == .frozen)) && !value.kind.isIndirect) { return value }
+            if value.kind == .mixed, let plain = mixedAlone(value, buffer) { return plain }
         }
         return try anyValue(object, propertyID, buffer)
+    }
+
+    /// The value of a cell, if it needs no buffer; what is wrong with it, others say better.
+    private func mixedAlone(_ cell: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?) -> Value? {
+        guard let value = try? MixedCell.value(cell), value.pointer == nil || (buffer == nil && kind == .frozen) else { return nil }
+        return value
     }
 
     @inline(never)
@@ -123,7 +130,8 @@ extension View {
                     values[index] = .collection(cls.columns[positions[index]].kind, object, properties[index])
                     continue
                 }
-                let value = try reader.value(row, positions[index])
+                var value = try reader.value(row, positions[index])
+                if _slowPath(value.kind == .mixed) { value = try cls.mixedValue(value, positions[index]) }
                 if buffer == nil, !lends, value.pointer != nil { throw cannotLend(cls, positions[index]) }
                 values[index] = value
             }
@@ -134,12 +142,13 @@ extension View {
     /// A value on its way out of the view.
     @inline(__always)
     func handOut(_ value: Value, _ cls: ClassSchema, _ position: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value {
-        guard value.kind.isText else { return value }
+        var copy = value
+        if _slowPath(value.kind == .mixed) { copy = try cls.mixedValue(value, position) }
+        guard copy.kind.hasBytes else { return copy }
         guard let buffer else {
-            if lends { return value }
+            if lends { return copy }
             throw cannotLend(cls, position)
         }
-        var copy = value
         try OutputBuffer.copy(&copy, 1, into: buffer)
         return copy
     }
@@ -155,7 +164,7 @@ extension View {
     package func set(_ object: ObjectID, _ propertyID: UInt32, _ value: Value) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
             let cls = state.schema
-            let position = try cls.position(propertyID)
+            let position = try cls.position(propertyID), value = try column(value, position, cls)
             try check(value, position, cls)
             let row = try state.row(object.key)
             if position == cls.primaryKey { return try confirm(state, row, position, value) }
@@ -167,7 +176,8 @@ extension View {
     package func set(_ object: ObjectID, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
             let cls = state.schema
-            let positions = try resolve(cls, properties, values)
+            let positions = try positions(cls, properties), values = try columns(values, positions, properties.count, cls)
+            try check(values, positions, properties.count, cls)
             let row = try state.row(object.key)
             var count = properties.count
             var changes = values
@@ -349,18 +359,25 @@ extension View {
         }
     }
 
-    /// Positions of the given properties, each once; their values checked. Valid until the next call.
-    func resolve(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafeMutablePointer<Int> {
-        let positions = try positions(cls, properties)
-        try check(values, positions, properties.count, cls)
-        return positions
-    }
-
+    /// Positions of the given properties, each once. Valid until the next call.
     private func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
         let positions = scratch.positions(max(properties.count, cls.columns.count))
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
         try checkOnce(cls, positions, properties.count, scratch.marks(cls.columns.count))
         return positions
+    }
+
+    /// What the column of a property takes for a value; a cell is valid until the next call.
+    @inline(__always)
+    private func column(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+        try MixedCell.column(value, position, cls, limit: shared.database.options.valueLimit, into: cells[position])
+    }
+
+    private func columns(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) -> UnsafePointer<Value> {
+        if !cls.hasMixed { return values }
+        let row = scratch.converted(count)
+        for index in 0..<count { row[index] = try column(values[index], positions[index], cls) }
+        return UnsafePointer(row)
     }
 
     private func check(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) {
@@ -418,8 +435,9 @@ extension View {
             let position = try cls.position(properties[index])
             if marks[position] { throw givenTwice(cls, position) }
             marks[position] = true
-            try check(values[index], position, cls)
-            row[position] = values[index]
+            let value = try column(values[index], position, cls)
+            try check(value, position, cls)
+            row[position] = value
         }
         if properties.count == cls.columns.count { return UnsafePointer(row) }
         for position in 0..<cls.columns.count where !marks[position] { row[position] = try missing(cls, position) }

@@ -91,6 +91,9 @@ extension View {
         func wrong(_ what: String) -> StoreError {
             cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
         }
+        if kind == .mixed, !value.isNull {
+            throw cls.named(StoreError(.notSupported, "\(cls.name).\(cls.properties[position].name): a mixed is only compared with null by this version"), position)
+        }
         if kind.isCollection { throw wrong("it is a \(kind): a collection is compared with nothing") }
         if value.isNull {
             guard isEquality else { throw wrong("null is neither less nor greater than anything") }

@@ -42,6 +42,8 @@ package final class View: @unchecked Sendable {
     private let closed = Atomic<Bool>(false)
     /// Memory for the values of one call.
     var scratch = ValueScratch()
+    /// Of transactions: where the cells of mixed values are made.
+    let cells = CellBuffers()
 
     init(store: Store, snapshot: Snapshot, kind: Kind) {
         self.store = store
@@ -323,10 +325,12 @@ struct SnapshotAccess {
 /// Memory for what any call of a view needed so far: values, positions and marks of properties.
 struct ValueScratch {
     private var values = UnsafeMutableBufferPointer<Value>(start: nil, count: 0)
+    private var converted = UnsafeMutableBufferPointer<Value>(start: nil, count: 0)
     private var positions = UnsafeMutableBufferPointer<Int>(start: nil, count: 0)
     private var marks = UnsafeMutableBufferPointer<Bool>(start: nil, count: 0)
 
     mutating func reserve(_ count: Int) -> UnsafeMutablePointer<Value> { ValueScratch.room(&values, count, .null) }
+    mutating func converted(_ count: Int) -> UnsafeMutablePointer<Value> { ValueScratch.room(&converted, count, .null) }
     mutating func positions(_ count: Int) -> UnsafeMutablePointer<Int> { ValueScratch.room(&positions, count, 0) }
     /// All false.
     mutating func marks(_ count: Int) -> UnsafeMutablePointer<Bool> {
@@ -347,6 +351,7 @@ struct ValueScratch {
 
     func deallocate() {
         values.deallocate()
+        converted.deallocate()
         positions.deallocate()
         marks.deallocate()
     }

@@ -159,7 +159,7 @@ struct LeafReader {
     func value(_ head: UnsafeRawPointer, _ spec: ColumnSpec, hint: Int, _ slot: Int) throws(StoreError) -> Value {
         guard let entry = LeafHead.entry(head, id: spec.id, hint: hint) else { return spec.fill }
         switch spec.kind {
-        case .string, .binary, .list, .set, .map:
+        case .string, .binary, .list, .set, .map, .mixed:
             guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
             let (pointer, count) = try text(head, entry, slot)
             if count == 0, spec.nullable, try isNullText(head, entry, slot) { return .null }

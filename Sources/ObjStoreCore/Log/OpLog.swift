@@ -6,6 +6,7 @@
 /// update  key · count · count × { column id · value }
 /// delete  key
 /// splice  key · column id · at · removed · inserted · inserted × { [key of a map] value }    of a list, set or map
+/// edit    key · column id · steps × { 0 · index | 1 · key } · action · [value]                inside a mixed value (MixedEdit)
 /// schema  the whole schema (SchemaCodec)
 /// ```
 /// Beside the ops the log keeps a summary: runs of keys with what happened to them and which columns. A
@@ -21,6 +22,7 @@ package final class OpLog {
         case delete = 3
         case schema = 4
         case splice = 5
+        case edit = 6
     }
 
     /// Keys [first, first + count) of a class to which the same happened.
@@ -186,6 +188,17 @@ package final class OpLog {
         checkLimit()
     }
 
+    /// One value inside a mixed one was set, inserted or removed.
+    func edit(_ cls: ClassSchema, key: Int64, property: Int, _ edit: MixedEdit) {
+        note(cls.id, .modified, key, count: 1, columns: 1 << UInt64(min(property, 63)))
+        if isSummary { return }
+        begin(.edit, cls.id)
+        bytes.appendSigned(key)
+        bytes.appendVarint(UInt64(cls.columns[property].id))
+        Op.Edit(path: edit.path, action: edit.action, value: edit.value).append(to: bytes)
+        checkLimit()
+    }
+
     func schema(_ schema: Schema) {
         // Schema changes are always replayable: they come first in their transaction.
         bytes.append(Code.schema.rawValue)
@@ -253,6 +266,7 @@ enum Op {
     case update(classID: UInt32, key: Int64, changes: [(columnID: UInt32, value: Value)])
     case delete(classID: UInt32, key: Int64)
     case splice(classID: UInt32, key: Int64, columnID: UInt32, Splice)
+    case edit(classID: UInt32, key: Int64, columnID: UInt32, Edit)
     case schema(Schema)
 
     /// - Parameter schema: the schema in force, which says how many values a created object has.
@@ -278,11 +292,61 @@ enum Op {
             let column = try reader.readVarint()
             guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }), spec.kind.isCollection else { throw unknownColumn }
             return .splice(classID: UInt32(classID), key: key, columnID: spec.id, try Splice.read(&reader, hasKeys: spec.kind == .map))
+        case .edit:
+            let column = try reader.readVarint()
+            guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }), spec.kind == .mixed else { throw unknownColumn }
+            return .edit(classID: UInt32(classID), key: key, columnID: spec.id, try Edit.read(&reader))
         case .delete, .schema: return .delete(classID: UInt32(classID), key: key)
         }
     }
 
-    static var unknownColumn: StoreError { StoreError(.corrupt, "the log changes elements of a column that is no collection") }
+    static var unknownColumn: StoreError { StoreError(.corrupt, "the log changes elements of a column that has none") }
+
+    /// What happened to one value inside a mixed one.
+    struct Edit {
+        var path: [MixedStep]
+        var action: MixedAction
+        /// A node; empty where it was removed.
+        var value: UnsafeRawBufferPointer
+
+        func append(to buffer: ByteBuffer) {
+            buffer.appendVarint(UInt64(path.count))
+            for step in path {
+                switch step {
+                case .index(let index):
+                    buffer.append(UInt8(0))
+                    buffer.appendVarint(UInt64(index))
+                case .key(let key):
+                    buffer.append(UInt8(1))
+                    buffer.appendVarint(UInt64(key.count))
+                    buffer.append(bytes: key.baseAddress, count: key.count)
+                }
+            }
+            buffer.append(action.rawValue)
+            if action == .remove { return }
+            buffer.appendVarint(UInt64(value.count))
+            buffer.append(bytes: value.baseAddress, count: value.count)
+        }
+
+        static func read(_ reader: inout ByteReader) throws(StoreError) -> Edit {
+            func bytes(_ reader: inout ByteReader) throws(StoreError) -> UnsafeRawBufferPointer {
+                let count = try reader.readCount()
+                return UnsafeRawBufferPointer(start: try reader.readBytes(count), count: count)
+            }
+            let steps = try reader.readCount()
+            guard (1...MixedNode.maximumDepth).contains(steps) else { throw StoreError(.corrupt, "a path of \(steps) steps in the log") }
+            var path: [MixedStep] = []
+            for _ in 0..<steps {
+                switch try reader.read(UInt8.self) {
+                case 0: path.append(.index(try reader.readCount()))
+                case 1: path.append(.key(try bytes(&reader)))
+                case let other: throw StoreError(.corrupt, "a step of kind \(other) in the log")
+                }
+            }
+            guard let action = MixedAction(rawValue: try reader.read()) else { throw StoreError(.corrupt, "an unknown change of a value in the log") }
+            return Edit(path: path, action: action, value: action == .remove ? UnsafeRawBufferPointer(start: nil, count: 0) : try bytes(&reader))
+        }
+    }
 
     /// Which elements of a collection gave way to which.
     struct Splice {

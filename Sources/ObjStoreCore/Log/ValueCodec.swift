@@ -16,7 +16,7 @@ enum ValueCodec {
         case .timestamp:
             buffer.appendSigned(value.low)
             buffer.appendVarint(UInt64(bitPattern: value.high))
-        case .string, .binary:
+        case .string, .binary, .mixed, .document:
             buffer.appendVarint(UInt64(value.count))
             buffer.append(bytes: value.pointer, count: value.count)
         case .float: buffer.append(UInt32(truncatingIfNeeded: value.low))
@@ -49,7 +49,7 @@ enum ValueCodec {
             let nanoseconds = try reader.readVarint()
             guard nanoseconds < 1_000_000_000 else { throw StoreError(.corrupt, "nanoseconds of a timestamp out of range") }
             return Value(kind: .timestamp, low: seconds, high: Int64(nanoseconds))
-        case .string, .binary:
+        case .string, .binary, .mixed, .document:
             let count = try reader.readCount()
             return Value(kind: kind, pointer: try reader.readBytes(count), count: count)
         case .float, .decimal128, .objectID, .uuid:

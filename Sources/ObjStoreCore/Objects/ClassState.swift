@@ -447,6 +447,7 @@ extension WriteTransaction {
         case .update(let classID, let key, let changes):
             try state(Int(classID)).replayUpdate(key, changes)
         case .splice(let classID, let key, let column, let splice): try state(Int(classID)).replaySplice(key, column: column, splice)
+        case .edit(let classID, let key, let column, let edit): try state(Int(classID)).replayEdit(key, column: column, edit)
         case .delete(let classID, let key): try state(Int(classID)).replayDelete(key)
         }
     }

@@ -15,6 +15,8 @@ package enum ValueCheck {
         switch value.kind {
         // What a link leads to is checked by who knows the transaction: `View.checkLink`.
         case .bool, .int, .double, .float, .decimal128, .objectID, .uuid, .link: return true
+        // A cell, which was made here; `checkStored` looks at those of files.
+        case .mixed: return true
         case .string:
             if value.count > limit { throw tooLarge(value, property, cls, limit) }
             if !isUTF8(value.pointer, value.count) {
@@ -31,6 +33,13 @@ package enum ValueCheck {
             return true
         default: return false
         }
+    }
+
+    /// The same for a value that a file has.
+    static func checkStored(_ value: Value, for property: Int, of cls: ClassSchema) throws(StoreError) {
+        try check(value, for: property, of: cls, limit: .max)
+        guard value.kind == .mixed else { return }
+        do throws(StoreError) { try MixedCell.check(value) } catch { throw cls.naming(StoreError(.outOfRange, error.message), property) }
     }
 
     /// Whether a value may be an element of a collection, or its key.

@@ -7,7 +7,7 @@ extension Value {
         guard kind == other.kind else { return false }
         switch kind {
         case .null: return true
-        case .string, .binary, .list, .set, .map:
+        case .string, .binary, .list, .set, .map, .mixed, .document:
             return count == other.count && (count == 0 || memcmp(pointer!, other.pointer!, count) == 0)
         // Of one property: the class is the same, whether a value says so or not.
         case .link: return low == other.low
@@ -38,6 +38,8 @@ extension Value {
             return "\"" + text + (shown < count ? "…" : "") + "\""
         case .binary: return "\(count) bytes"
         case .link: return "object \(low)"
+        case .mixed:
+            do throws(StoreError) { return try MixedCell.value(self).text } catch { return "a damaged mixed value" }
         default: return "\(kind)"
         }
     }

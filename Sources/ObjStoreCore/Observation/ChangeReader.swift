@@ -103,6 +103,10 @@ package final class ChangeReader {
                 guard let spec = schema.classes[Int(classID)].columns.first(where: { UInt64($0.id) == column }) else { throw Op.unknownColumn }
                 _ = try Op.Splice.read(&reader, hasKeys: spec.kind == .map)
                 if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
+            case .edit:
+                let column = try reader.readVarint()
+                _ = try Op.Edit.read(&reader)
+                if let collector, let property = property(Int(classID), column) { collector.recordUpdate(key, property: property) }
             case .delete, .schema: collector?.record(.deleted, key)
             }
         }

@@ -65,27 +65,40 @@ package enum ValueKind: UInt8, Sendable {
     case list = 12
     case set = 13
     case map = 14
+    /// Of a property: any of the others. Of a value inside the core: its cell, `MixedCell`.
+    case mixed = 15
+    /// No property's: a list or map of a mixed value, as the bytes of a `MixedNode`.
+    case document = 16
 }
 
 extension ValueKind {
     /// A property can be of this kind, in this version.
-    package var isStorable: Bool { isScalar || self == .link || isCollection }
+    package var isStorable: Bool { isScalar || self == .link || isCollection || self == .mixed }
 
     /// A property or an element of a collection can be of this kind, in this version.
     package var isScalar: Bool {
         switch self {
         case .bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid: true
-        case .null, .link, .list, .set, .map: false
+        case .null, .link, .list, .set, .map, .mixed, .document: false
         }
     }
 
-    @inline(__always) package var isCollection: Bool { rawValue >= ValueKind.list.rawValue }
+    @inline(__always) package var isCollection: Bool { rawValue >= ValueKind.list.rawValue && rawValue <= ValueKind.map.rawValue }
+
+    /// What a column of it has is not the value, but says what it is.
+    @inline(__always) var isIndirect: Bool { rawValue >= ValueKind.list.rawValue }
 
     /// Bytes of any length, in memory of their own.
     @inline(__always) package var isText: Bool { self == .string || self == .binary }
 
-    /// Leaves of objects keep it as bytes: texts, and the cells of collections (`CollectionCell`).
-    @inline(__always) var isBytes: Bool { isText || isCollection }
+    /// Columns of it are given as bytes and offsets.
+    @inline(__always) package var hasOffsets: Bool { isText || self == .mixed }
+
+    /// A value of it, outside of the core, is bytes.
+    @inline(__always) package var hasBytes: Bool { isText || self == .document }
+
+    /// Leaves of objects keep it as bytes: texts, and the cells of collections (`CollectionCell`) and mixed values (`MixedCell`).
+    @inline(__always) var isBytes: Bool { isText || isIndirect }
 
     /// Its values need both words of a `Value`: leaves keep each word in a line of its own.
     @inline(__always) package var isPair: Bool {

@@ -99,7 +99,7 @@ struct ClassSalvage {
             }
             do throws(StoreError) {
                 values[property] = try reader.value(row, property)
-                try ValueCheck.check(values[property], for: property, of: cls, limit: .max)
+                try ValueCheck.checkStored(values[property], for: property, of: cls)
             } catch {
                 guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
                 if let value = try rescue(property, key) {

@@ -76,6 +76,14 @@ struct LogReplay {
                 guard error.isDamage else { throw error }
                 fail("changes of elements of class \(cls.name) that do not fit")
             }
+        case .edit(let id, let key, let column, let edit):
+            let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
+            guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
+            if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes inside lost values of class \(cls.name)") }
+            do throws(StoreError) { try state.replayEdit(key, column: column, edit) } catch {
+                guard error.isDamage else { throw error }
+                fail("changes inside values of class \(cls.name) that do not fit")
+            }
         case .delete(let id, let key):
             let state = try target.state(Int(id))
             guard try state.contains(key) else {
@@ -106,7 +114,7 @@ struct LogReplay {
 
     private func isFit(_ value: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) -> Bool {
         if cls.columns[property].kind.isCollection { return value.kind == cls.columns[property].kind }
-        do throws(StoreError) { try ValueCheck.check(value, for: property, of: cls, limit: .max) } catch {
+        do throws(StoreError) { try ValueCheck.checkStored(value, for: property, of: cls) } catch {
             guard ClassSalvage.isUnfit(error) else { throw error }
             return false
         }

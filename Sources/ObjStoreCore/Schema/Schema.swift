@@ -59,6 +59,8 @@ package final class ClassSchema: Sendable {
     let constraints: [Int]
     /// Positions of the properties that are lists, sets or maps; the order of `ClassNode`'s collection trees.
     package let collections: [Int]
+    /// Some property is mixed: its values are converted on their way in.
+    package let hasMixed: Bool
     package let nextColumnID: UInt32
     /// Id of the next compound index.
     package let nextIndexID: UInt32
@@ -89,6 +91,7 @@ package final class ClassSchema: Sendable {
         }
         columns = UnsafeBufferPointer(specs)
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
+        hasMixed = properties.contains { $0.kind == .mixed }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
         let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
         let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }

@@ -106,6 +106,13 @@ enum SchemaCodec {
                 guard column < nextColumnID, properties.last.map({ column > UInt64($0.columnID) }) ?? true else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
                 let defaultValue = flags & 8 != 0 ? OwnedValue(try ValueCodec.read(&reader)) : nil
                 let fill = OwnedValue(try ValueCodec.read(&reader))
+                if kind == .mixed {
+                    for value in [defaultValue?.value ?? .null, fill.value] where !value.isNull {
+                        guard value.kind == .mixed else { throw StoreError(.corrupt, "the default of \(propertyName) is a \(value.kind)") }
+                        try MixedCell.check(value)
+                    }
+                    guard flags & 39 == 1 else { throw StoreError(.corrupt, "the mixed property \(propertyName) is a key, has an index, or cannot be null") }
+                }
                 var elements: ElementSchema?
                 if flags & 16 != 0 {
                     guard let element = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of the elements of \(propertyName)") }

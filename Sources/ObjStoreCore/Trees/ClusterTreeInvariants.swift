@@ -94,7 +94,7 @@ extension ClusterReader {
         guard let entry = LeafHead.entry(head, id: spec.id, hint: column) else { return }
         let place = "leaf \(LeafHead.keyBase(head)) column \(spec.id)"
         switch spec.kind {
-        case .string, .binary, .list, .set, .map:
+        case .string, .binary, .list, .set, .map, .mixed:
             guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
             try checkText(head, entry, spec, place)
         default:
@@ -155,6 +155,7 @@ extension ClusterReader {
                 } else if found != Fingerprint.of(pointer, length) {
                     throw ClusterReader.wrong("\(place) row \(first + row): fingerprint")
                 }
+                if spec.kind == .mixed, found != 0 { try MixedCell.check(Value(kind: .mixed, pointer: pointer, count: length)) }
             }
             first += count
         }

@@ -218,7 +218,7 @@ package final class ClusterWriter {
         if anyNull, !spec.nullable { throw ClusterWriter.invalid("column \(spec.id) takes no null") }
         if vector.allNull { return }
         switch spec.kind {
-        case .string, .binary, .list, .set, .map:
+        case .string, .binary, .list, .set, .map, .mixed:
             guard vector.layout == .text, let offsets = vector.offsets else { throw ClusterWriter.invalid("column \(spec.id) takes text") }
             var last = offsets[0]
             for row in 1...count {

@@ -54,7 +54,7 @@ class Later(objstore.Model):
     "annotation",
     [
         "NotYetThere", list[Later], list["Later | None"], set[date], dict[str, list[int]],
-        dict[Later, int], list[int] | None, list[int | str], tuple[int, ...], frozenset[int], Any,
+        dict[Later, int], list[int] | None, list[int | str], tuple[int, ...], frozenset[int], list[Any],
         date, complex, int | str, object, Enum("Empty", {}), Enum("Mixed", {"A": 1, "B": "b"}),
         list["Unknown"],
     ],

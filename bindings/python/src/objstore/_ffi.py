@@ -93,6 +93,7 @@ class ValueData(Union):
         ("uuid", Uuid),
         ("link", Object),
         ("collection", Collection),
+        ("document", Bytes),
         ("words", c_uint64 * 4),
     ]
 
@@ -381,6 +382,15 @@ PROTOTYPES = {
     "objstore_map_get": "wCVwww",
     "objstore_map_set": "wCVVw",
     "objstore_map_remove": "wCVw",
+    "objstore_mixed_get": "wOwwwwww",
+    "objstore_mixed_read": "wOwwwwww",
+    "objstore_mixed_keys": "wOwwwwwwww",
+    "objstore_mixed_set": "wOwwwV",
+    "objstore_mixed_insert": "wOwwwV",
+    "objstore_mixed_remove": "wOwww",
+    "objstore_document_pack": "wwww",
+    "objstore_document_unpack": "Vwww",
+    "objstore_value_compare": "VVw",
     "objstore_row_init": "www",
     "objstore_row_next": "ww",
     "objstore_row_seek": "wO",
@@ -446,7 +456,8 @@ SHORT = frozenset(
     "objstore_" + name
     for name in (
         "version last_error last_message status_name view_refresh view_freeze view_version find get exists set count "
-        "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set map_remove"
+        "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set map_remove "
+        "mixed_get mixed_read mixed_keys mixed_set mixed_insert mixed_remove value_compare"
     ).split()
 )
 

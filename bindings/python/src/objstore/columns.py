@@ -8,11 +8,10 @@ from itertools import accumulate
 from uuid import UUID as Uuid
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, decimals, kinds, links
+from . import _ffi, decimals, documents, kinds, links
 from .errors import Error, OutOfRange, WrongStore
-from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, UUID
+from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, UUID, encode
 from .object_id import ObjectId
-from .values import encode
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -42,12 +41,14 @@ class Columns:
     def _fill(self, column: Any, prop: "Property", values: list[Any]) -> None:
         if prop.nullable and None in values:
             column.validity = self._address(array("B", _bitmap([v is not None for v in values])))
-            if prop.kind != LINK:
+            if prop.kind not in (LINK, kinds.MIXED):
                 filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
                 values = [filler if v is None else v for v in values]
         if prop.enum is not None:
             values = [v.value for v in values]
         kind = prop.kind
+        if kind == kinds.MIXED:
+            values = at_rows(partial(_cell, prop), values)
         if kind == INT:
             column.values = self._address(_integers(prop, values))
         elif kind == DOUBLE:
@@ -105,6 +106,10 @@ class Columns:
         if len(memory) == 0:
             memory.append(0)  # an empty array has no address
         return memory.buffer_info()[0]
+
+
+def _cell(prop: "Property", value: Any) -> bytes:
+    return b"" if value is None else documents.pack(prop, value)
 
 
 def at_rows(convert: Callable[[Any], Any], values: list[Any]) -> list[Any]:

@@ -10,13 +10,13 @@ import numbers
 import operator
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, Protocol
 
 from . import decimals
-from .errors import NotNullable, OutOfRange, WrongType
+from .errors import InvalidText, NotNullable, NotSupported, OutOfRange, WrongType
 from .object_id import ObjectId
 
 
@@ -43,15 +43,16 @@ class Single:
 Float32 = Annotated[float, Single]
 
 NULL, BOOL, INT, FLOAT, DOUBLE, DECIMAL, STRING, BINARY, TIMESTAMP, OBJECT_ID, UUID, LINK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-LIST, SET, MAP = 12, 13, 14
+LIST, SET, MAP, MIXED, DOCUMENT = 12, 13, 14, 15, 16
 BY_TYPE: dict[type, int] = {
     bool: BOOL, int: INT, Single: FLOAT, float: DOUBLE, Decimal: DECIMAL, str: STRING, bytes: BINARY, datetime: TIMESTAMP,
     ObjectId: OBJECT_ID, uuid.UUID: UUID,
 }  # fmt: skip
-PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} | {FLOAT: float}
+PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} | {FLOAT: float, MIXED: object}
 # Not every value of the right type fits, or stays as it is.
-CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP, LINK})
+CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP, LINK, MIXED})
 KEYS = frozenset({INT, STRING, OBJECT_ID, UUID})
+DEEPEST = 100  # lists and dicts inside each other, in a mixed property
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -149,6 +150,11 @@ def _bytes(prop: Described, value: Any) -> bytes:
 def _datetime(prop: Described, value: Any) -> datetime:
     if not isinstance(value, datetime):
         raise wrong(prop, value, "a datetime")
+    return aware(prop, value)
+
+
+def aware(prop: Described, value: datetime) -> datetime:
+    """A datetime in UTC."""
     if value.utcoffset() is None:
         raise WrongType(
             f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
@@ -170,9 +176,58 @@ def _link(prop: Any, value: Any) -> Any:  # of a Property
     raise wrong(prop, value, f"an object of class {target.__name__}")
 
 
+def _mixed(prop: Described, value: Any) -> Any:
+    return plain(prop, value, DEEPEST)
+
+
+def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
+    """A copy of what a mixed property, or a list or dict in it, is given: of the plain types, lists and dicts at most `left`
+    deep. An Enum member that is no int or str is none of them."""
+    kind = BY_TYPE.get(type(value))
+    if kind is not None:
+        return _CONVERT[kind](prop, value)
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        if not left:
+            raise too_deep(prop)
+        return {key(prop, k): plain(prop, v, left - 1) for k, v in value.items()}
+    for kind, types in _BASES:
+        if isinstance(value, types):
+            return _CONVERT[kind](prop, value)
+    if isinstance(value, Sequence):
+        if not left:
+            raise too_deep(prop)
+        return [plain(prop, v, left - 1) for v in value]
+    if hasattr(value, "_o_block"):
+        raise NotSupported(
+            f"{prop.path}: a link in a mixed property is not in this version", class_name=prop.model_name, property_name=prop.name
+        )
+    if getattr(value, "dtype", None) == bool and not value.shape:
+        return bool(value)
+    raise wrong(prop, value, "None, bool, int, float, Decimal, str, bytes, datetime, ObjectId, UUID, a list or a dict")
+
+
+_BASES: tuple[tuple[int, Any], ...] = (
+    (BOOL, bool), (INT, int), (DOUBLE, float), (DECIMAL, Decimal), (STRING, str), (BINARY, (bytes, bytearray, memoryview)),
+    (TIMESTAMP, datetime), (OBJECT_ID, ObjectId), (UUID, uuid.UUID), (INT, numbers.Integral), (DOUBLE, numbers.Real),
+)  # fmt: skip
+
+
+def key(prop: Described, value: Any) -> str:
+    """A key of a dict in a mixed property."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise wrong(prop, value, "a str as key of a dict")
+
+
+def too_deep(prop: Described) -> OutOfRange:
+    return _unfit(prop, f"lists and dicts are nested more than {DEEPEST} deep")
+
+
 _CONVERT: dict[int, Callable[[Described, Any], Any]] = {
     BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
-    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link,
+    TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link, MIXED: _mixed,
 }  # fmt: skip
 # What a quoted text in a filter means for kinds that have a text form.
 FROM_TEXT: dict[int, Callable[[str], Any]] = {DECIMAL: Decimal, OBJECT_ID: ObjectId, UUID: uuid.UUID}
@@ -213,6 +268,18 @@ def enum_kind(enumeration: type[enum.Enum]) -> int | None:
     """INT or STRING, whichever all values of an enumeration are; else None."""
     types = {type(m.value) for m in enumeration}
     return BY_TYPE[types.pop()] if types in ({int}, {str}) else None
+
+
+def encode(prop: Described, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidText(
+            f"{prop.path}: {error.object[error.start:error.end]!r} has no UTF-8 form",
+            class_name=prop.model_name,
+            property_name=prop.name,
+            position=error.start,
+        ) from None
 
 
 def instant(value: datetime) -> tuple[int, int]:

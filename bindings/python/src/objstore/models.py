@@ -265,7 +265,7 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
         "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
-        "list[…], set[…] and dict[…, …] of these; a model class | None, which is a link; Backlinks[…]",
+        "list[…], set[…] and dict[…, …] of these; Any; a model class | None, which is a link; Backlinks[…]",
         class_name=cls.__name__,
         property_name=name,
     )
@@ -294,6 +294,8 @@ def _refused(cls: type, name: str, message: str) -> SchemaError:
 def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
     if typing.get_origin(annotation) in COLLECTIONS or isinstance(annotation, type) and annotation in COLLECTIONS:
         return _collection(cls, name, index, annotation, declared)
+    if annotation is Any or annotation == typing.Optional[Any]:
+        return _mixed(cls, name, index, declared)
     target, nullable = _link_target(annotation)
     if target is not None:
         return _link(cls, name, index, target, nullable, declared)
@@ -315,6 +317,19 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
         default=declared.default,
         enumeration=enumeration,
     )
+
+
+def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
+    if declared.primary_key:
+        raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
+    if declared.indexed or declared.unique:
+        raise NotSupported(f"{cls.__name__}.{name}: an index of Any is not in this version", class_name=cls.__name__, property_name=name)
+    default = declared.default
+    if declared.default_factory is not MISSING:
+        if declared.default_factory not in (list, dict):
+            raise _refused(cls, name, "a default_factory of Any is list or dict; or give it a default")
+        default = declared.default_factory()
+    return Property(name, index, kinds.MIXED, nullable=True, default=default)
 
 
 def _collection(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:

@@ -191,8 +191,14 @@ def detach(obj: Any) -> Any:
     model = type(obj)
     copy = object.__new__(model)
     values = [getattr(obj, prop.name) for prop in model._objstore_properties]
-    start(copy, [v if p.shape is None else v.copy() for v, p in zip(values, model._objstore_properties)])
+    start(copy, [_detached(v, p) for v, p in zip(values, model._objstore_properties)])
     return copy
+
+
+def _detached(value: Any, prop: "Property") -> Any:
+    if prop.kind == kinds.MIXED:
+        return kinds.convert(prop, value)
+    return value if prop.shape is None else value.copy()
 
 
 def shown(obj: Any, prop: "Property") -> str:

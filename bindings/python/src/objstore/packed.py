@@ -1,13 +1,13 @@
-"""Many objects at a time out of the library: the packed form (section 11 of objstore.h) as Python values."""
+"""Many objects at a time out of the library: the packed form (section 12 of objstore.h) as Python values."""
 
 import ctypes
 import struct
 import uuid
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, decimals, kinds
+from . import _ffi, decimals, documents, kinds
 from ._check import check
-from .kinds import BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, TIMESTAMP, UUID
+from .kinds import BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, MIXED, OBJECT_ID, STRING, TIMESTAMP, UUID
 from .object_id import ObjectId
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class Rows:
     def _texts(self, index: int, content: memoryview, kind: int) -> list[Any]:
         whole = bytes(content)
         offsets = self.offsets(index)
+        if kind == MIXED:
+            return [documents.unpack(whole[a:b]) if b > a else None for a, b in zip(offsets, offsets[1:])]
         if kind != STRING:
             return [whole[a:b] for a, b in zip(offsets, offsets[1:])]
         if whole.isascii():

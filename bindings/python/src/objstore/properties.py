@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from . import elements, kinds, links, objects
+from . import elements, kinds, links, mixed, objects
 from .arguments import switch
 from .collection import attach
 from .dicts import Dict
@@ -68,7 +68,9 @@ class Property(property):
         target: Any = None,
         formerly: tuple[str, ...] = (),
     ) -> None:
-        if shape is None:
+        if kind == kinds.MIXED:
+            super().__init__(_mixed_getter(self), _setter(index), None)
+        elif shape is None:
             get = _getter(index)
             super().__init__(get if target is None else links.getter(self, get), _setter(index), None)
         else:
@@ -120,6 +122,8 @@ class Property(property):
 
     @property
     def type_name(self) -> str:
+        if self.kind == kinds.MIXED:
+            return "Any"
         return kinds.name(self.kind, self.python_type) if self.shape is None else self.shape.type_name
 
     def convert(self, value: Any) -> Any:
@@ -130,6 +134,8 @@ class Property(property):
         """What a new object holds when the constructor is given `value`, or MISSING."""
         if value is not MISSING:
             return self.convert(value)
+        if self.kind == kinds.MIXED and self.default is not MISSING:
+            return self.convert(self.default)  # a copy: the object may change it
         if self.shape is not None:
             return self.python_type()
         if self.default is not MISSING:
@@ -147,6 +153,12 @@ class Property(property):
 
     def ask(self) -> None:
         """NotSupported: it is none that conditions can be about."""
+        if self.kind == kinds.MIXED:
+            raise NotSupported(
+                f"{self.path} is Any: conditions on mixed values are not in this version",
+                class_name=self.model_name,
+                property_name=self.name,
+            )
         if self.shape is not None:
             raise NotSupported(
                 f"{self.path} is a {self.type_name}: conditions on elements are not in this version",
@@ -216,6 +228,16 @@ def _collection_getter(prop: Property) -> Callable[[Any], Any]:
         if store is None:
             return self._o_values[prop.index]
         return attach(LIVE[prop.kind], store, block.epoch, store._binding(type(self)), self._o_key, prop)
+
+    return get
+
+
+def _mixed_getter(prop: Property) -> Callable[[Any], Any]:
+    def get(self: Any) -> Any:
+        store = self._o_block.store
+        if store is None:
+            return self._o_values[prop.index]
+        return mixed.read(self, prop)
 
     return get
 

@@ -7,7 +7,7 @@ from typing import Any
 from . import _ffi, columns, links
 from ._check import check
 from .errors import NoPrimaryKey, NoSuchProperty, SchemaError
-from .kinds import BINARY, LINK, NULL
+from .kinds import BINARY, LINK, MIXED, NULL
 from .models import properties_of
 from .properties import MISSING, Property
 from .values import Values
@@ -102,7 +102,8 @@ class Binding:
         self.scalars = [p for p in self.properties if p.shape is None]
         self.collections = [p for p in self.properties if p.shape is not None]
         # Binaries may be large: they are read when somebody asks for them.
-        prefetched = [p.index for p in self.scalars if p.kind != BINARY]
+        # Mixed ones show lists and dicts that change inside, and are read one by one.
+        prefetched = [p.index for p in self.scalars if p.kind not in (BINARY, MIXED)]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])
         self.prefetched_places = [
             prefetched.index(p.index) if p.index in prefetched else None for p in self.properties

@@ -10,24 +10,11 @@ from ctypes import c_bool, c_int64, c_uint64
 from itertools import accumulate
 from typing import Any
 
-from . import _ffi, decimals, kinds, links
-from .errors import InvalidText
-from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
+from . import _ffi, decimals, documents, kinds, links
+from .kinds import BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LINK, MIXED, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described, encode
 from .object_id import ObjectId
 
 TEXT_ROOM = 1024
-
-
-def encode(prop: Described, text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidText(
-            f"{prop.path}: {error.object[error.start:error.end]!r} has no UTF-8 form",
-            class_name=prop.model_name,
-            property_name=prop.name,
-            position=error.start,
-        ) from None
 
 
 def _text_bytes(value: Any) -> int:
@@ -52,6 +39,7 @@ class Values:
         self.reals = memory.cast("d")
         self._used = 0
         self._room = 0
+        self._documents: list[Any] = []  # packed ones, as long as the values
         self._grow(TEXT_ROOM)
 
     def _grow(self, room: int) -> None:
@@ -65,10 +53,12 @@ class Values:
         if text_bytes > self._room or self._room > TEXT_ROOM:
             self._grow(max(text_bytes, TEXT_ROOM))
         self._used = 0
+        if self._documents:
+            self._documents.clear()
 
     def put_one(self, prop: Described, value: Any) -> None:
         """Puts a converted value, as the only one."""
-        if prop.kind == STRING or prop.kind == BINARY:
+        if prop.kind == STRING or prop.kind == BINARY or prop.kind == MIXED:
             self.start(_text_bytes(value))
         self.put(0, prop, value)
 
@@ -103,6 +93,8 @@ class Values:
             struct.pack_into("<f", self.memory, 8 * at + 8, value)
         elif kind == DECIMAL:
             self.memory[8 * at + 8 : 8 * at + 24] = (decimals.bits(value) or 0).to_bytes(16, "little")
+        elif kind == MIXED:
+            self._put_mixed(index, prop, value)
         else:
             content = value if kind == BINARY else encode(prop, value)
             begin, end = self._used, self._used + len(content)
@@ -110,6 +102,17 @@ class Values:
             self._used = end
             words[at + 1] = self._base + begin
             words[at + 2] = len(content)
+
+    def _put_mixed(self, index: int, prop: Described, value: Any) -> None:
+        kind = kinds.BY_TYPE.get(type(value))
+        if kind is not None:
+            self.put(index, _As(prop, kind), value)
+            return
+        content = documents.pack(prop, value)
+        memory = ctypes.create_string_buffer(content, len(content))
+        self._documents.append(memory)
+        at = 5 * index
+        self.words[at], self.words[at + 1], self.words[at + 2] = DOCUMENT, ctypes.addressof(memory), len(content)
 
     def fill(self, properties: "Sequence[Described]", values: list[Any]) -> None:
         """Puts several."""
@@ -201,9 +204,22 @@ class Values:
             return struct.unpack_from("<f", self.memory, 8)[0]
         elif kind == DECIMAL:
             return decimals.from_bits(int.from_bytes(self.memory[8:24], "little"))
+        elif kind == DOCUMENT:
+            return documents.unpack(ctypes.string_at(words[1], words[2]))
         else:
             return ctypes.string_at(words[1], words[2]) if words[2] else b""
         return value if prop.enum is None else kinds.member(prop, value)
+
+
+class _As:
+    """A mixed property that holds a value of this kind."""
+
+    __slots__ = ("name", "model_name", "kind", "nullable", "enum", "path", "type_name")
+
+    def __init__(self, prop: Described, kind: int) -> None:
+        self.name, self.model_name, self.path = prop.name, prop.model_name, prop.path
+        self.kind, self.nullable, self.type_name = kind, True, "Any"
+        self.enum: type[enum.Enum] | None = None
 
 
 class Scratch:

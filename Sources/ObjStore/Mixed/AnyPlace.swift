@@ -1,0 +1,95 @@
+internal import ObjStoreCore
+
+/// A step into a document.
+enum AnyStep {
+    case index(Int)
+    case key(String)
+
+    static func withBytes<T>(_ text: String, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> T) throws(StoreError) -> T {
+        var text = text, result: Result<T, StoreError>?
+        text.withUTF8 { bytes in result = Result { () throws(StoreError) in try body(UnsafeRawBufferPointer(bytes)) } }
+        return try result.unsafelyUnwrapped.get()
+    }
+
+    /// Calls `body` with the steps as the core takes them; valid until it returns.
+    static func withPath<T>(_ steps: [AnyStep], _ body: ([MixedStep]) throws(StoreError) -> T) throws(StoreError) -> T {
+        try withPath(steps[...], [], body)
+    }
+
+    private static func withPath<T>(
+        _ steps: ArraySlice<AnyStep>, _ path: [MixedStep], _ body: ([MixedStep]) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        guard let first = steps.first else { return try body(path) }
+        switch first {
+        case .index(let index): return try withPath(steps.dropFirst(), path + [.index(index)], body)
+        case .key(let key):
+            return try withBytes(key) { (bytes) throws(StoreError) in try withPath(steps.dropFirst(), path + [.key(bytes)], body) }
+        }
+    }
+}
+
+/// Where a value inside a managed mixed property is.
+struct AnyPlace {
+    let place: CollectionPlace
+    let path: [AnyStep]
+
+    init(_ place: CollectionPlace, _ path: [AnyStep] = []) {
+        self.place = place
+        self.path = path
+    }
+
+    func at(_ step: AnyStep) -> AnyPlace { AnyPlace(place, path + [step]) }
+
+    /// The value, its lists and dictionaries managed; nil: there is none.
+    func value() -> AnyValue? {
+        place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) -> AnyValue? in
+                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, buffer) else { return nil }
+                switch value.kind {
+                case .list: return .list(AnyList(self))
+                case .map: return .dictionary(AnyMap(self))
+                default: return AnyValue(scalar: value)
+                }
+            }
+        }
+    }
+
+    /// Everything in it, copied.
+    func copy() -> AnyValue {
+        place.readingTexts(AnyValue.none) { (view, id, buffer) throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) in
+                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: true, buffer) else { return AnyValue.none }
+                return try AnyValue(copying: value)
+            }
+        }
+    }
+
+    /// How many elements the list or dictionary has; it may have become something else.
+    func count() -> Int {
+        place.reading(0) { (view, id) throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) in
+                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, nil), value.kind.isCollection else { return 0 }
+                return Int(value.low)
+            }
+        }
+    }
+
+    func keys() -> [String] {
+        place.readingTexts([]) { (view, id, buffer) throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) in
+                var keys: [String] = []
+                _ = try view.mixedKeys(id.owner, id.propertyID, path, from: 0, limit: .max, buffer) { _, key in keys.append(_StoredValue(value: key).text) }
+                return keys
+            }
+        }
+    }
+
+    /// Inside a write; what fails is reported.
+    func change(_ action: MixedAction, to value: AnyValue = AnyValue.none) {
+        place.changing(()) { (view, id) throws(StoreError) in
+            try AnyStep.withPath(path) { (path) throws(StoreError) in
+                try value.withValue { (value) throws(StoreError) in try view.edit(id.owner, id.propertyID, path, action, value) }
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+internal import ObjStoreCore
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#elseif canImport(Foundation)
+public import Foundation
+#endif
+
+/// A value of any type: `@Persisted var extra: AnyValue`.
+///
+/// ```swift
+/// dog.extra = ["name": "Rex", "seen": [1, 2.5, .none]]
+/// if case .dictionary(let map) = dog.extra, case .string(let name)? = map["name"] { … }
+/// dog.extra["seen"]?[0] = 7                        // writes that element alone
+/// ```
+/// What is stored comes back as the case that was set: an `.int` is never a `.double`, a `.bool` never a number. Lists and
+/// dictionaries hold values of any type again, 100 deep at most; those of a managed object show what the object has and write
+/// to it (``AnyList``, ``AnyMap``). `.none` is null.
+public enum AnyValue {
+    case none
+    case bool(Bool)
+    case int(Int)
+    case float(Float)
+    case double(Double)
+    case decimal128(Decimal128)
+    case string(String)
+    case data([UInt8])
+    case date(Timestamp)
+    case objectId(ObjectId)
+    case uuid(UUID)
+    case list(AnyList)
+    case dictionary(AnyMap)
+
+    /// An element of a list; nil: it is none, or has no such element. Setting replaces one that is there, nil removes it.
+    ///
+    /// Setting an element of what is no list is a mistake of the program.
+    public subscript(index: Int) -> AnyValue? {
+        get {
+            guard let list, list.indices.contains(index) else { return nil }
+            return list[index]
+        }
+        nonmutating set {
+            guard let list else { preconditionFailure("an element is set of a value that is no list") }
+            if let newValue { list[index] = newValue } else { list.remove(at: index) }
+        }
+    }
+
+    /// The value of a key of a dictionary; nil: it is none, or does not have the key. Setting adds or replaces, nil removes.
+    ///
+    /// Setting a key of what is no dictionary is a mistake of the program.
+    public subscript(key: String) -> AnyValue? {
+        get { dictionary?[key] }
+        nonmutating set {
+            guard let dictionary else { preconditionFailure("a key is set of a value that is no dictionary") }
+            dictionary[key] = newValue
+        }
+    }
+
+    public var isNone: Bool { if case .none = self { true } else { false } }
+    public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    public var int: Int? { if case .int(let value) = self { value } else { nil } }
+    public var float: Float? { if case .float(let value) = self { value } else { nil } }
+    public var double: Double? { if case .double(let value) = self { value } else { nil } }
+    public var decimal128: Decimal128? { if case .decimal128(let value) = self { value } else { nil } }
+    public var string: String? { if case .string(let value) = self { value } else { nil } }
+    public var data: [UInt8]? { if case .data(let value) = self { value } else { nil } }
+    public var date: Timestamp? { if case .date(let value) = self { value } else { nil } }
+    public var objectId: ObjectId? { if case .objectId(let value) = self { value } else { nil } }
+    public var uuid: UUID? { if case .uuid(let value) = self { value } else { nil } }
+    public var list: AnyList? { if case .list(let value) = self { value } else { nil } }
+    public var dictionary: AnyMap? { if case .dictionary(let value) = self { value } else { nil } }
+
+    /// The same value, its lists and dictionaries copied out of the store.
+    public func detached() -> AnyValue {
+        switch self {
+        case .list(let list): .list(list.detached())
+        case .dictionary(let map): .dictionary(map.detached())
+        default: self
+        }
+    }
+}
+
+/// Values are equal when they are of one type and equal; an `.int` equals no `.double`.
+extension AnyValue: Equatable {
+    public static func == (left: AnyValue, right: AnyValue) -> Bool {
+        switch (left, right) {
+        case (.none, .none): true
+        case (.bool(let a), .bool(let b)): a == b
+        case (.int(let a), .int(let b)): a == b
+        case (.float(let a), .float(let b)): a == b
+        case (.double(let a), .double(let b)): a == b
+        case (.decimal128(let a), .decimal128(let b)): a == b
+        case (.string(let a), .string(let b)): a == b
+        case (.data(let a), .data(let b)): a == b
+        case (.date(let a), .date(let b)): a == b
+        case (.objectId(let a), .objectId(let b)): a == b
+        case (.uuid(let a), .uuid(let b)): a == b
+        case (.list(let a), .list(let b)): a == b
+        case (.dictionary(let a), .dictionary(let b)): a == b
+        default: false
+        }
+    }
+}
+
+extension AnyValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    public init(integerLiteral value: Int) { self = .int(value) }
+    public init(floatLiteral value: Double) { self = .double(value) }
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(arrayLiteral elements: AnyValue...) { self = .list(AnyList(elements)) }
+    public init(dictionaryLiteral elements: (String, AnyValue)...) { self = .dictionary(AnyMap(Dictionary(elements) { _, last in last })) }
+}
+
+extension AnyValue: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .none: "none"
+        case .bool(let value): "\(value)"
+        case .int(let value): "\(value)"
+        case .float(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .decimal128(let value): "\(value)"
+        case .string(let value): "\"\(value)\""
+        case .data(let value): "\(value.count) bytes"
+        case .date(let value): "\(value)"
+        case .objectId(let value): "\(value)"
+        case .uuid(let value): "\(value)"
+        case .list(let value): value.description
+        case .dictionary(let value): value.description
+        }
+    }
+}
+
+// MARK: To and from the store
+
+/// In an extension of ``AnyValue`` the name alone is that of its literals' values.
+typealias CoreValue = Value
+
+extension AnyValue {
+    /// A value of the core that is no list or map of a document; texts are copied.
+    init(scalar value: CoreValue) {
+        switch value.kind {
+        case .bool: self = .bool(value.low != 0)
+        case .int: self = .int(Int(value.low))
+        case .float: self = .float(value.asFloat)
+        case .double: self = .double(value.asDouble)
+        case .decimal128: self = .decimal128(Decimal128(value.asDecimal))
+        case .string: self = .string(_StoredValue(value: value).text)
+        case .binary: self = .data([UInt8](UnsafeRawBufferPointer(start: value.pointer, count: value.count)))
+        case .timestamp: self = .date(Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)))
+        case .objectID: self = .objectId(ObjectId(value))
+        case .uuid: self = .uuid(UUID._element(_StoredValue(value: value)) ?? UUID._initial)
+        case .null, .link, .list, .set, .map, .mixed, .document: self = .none
+        }
+    }
+
+    /// A whole value, copied: lists and dictionaries are unmanaged.
+    init(copying value: CoreValue) throws(StoreError) {
+        guard value.kind == .document else {
+            self.init(scalar: value)
+            return
+        }
+        try self.init(copying: MixedNode(value.pointer, value.count))
+    }
+
+    private init(copying node: MixedNode) throws(StoreError) {
+        switch try node.kind {
+        case .list:
+            let container = try MixedContainer(node)
+            var elements: [AnyValue] = []
+            elements.reserveCapacity(container.count)
+            for index in 0..<container.count { elements.append(try AnyValue(copying: container.node(index))) }
+            self = .list(AnyList(elements))
+        case .map:
+            let container = try MixedContainer(node)
+            var entries: [String: AnyValue] = [:]
+            for index in 0..<container.count { entries[String(decoding: try container.key(index), as: UTF8.self)] = try AnyValue(copying: container.node(index)) }
+            self = .dictionary(AnyMap(entries))
+        default: self.init(scalar: try node.value())
+        }
+    }
+
+    /// Appends everything in it.
+    func append(to builder: DocumentBuilder) throws(StoreError) {
+        switch self {
+        case .list(let list):
+            try builder.begin(.list)
+            for element in list.values { try element.append(to: builder) }
+            try builder.end()
+        case .dictionary(let map):
+            try builder.begin(.map)
+            for (key, value) in map.entries {
+                try AnyStep.withBytes(key) { (bytes) throws(StoreError) in try builder.key(bytes) }
+                try value.append(to: builder)
+            }
+            try builder.end()
+        default: try withScalar { (value) throws(StoreError) in try builder.append(value) }
+        }
+    }
+
+    private func withScalar(_ body: (CoreValue) throws(StoreError) -> Void) throws(StoreError) {
+        let encoder = _RowEncoder()
+        appendScalar(to: encoder)
+        var failure: StoreError?
+        encoder.drain { _, values in do throws(StoreError) { try body(values.pointee) } catch { failure = error } }
+        if let failure { throw failure }
+    }
+
+    private func appendScalar(to encoder: _RowEncoder) {
+        switch self {
+        case .none, .list, .dictionary: encoder.append(.null)
+        case .bool(let value): Bool._encode(value, encoder)
+        case .int(let value): Int._encode(value, encoder)
+        case .float(let value): Float._encode(value, encoder)
+        case .double(let value): Double._encode(value, encoder)
+        case .decimal128(let value): Decimal128._encode(value, encoder)
+        case .string(let value): String._encode(value, encoder)
+        case .data(let value): [UInt8]._encode(value, encoder)
+        case .date(let value): Timestamp._encode(value, encoder)
+        case .objectId(let value): ObjectId._encode(value, encoder)
+        case .uuid(let value): UUID._encode(value, encoder)
+        }
+    }
+
+    /// Calls `body` with the value as the core takes it; valid until it returns.
+    func withValue<T>(_ body: (CoreValue) throws(StoreError) -> T) throws(StoreError) -> T {
+        let encoder = _RowEncoder()
+        try encode(to: encoder)
+        var result: Result<T, StoreError>?
+        encoder.drain { _, values in result = Result { () throws(StoreError) in try body(values.pointee) } }
+        return try result.unsafelyUnwrapped.get()
+    }
+
+    private func encode(to encoder: _RowEncoder) throws(StoreError) {
+        guard list != nil || dictionary != nil else { return appendScalar(to: encoder) }
+        let builder = DocumentBuilder()
+        try append(to: builder)
+        encoder.append(builder.node, .document)
+    }
+}
+
+extension AnyValue: Persistable {
+    public static var _initial: AnyValue { AnyValue.none }
+    public static var _type: _PropertyType { _PropertyType(.mixed) }
+    public static func _write(_ storage: inout AnyValue, _ value: AnyValue) { storage = value.detached() }
+    public static func _get(_ object: Object, _ index: UInt32) -> AnyValue { AnyPlace(CollectionPlace(object: object, index: index)).value() ?? AnyValue.none }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: AnyValue) {
+        AnyPlace(CollectionPlace(object: object, index: index)).change(.set, to: value)
+    }
+    public static func _encode(_ value: AnyValue, _ encoder: _RowEncoder) {
+        do throws(StoreError) { try value.encode(to: encoder) } catch { encoder.refuse(error) }
+    }
+
+    /// A value of one of the types that a case has, an integer of any width that fits in 64 bits, nil, an array or a dictionary with
+    /// texts as keys of such; or an `AnyValue`.
+    public static func _convert(_ value: Any?) -> AnyValue? {
+        switch value.flatMap({ ClassInfo.unwrap($0) }) {
+        case nil: AnyValue.none
+        case let value as AnyValue: value
+        case let value as Bool: .bool(value)
+        case let value as Int: .int(value)
+        case let value as any FixedWidthInteger: Int(exactly: value).map { .int($0) }
+        case let value as Float: .float(value)
+        case let value as Double: .double(value)
+        case let value as Decimal128: .decimal128(value)
+        case let value as String: .string(value)
+        case let value as Substring: .string(String(value))
+        case let value as [UInt8]: .data(value)
+        case let value as Data: .data([UInt8](value))
+        case let value as Timestamp: .date(value)
+        case let value as Date: .date(Timestamp(value))
+        case let value as ObjectId: .objectId(value)
+        case let value as UUID: .uuid(value)
+        case let value as AnyList: .list(value)
+        case let value as AnyMap: .dictionary(value)
+        case let value as [Any?]: converted(value).map { .list(AnyList($0)) }
+        case let value as [String: Any?]: converted(Array(value.values)).map { .dictionary(AnyMap(Dictionary(uniqueKeysWithValues: zip(value.keys, $0)))) }
+        default: nil
+        }
+    }
+
+    private static func converted(_ values: [Any?]) -> [AnyValue]? {
+        var result: [AnyValue] = []
+        for value in values {
+            guard let element = _convert(value) else { return nil }
+            result.append(element)
+        }
+        return result
+    }
+}

@@ -1,0 +1,63 @@
+/// Changes inside mixed values.
+extension ClassState {
+    /// Sets, inserts or removes one value inside that of a property. All or nothing.
+    ///
+    /// `.notFound` where the path leads nowhere; `.wrongType` where it leads through something else than it says.
+    package func edit(
+        _ key: Int64, _ property: Int, _ path: [MixedStep], _ action: MixedAction, _ value: Value, limit: Int = LongValue.maximumBytes,
+        _ buffer: ByteBuffer? = nil
+    ) throws(StoreError) {
+        let row = try row(key), cell = try self.value(row, property), buffer = buffer ?? ByteBuffer()
+        let edit: MixedEdit
+        do throws(StoreError) {
+            buffer.removeAll()
+            var depth = 0
+            if action != .remove {
+                depth = try MixedCell.admit(value, limit: limit)
+                MixedNode.append(value, to: buffer)
+            }
+            guard let first = path.first else { throw StoreError(.invalidArgument, "the path is empty") }
+            if cell.isNull { throw MixedEdit.null(first) }
+            let node = try MixedNode(cell.pointer, cell.count)
+            edit = try MixedEdit(node, path, action, UnsafeRawBufferPointer(start: buffer.base, count: buffer.count), depth: depth)
+            if edit.bytes > limit { throw MixedCell.tooLarge(edit.bytes, limit) }
+        } catch {
+            throw schema.naming(error, property)
+        }
+        try self.edit(row, property, edit)
+        withExtendedLifetime(buffer) {}
+    }
+
+    /// Writes what an edit of the property's value makes of it. All or nothing.
+    private func edit(_ row: RowPosition, _ property: Int, _ edit: MixedEdit) throws(StoreError) {
+        // First what is logged: keys may lie in the leaf that changes.
+        let mark = ops.mark
+        ops.edit(schema, key: row.key, property: property, edit)
+        do throws(StoreError) { try apply(row, property, edit) } catch {
+            ops.rollBack(to: mark)
+            throw error
+        }
+    }
+
+    private func apply(_ row: RowPosition, _ property: Int, _ edit: MixedEdit) throws(StoreError) {
+        let buffer = ByteBuffer(capacity: max(64, edit.bytes))
+        edit.append(to: buffer)
+        try change(row, property, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))
+        withExtendedLifetime(buffer) {}
+    }
+
+    /// Applies a logged edit; `.corrupt` where it does not fit.
+    func replayEdit(_ key: Int64, column: UInt32, _ logged: Op.Edit) throws(StoreError) {
+        guard let property = schema.columns.firstIndex(where: { $0.id == column }), schema.columns[property].kind == .mixed else { throw Op.unknownColumn }
+        let row = try row(key), cell = try value(row, property)
+        let edit: MixedEdit
+        do throws(StoreError) {
+            let depth = logged.action == .remove ? 0 : try MixedNode(logged.value.baseAddress, logged.value.count).check()
+            edit = try MixedEdit(MixedNode(cell.pointer, cell.count), logged.path, logged.action, logged.value, depth: depth)
+            guard edit.bytes <= LongValue.maximumBytes else { throw MixedCell.tooLarge(edit.bytes, LongValue.maximumBytes) }
+        } catch {
+            throw StoreError(.corrupt, "the log changes a value of \(schema.name)#\(key) that is not there: \(error.message)")
+        }
+        try apply(row, property, edit)
+    }
+}
