@@ -173,15 +173,19 @@ class Changes(Generic[M]):
         kept = ctypes.c_void_p()
         self._all_masks()
         check(_keep(self._handle, ctypes.byref(kept)))
+        self._close_sides()  # they end with the handler
         self._handle, self._owned = kept.value, True
         return self
+
+    def _close_sides(self) -> None:
+        for side in self._sides.values():
+            side.close()
+        self._sides.clear()
 
     def _end(self) -> None:
         """Its objects cannot be read any more, and it pins nothing."""
         handle, self._handle = self._handle, None
-        for side in self._sides.values():
-            side.close()
-        self._sides.clear()
+        self._close_sides()
         if handle is not None and self._owned:
             _close(handle)  # at worst CLOSED_HANDLE: the store is closed
 
