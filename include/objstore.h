@@ -671,8 +671,8 @@ OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schem
 
 /** Adds a list, set or map to a class of the schema: `collection` is LIST, SET or MAP, `kind` that of its elements. Of a
  * map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may be
- * null, or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is no collection, and keys that do not
- * fit. */
+ * null, or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is no collection, keys that do not
+ * fit, and LINK, which objstore_schema_add_link_collection adds. */
 OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *schema, objstore_text class_name,
                                                             objstore_text name, objstore_kind collection,
                                                             objstore_kind key_kind, objstore_kind kind,
@@ -690,6 +690,19 @@ OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, o
                                                       uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, target_class),
                     name(class_name, name, target_class), flags(flags));
+
+/** Adds a list, set or map whose elements (of a map: values) are links to objects of class `target_class`, which is
+ * looked for as by objstore_schema_add_link. Values of a map can always be null, elements of lists and sets never: `flags`
+ * may be 0 or, of a map only, OBJSTORE_PROPERTY_NULLABLE, which means the same. `collection` and `key_kind` as in
+ * objstore_schema_add_collection, errors as there. A set is in the order in which its objects were created. When an
+ * object is deleted it leaves all lists and sets, whose elements close up, and keys of maps get null instead. Who has
+ * an object among its elements is known (objstore_incoming), without a flag. */
+OBJSTORE_API objstore_status objstore_schema_add_link_collection(objstore_schema *schema, objstore_text class_name,
+                                                                 objstore_text name, objstore_kind collection,
+                                                                 objstore_kind key_kind, objstore_text target_class,
+                                                                 uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, target_class),
+                    name(class_name, name, target_class), enum(collection), enum(key_kind), flags(flags));
 
 #define OBJSTORE_INDEX_UNIQUE 0x1u      /* no two objects have the same values in all of its properties */
 #define OBJSTORE_INDEX_PRIMARY_KEY 0x2u /* only given out: it is the primary key's */
@@ -1224,7 +1237,7 @@ typedef struct objstore_property_info {
     uint32_t struct_size;
     objstore_property_id property_id;
     objstore_class_id class_id;
-    objstore_class_id target_class_id; /* of links; 0 = none */
+    objstore_class_id target_class_id; /* of links, and of collections of links; 0 = none */
     objstore_text name;
     objstore_kind kind;
     objstore_kind collection;          /* LIST, SET or MAP of `kind`; NULL = a single value */
@@ -1428,7 +1441,8 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
  *  objects of the class; positions are found in O(log n) in both.
  *
  *  Observers see a change of elements as a change of the owner's property. Elements have the limits of properties; keys
- *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared.
+ *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared. A link is checked
+ *  when it is written: WRONG_STORE, WRONG_TYPE (another class), NO_SUCH_OBJECT (deleted, or never there).
  *
  *  All functions: NO_SUCH_PROPERTY: not of the owner's class. NO_SUCH_OBJECT: the owner was deleted. WRONG_TYPE: the
  *  property is no collection, or not of the kind that the function is for. WRONG_STORE.
@@ -1832,15 +1846,16 @@ OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_cla
                                                objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), class(class_id));
 
-/** The objects whose property `property_id`, a link, leads to `object`: its inverse, in the order of creation. They
- * are the results of asking `property == object`, and are updated and observed as such.
- * WRONG_TYPE: the property is no link, or leads to another class. Cost: O(log n) + O(k). */
+/** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the order of
+ * creation. Each is there once, even if its list or map has several links to `object`. Of a link they
+ * are the results of asking `property == object`; all are updated and observed like results of a question.
+ * WRONG_TYPE: the property is neither, or leads to another class. Cost: O(log n) + O(k). */
 OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
                                                objstore_property_id property_id, objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
                     property(property_id), type(property_id));
 
-/** How many they are. Cost: O(log n). */
+/** How many they are: objects, not links; an object whose list has `object` twice counts once. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
                                                      objstore_property_id property_id, uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),

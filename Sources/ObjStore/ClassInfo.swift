@@ -43,7 +43,7 @@ final class ClassInfo: @unchecked Sendable {
     let name: String
     let properties: [Property]
     let primaryKey: Property?
-    /// Those that are links, by index.
+    /// Those that are links, or collections of links, by index.
     let links: [Property]
     /// Inverses of links: not stored. Their indexes follow those of `properties`.
     let inverses: [Inverse]
@@ -157,7 +157,7 @@ final class ClassInfo: @unchecked Sendable {
         prototype = first
         self.defaultProperties = defaultProperties
         primaryKey = properties.first(where: \.isPrimaryKey)
-        links = properties.filter { $0.type.valueKind == .link }
+        links = properties.filter(\.type.hasLinks)
         self.inverses = inverses.enumerated().map { number, inverse in
             Inverse(
                 name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number), accessor: inverse.accessor,
@@ -214,7 +214,13 @@ final class ClassInfo: @unchecked Sendable {
             try draft.addClass(name)
             for property in properties {
                 if property.type.isCollection {
-                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements)
+                    let target = property.type.linked.map { ClassInfo.name(of: $0) }
+                    if let target, property.type.valueKind == .map, !property.type.elements.isNullable {
+                        throw StoreError(
+                            .invalidSchema, "\(name).\(property.name): links in a map are optional, Map<…, \(target)?>: they become nil when their object is deleted"
+                        ).at(class: name, property: property.name)
+                    }
+                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target)
                     continue
                 }
                 var flags: SchemaDraft.Flags = []

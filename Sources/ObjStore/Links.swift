@@ -1,7 +1,7 @@
 internal import ObjStoreCore
 
 // A link is an optional of a model class: `@Persisted var owner: Person?`. Its inverse is found, not stored:
-// `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`.
+// `@Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>`. Lists, sets and maps have links as elements, with the same inverse.
 
 extension Object: _OptionalPersistable {
     public typealias _OptionalStorage = Object?
@@ -61,6 +61,7 @@ extension ClassBinding {
 ///  ▲           │          but for one link of each circle (c ──► a), which is set at the end
 ///  └───────────┘
 /// ```
+/// Collections of links get their elements when all objects are there.
 struct ObjectGraph {
     private let space: ObjectSpace
     private let view: View
@@ -79,21 +80,29 @@ struct ObjectGraph {
         let target: Object
     }
 
+    /// A collection of links.
+    private struct LateCollection {
+        let object: ObjectID
+        let binding: ClassBinding
+        let elements: CollectionElements
+    }
+
     func add(_ root: Object) throws(ObjStoreError) {
         let order = try order(from: root)
         let encoder = _RowEncoder()
         // The store is as before if one of them fails. Who only creates takes back what was created, which costs less.
         var savepoint: UInt64?
-        if order.count > 1, update != .error { savepoint = try core { () throws(StoreError) in try view.beginSavepoint() } }
+        if order.count > 1 || order[0].binding.info.links.contains(where: \.type.isCollection), update != .error { savepoint = try core { () throws(StoreError) in try view.beginSavepoint() } }
         var ids: [ObjectID] = []
         do throws(ObjStoreError) {
-            var late: [Late] = []
+            var late: [Late] = [], collections: [LateCollection] = []
             for (object, binding) in order {
-                let id = try put(object, binding, isRoot: object === root, encoder, &late)
+                let id = try put(object, binding, isRoot: object === root, encoder, &late, &collections)
                 ids.append(id)
                 encoder.created[ObjectIdentifier(object)] = id
             }
             for link in late { try set(link, encoder.created) }
+            for collection in collections { try fill(collection, encoder.created) }
             if let savepoint { try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }
         } catch {
             try core { () throws(StoreError) in
@@ -108,26 +117,38 @@ struct ObjectGraph {
     private func order(from root: Object) throws(ObjStoreError) -> [(object: Object, binding: ClassBinding)] {
         var order: [(object: Object, binding: ClassBinding)] = []
         var seen: Set<ObjectIdentifier> = [ObjectIdentifier(root)]
-        var path: [(object: Object, binding: ClassBinding, next: Int)] = [(root, try space.binding(type(of: root)), 0)]
-        while let (object, binding, next) = path.last {
-            guard next < binding.info.links.count else {
+        var path: [(object: Object, binding: ClassBinding, targets: [Object], next: Int)] = []
+        func visit(_ object: Object) throws(ObjStoreError) {
+            let binding = try space.binding(type(of: object))
+            path.append((object, binding, binding.info.links.flatMap { ObjectGraph.targets(object, $0) }, 0))
+        }
+        try visit(root)
+        while let (object, binding, targets, next) = path.last {
+            guard next < targets.count else {
                 order.append((object, binding))
                 path.removeLast()
                 continue
             }
             path[path.count - 1].next += 1
-            guard let target = ObjectGraph.target(object, binding.info.links[next]), target._binding == nil, seen.insert(ObjectIdentifier(target)).inserted
-            else { continue }
-            path.append((target, try space.binding(type(of: target)), 0))
+            if seen.insert(ObjectIdentifier(targets[next])).inserted { try visit(targets[next]) }
         }
         return order
+    }
+
+    /// The unmanaged objects that a property leads to.
+    private static func targets(_ object: Object, _ link: ClassInfo.Property) -> [Object] {
+        let all = link.type.isCollection
+            ? (link.accessor._anyValue(object, link.offset) as? any _CollectionProperty)?._links ?? [] : [target(object, link)].compactMap { $0 }
+        return all.filter { $0._binding == nil }
     }
 
     private static func target(_ object: Object, _ link: ClassInfo.Property) -> Object? {
         ClassInfo.unwrap(link.accessor._anyValue(object, link.offset)) as? Object
     }
 
-    private func put(_ object: Object, _ binding: ClassBinding, isRoot: Bool, _ encoder: _RowEncoder, _ late: inout [Late]) throws(ObjStoreError) -> ObjectID {
+    private func put(
+        _ object: Object, _ binding: ClassBinding, isRoot: Bool, _ encoder: _RowEncoder, _ late: inout [Late], _ lateCollections: inout [LateCollection]
+    ) throws(ObjStoreError) -> ObjectID {
         encoder.removeAll()
         var after: [(propertyID: UInt32, target: Object)] = []
         let collections = encoder.append(object, binding) { property in
@@ -138,9 +159,14 @@ struct ObjectGraph {
             return true
         }
         // A linked object without a primary key can only be created.
-        let id = try view.put(binding, encoder, isRoot || binding.info.primaryKey != nil ? update : .error, collections)
+        let id = try view.put(binding, encoder, isRoot || binding.info.primaryKey != nil ? update : .error, collections.filter { !$0.property.type.hasLinks })
+        for elements in collections where elements.property.type.hasLinks { lateCollections.append(LateCollection(object: id, binding: binding, elements: elements)) }
         for link in after { late.append(Late(object: id, propertyID: link.propertyID, target: link.target)) }
         return id
+    }
+
+    private func fill(_ late: LateCollection, _ created: [ObjectIdentifier: ObjectID]) throws(ObjStoreError) {
+        try view.fill(late.object, late.binding, late.elements, update, created)
     }
 
     private func set(_ link: Late, _ created: [ObjectIdentifier: ObjectID]) throws(ObjStoreError) {
@@ -220,10 +246,18 @@ extension LinkingObjects: Persistable {
     public static func _encode(_ value: LinkingObjects, _ encoder: _RowEncoder) { encoder.append(.null) }
 }
 
-extension Object: CollectionElement {
-    public static var _elementType: _PropertyType { _PropertyType(.link) }
+extension Object: _SingleElement {
+    public static var _elementType: _PropertyType {
+        var type = _PropertyType(.link)
+        type.linked = self
+        return type
+    }
     public static var _emptyElement: Self { self.init() }
-    public static func _element(_ value: _StoredValue) -> Self? { nil }
+    public static func _element(_ value: _StoredValue) -> Self? {
+        guard value.value.kind == .link, let target = value.target else { return nil }
+        return target.space.materialise(self, target, value.value.low)
+    }
     public static func _convertElement(_ value: Any?) -> Self? { value.flatMap { _convertOptional($0) } }
-    public static func _encodeElement(_ value: Object, _ encoder: _RowEncoder) { encoder.append(.null) }
+    public static func _encodeElement(_ value: Object, _ encoder: _RowEncoder) { encoder.append(value) }
+    public static func _linked(_ value: Object) -> Object? { value }
 }

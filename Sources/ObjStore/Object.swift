@@ -148,7 +148,7 @@ extension Object: CustomStringConvertible {
     }
 
     /// Class and primary key: links lead in circles.
-    private var name: String {
+    var name: String {
         guard let info = try? ClassInfo.of(type(of: self)), let primary = info.primaryKey, !isInvalidated else { return "\(type(of: self))" }
         return "\(info.name)(\(primary.accessor._anyValue(self, primary.offset)))"
     }

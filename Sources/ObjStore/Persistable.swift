@@ -2,7 +2,7 @@ internal import ObjStoreCore
 
 /// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
 /// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each;
-/// an optional of a class derived from ``Object``, which is a link; ``LinkingObjects``, the inverse of one.
+/// an optional of a class derived from ``Object``, which is a link (in lists and sets no optional); ``LinkingObjects``, the inverse of one.
 ///
 /// The requirements are those of the library; conform to ``PersistableEnum`` only.
 public protocol Persistable: SendableMetatype {
@@ -48,7 +48,7 @@ public struct _PropertyType: Sendable {
     private(set) var elementKind: UInt8 = 0
     private(set) var hasOptionalElements = false
     private(set) var keyKind: UInt8 = 0
-    /// Of a link: the class that it leads to; of an inverse: the class that has the link.
+    /// Of a link, or a collection of links: the class that it leads to; of an inverse: the class that has the link.
     var linked: Object.Type?
     /// Not stored: found through a link.
     var isInverse = false
@@ -62,9 +62,12 @@ public struct _PropertyType: Sendable {
         elementKind = elements.kind
         hasOptionalElements = elements.isOptional
         keyKind = keys?.kind ?? 0
+        linked = elements.linked
     }
 
     var isCollection: Bool { valueKind.isCollection }
+    /// One value or a collection of them.
+    var hasLinks: Bool { valueKind == .link || elementKind == ValueKind.link.rawValue }
     var elements: ElementSchema {
         ElementSchema(kind: ValueKind(rawValue: elementKind) ?? .null, isNullable: hasOptionalElements, keyKind: ValueKind(rawValue: keyKind) ?? .null)
     }
@@ -179,7 +182,7 @@ extension Optional: Persistable where Wrapped: _OptionalPersistable {
 }
 
 /// Values: the optional of one holds the value itself.
-public protocol _PersistableValue: Persistable, _OptionalPersistable, CollectionElement where _Storage == Self, _OptionalStorage == Self? {}
+public protocol _PersistableValue: Persistable, _OptionalPersistable, _SingleElement where _Storage == Self, _OptionalStorage == Self? {}
 
 extension _PersistableValue {
     public static var _noValue: Self? { @inlinable get { nil } }

@@ -115,7 +115,7 @@ extension String: _PersistableValue {
 }
 
 /// Bytes.
-extension Array: Persistable, _OptionalPersistable, CollectionElement, _PersistableValue where Element == UInt8 {
+extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _PersistableValue where Element == UInt8 {
     public typealias _OptionalStorage = [UInt8]?
     public static var _initial: [UInt8] { @inlinable get { [] } }
     public static var _type: _PropertyType { _PropertyType(.binary) }

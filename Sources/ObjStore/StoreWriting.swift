@@ -214,10 +214,7 @@ extension View {
         do throws(ObjStoreError) {
             let id = try put(binding, encoder, update)
             for (property, collection) in collections {
-                let scope = _FillScope(
-                    self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified)
-                collection._store(scope)
-                if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
+                try fill(id, binding, (property, collection), update)
             }
             try core { () throws(StoreError) in try releaseSavepoint(savepoint) }
             return id
@@ -225,6 +222,17 @@ extension View {
             try core { () throws(StoreError) in try rollBack(toSavepoint: savepoint) }
             throw error
         }
+    }
+
+    /// Gives an object the elements of a collection.
+    func fill(
+        _ id: ObjectID, _ binding: ClassBinding, _ elements: CollectionElements, _ update: UpdatePolicy, _ created: [ObjectIdentifier: ObjectID] = [:]
+    ) throws(ObjStoreError) {
+        let (property, collection) = elements
+        let scope = _FillScope(
+            self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified, created: created)
+        collection._store(scope)
+        if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
     }
 
     /// Creates or updates the object whose row is in the encoder.

@@ -72,6 +72,21 @@ public func objstore_schema_add_collection(
     }
 }
 
+@c @implementation
+public func objstore_schema_add_link_collection(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ collection: objstore_kind, _ key_kind: objstore_kind,
+    _ target_class: objstore_text, _ flags: UInt32
+) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind")
+        let target = try naming("target_class") { () throws(StoreError) in try ObjStoreC.name(target_class) }
+        guard flags & ~SchemaDraft.Flags.nullable.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try draft.addCollection(className, property, collection, ElementSchema(kind: .link, isNullable: flags != 0, keyKind: key), target: target)
+    }
+}
+
 /// A kind of value, or of what is said of a property.
 private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(StoreError) -> ValueKind {
     guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "\(argument): kind \(kind.rawValue) has no name") }

@@ -12,12 +12,16 @@ struct Name: Hashable, Comparable, CustomStringConvertible {
 }
 
 /// The properties of an object that are not its key; both classes have the same, and three more that follow from the
-/// number (`Derived`). `friend` is the id of an object of the first class, to which a link leads: null once that is deleted.
+/// number (`Derived`). `friend` is the id of an object of the first class, to which a link leads: null once that is deleted. `pals` are more of them, some twice: a list of an `Item`, the values of a map of a `Note`,
+/// whose keys are 0, 1, 2 and so on.
 struct Item: Equatable, CustomStringConvertible {
     var number: Int64
     var text: String?
     var friend: Int64?
-    var description: String { "\(number)/\((text ?? "-").prefix(40))\(friend.map { "→\($0)" } ?? "")" }
+    var pals: [Int64?] = []
+    var description: String {
+        "\(number)/\((text ?? "-").prefix(40))\(friend.map { "→\($0)" } ?? "")\(pals.isEmpty ? "" : "⇉\(pals.map { $0.map(String.init) ?? "-" })")"
+    }
 }
 
 /// Values of the kinds that need two words, floats, and elements of a list or map: a row that lost one half of a change
@@ -52,13 +56,13 @@ enum Derived {
         if values.count == 5 { return true }
         let number = values[1].low, wanted = cls == 0 ? trail(number) : trail(number).sorted()
         guard try elements(snapshot, cls, 5, key, values) == wanted else { return false }
-        if cls == 1 { return values.count == 8 && document(number).elementsEqual(UnsafeRawBufferPointer(start: values[7].pointer, count: values[7].count)) }
-        let extra = snapshot.schema.classes[0].properties[7]
+        if cls == 1 { return values.count == 9 && document(number).elementsEqual(UnsafeRawBufferPointer(start: values[8].pointer, count: values[8].count)) }
+        let extra = snapshot.schema.classes[0].properties[8]
         if extra.kind == .list {
-            let found = try elements(snapshot, cls, 7, key, values)
+            let found = try elements(snapshot, cls, 8, key, values)
             return found == [] || found == wanted
         }
-        return values[7].isNull || UnsafeRawBufferPointer(start: values[7].pointer, count: values[7].count).elementsEqual(Derived.extra(extra.columnID, number).utf8)
+        return values[8].isNull || UnsafeRawBufferPointer(start: values[8].pointer, count: values[8].count).elementsEqual(Derived.extra(extra.columnID, number).utf8)
     }
 
     /// A document {"l": [number, …], "n": number} of a `Note`, which is changed from within.
@@ -151,8 +155,9 @@ enum Schemas {
             PropertySchema(name: "price", kind: .decimal128, columnID: 4, isNullable: true),
             PropertySchema(name: "trail", kind: .list, columnID: 5, elements: ElementSchema(kind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
-            extra(7),
-        ], nextColumnID: 8, compounds: itemIndexes, nextIndexID: 1 << 16 + 2)
+            PropertySchema(name: "pals", kind: .list, columnID: 7, target: 0, elements: ElementSchema(kind: .link)),
+            extra(8),
+        ], nextColumnID: 9, compounds: itemIndexes, nextIndexID: 1 << 16 + 2)
 
     private static let itemIndexes = [compound(0, [1, 2], false), compound(1, [4, 3, 2], true)]
 
@@ -187,8 +192,9 @@ enum Schemas {
             PropertySchema(name: "price", kind: .float, columnID: 4, isNullable: true, isIndexed: true),
             PropertySchema(name: "trail", kind: .map, columnID: 5, elements: ElementSchema(kind: .int, keyKind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
-            PropertySchema(name: "document", kind: .mixed, columnID: 7, isNullable: true),
-        ], nextColumnID: 8)
+            PropertySchema(name: "pals", kind: .map, columnID: 7, target: 0, elements: ElementSchema(kind: .link, isNullable: true, keyKind: .int)),
+            PropertySchema(name: "document", kind: .mixed, columnID: 8, isNullable: true),
+        ], nextColumnID: 9)
 }
 
 /// Carries edits out in a transaction, and in what the oracle expects.
@@ -228,11 +234,13 @@ struct Editor {
         case .put(let name, var item):
             let name = known(name)
             item.friend = friend(item.number &+ name.id)
+            item.pals = pals(name.cls, item.number &+ name.id)
             if let key = try find(name) {
                 try update(name, key, item)
             } else if mismatch == nil {
                 let key = try withValues(name, item) { (values) throws(StoreError) in try transaction.state(name.cls).create(values) }
                 try setTrail(name.cls, key, item.number)
+                try setPals(name.cls, key, item.pals)
             }
             content[name] = item
         case .delete(let name):
@@ -240,7 +248,12 @@ struct Editor {
             guard let key = try find(name) else { return try apply(.put(name, Item(number: 0, text: nil))) }
             try transaction.delete(name.cls, key)
             content[name] = nil
-            if name.cls == 0 { for (other, item) in content where item.friend == name.id { content[other]!.friend = nil } }
+            if name.cls == 0 {
+                for (other, item) in content where item.friend == name.id { content[other]!.friend = nil }
+                for (other, item) in content where item.pals.contains(name.id) {
+                    content[other]!.pals = other.cls == 0 ? item.pals.filter { $0 != name.id } : item.pals.map { $0 == name.id ? nil : $0 }
+                }
+            }
         case .scope(let edits, let undone):
             let before = content
             let savepoint = try transaction.beginSavepoint()
@@ -277,6 +290,29 @@ struct Editor {
         return seed % 4 != 0 && content[Name(id: id)] != nil ? id : nil
     }
 
+    /// None, few that stay in the row, or so many that they lie in the tree.
+    private func pals(_ cls: Int, _ seed: Int64) -> [Int64?] {
+        if Schemas.arePlain { return [] }
+        let count = [0, 3, 1, 45][Int(seed & 3)]
+        let all: [Int64?] = (0..<Int64(count)).map { index in
+            let id = (seed &+ index * 5) % 6
+            return content[Name(id: id)] != nil ? id : nil
+        }
+        return cls == 0 ? all.filter { $0 != nil } : all
+    }
+
+    /// In two steps.
+    private func setPals(_ cls: Int, _ key: Int64, _ pals: [Int64?]) throws(StoreError) {
+        if Schemas.arePlain { return }
+        let state = try transaction.state(cls), count = try state.elements(key, 7).count()
+        var wanted: [(key: Value, value: Value)] = []
+        for (index, pal) in pals.enumerated() { wanted.append((cls == 0 ? .null : .int(Int64(index)), try link(pal))) }
+        if count > 1 { try state.splice(key, 7, count / 2..<count, []) }
+        let left = count > 1 ? count / 2 : count
+        if left == 0 && wanted.isEmpty { return }
+        try state.splice(key, 7, 0..<left, wanted[...])
+    }
+
     private func link(_ friend: Int64?) throws(StoreError) -> Value {
         guard let friend, let key = try transaction.state(0).find(primaryKey: .int(friend)) else { return .null }
         return Value(kind: .link, low: key)
@@ -299,36 +335,37 @@ struct Editor {
                 for property in 1...4 { try state.update(key, property, values[property]) }
                 return
             }
-            let written = hasText(name.cls) ? [1, 2, 3, 4, 6, 7] : [1, 2, 3, 4, 6]
+            let written = hasText(name.cls) ? [1, 2, 3, 4, 6, 8] : [1, 2, 3, 4, 6]
             if name.cls == 0, item.number % 2 == 0 { return try state.update(try state.row(key), written, written.map { values[$0] }, written.count) }
             for property in written { try state.update(key, property, values[property]) }
         }
         try setTrail(name.cls, key, item.number)
+        try setPals(name.cls, key, item.pals)
         if name.cls == 1, !Schemas.arePlain { try editDocument(state, key, item.number) }
     }
 
     /// From within: the log has each step.
     private func editDocument(_ state: ClassState, _ key: Int64, _ number: Int64) throws(StoreError) {
-        try Derived.withKey("n") { (n) throws(StoreError) in try state.edit(key, 7, [.key(n)], .set, .int(number)) }
+        try Derived.withKey("n") { (n) throws(StoreError) in try state.edit(key, 8, [.key(n)], .set, .int(number)) }
         try Derived.withKey("l") { (l) throws(StoreError) in
-            try state.edit(key, 7, [.key(l)], .set, Derived.emptyList)
-            for index in 0..<Derived.documentCount(number) { try state.edit(key, 7, [.key(l), .index(-1)], .insert, .int(number &+ index)) }
+            try state.edit(key, 8, [.key(l)], .set, Derived.emptyList)
+            for index in 0..<Derived.documentCount(number) { try state.edit(key, 8, [.key(l), .index(-1)], .insert, .int(number &+ index)) }
             if number & 7 == 1 {
-                try state.edit(key, 7, [.key(l), .index(0)], .insert, .bool(true))
-                try state.edit(key, 7, [.key(l), .index(0)], .remove, .null)
+                try state.edit(key, 8, [.key(l), .index(0)], .insert, .bool(true))
+                try state.edit(key, 8, [.key(l), .index(0)], .remove, .null)
             }
         }
     }
 
     /// The property of the first class that comes and goes, where it is a text, not a list.
-    private var extra: PropertySchema { transaction.schema.classes[0].properties[7] }
+    private var extra: PropertySchema { transaction.schema.classes[0].properties[8] }
     private func hasText(_ cls: Int) -> Bool { !Schemas.arePlain && cls == 0 && extra.kind == .string }
 
     /// In two steps, so that elements are removed and inserted.
     private func setTrail(_ cls: Int, _ key: Int64, _ number: Int64) throws(StoreError) {
         if Schemas.arePlain { return }
         try setTrail(cls, key, number, 5)
-        if cls == 0, extra.kind == .list { try setTrail(cls, key, number, 7) }
+        if cls == 0, extra.kind == .list { try setTrail(cls, key, number, 8) }
     }
 
     private func setTrail(_ cls: Int, _ key: Int64, _ number: Int64, _ property: Int) throws(StoreError) {
@@ -348,7 +385,7 @@ struct Editor {
             copy.copyMemory(from: UnsafeRawBufferPointer(utf8))
             return copy
         }
-        let values = UnsafeMutablePointer<Value>.allocate(capacity: 8)
+        let values = UnsafeMutablePointer<Value>.allocate(capacity: 9)
         let extra = Array((hasText(name.cls) ? Derived.extra(extra.columnID, item.number) : "").utf8)
         let document = name.cls == 1 ? Derived.document(item.number) : []
         let extraBytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, extra.count, document.count), alignment: 1)
@@ -365,7 +402,8 @@ struct Editor {
         (values + 4).initialize(to: Derived.price(name.cls == 0 ? .decimal128 : .float, item.number))
         (values + 5).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
         (values + 6).initialize(to: try link(item.friend))
-        (values + 7).initialize(to: name.cls == 1 ? Value(kind: .mixed, pointer: UnsafeRawPointer(extraBytes.baseAddress!), count: document.count) : hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list))
+        (values + 7).initialize(to: .zero(of: name.cls == 0 ? .list : .map))
+        (values + 8).initialize(to: name.cls == 1 ? Value(kind: .mixed, pointer: UnsafeRawPointer(extraBytes.baseAddress!), count: document.count) : hasText(name.cls) ? .string(UnsafeRawPointer(extraBytes.baseAddress!), extra.count) : .zero(of: .list))
         return try body(values)
     }
 
@@ -413,6 +451,7 @@ struct Editor {
                 validity: UnsafePointer(validity)),
             ColumnVector(layout: .text, offsets: UnsafePointer(nothing)),
             ColumnVector(layout: .words, numbers: UnsafeRawPointer(words + 4 * count), validity: UnsafePointer(linked)),
+            ColumnVector(layout: .text, offsets: UnsafePointer(nothing)),
             ColumnVector(layout: .text, offsets: UnsafePointer(nothing), allNull: hasText(0)),
         ]
         let pointer = UnsafeMutablePointer<ColumnVector>.allocate(capacity: vectors.count)
@@ -425,14 +464,14 @@ struct Editor {
             case 2: .string(UnsafeRawPointer(letters + length * row), length)
             case 3: Derived.mark(.uuid, numbers[count + row], numbers[row])
             case 4: Derived.price(.decimal128, numbers[count + row])
-            case 5: .zero(of: .list)
+            case 5, 7: .zero(of: .list)
             case 6: row % 3 == 0 ? target : .null
             default: hasText(0) ? .null : .zero(of: .list)
             }
         }
         let created = try transaction.state(0).createColumns(
             pointer, count: count,
-            row: { (row, values) throws(StoreError) in for property in 0..<(Schemas.arePlain ? 5 : 8) { values[property] = value(row, property) } },
+            row: { (row, values) throws(StoreError) in for property in 0..<(Schemas.arePlain ? 5 : 9) { values[property] = value(row, property) } },
             value: { (row, property) throws(StoreError) in value(row, property) })
         for row in 0..<count {
             try setTrail(0, created + Int64(row), numbers[count + row])

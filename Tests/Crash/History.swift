@@ -250,19 +250,28 @@ final class History {
                 return world.fail("P2: version \(snapshot.version) was read, which no transaction of this life made")
             }
             if oracle.isInsideGroup(snapshot.version) { return world.fail("P5: version \(snapshot.version) is read, which is half of a group") }
-            var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = []
+            var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = [], pals: [(name: Name, keys: [Int64?])] = []
             for cls in snapshot.schema.classes.indices {
                 try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
                     let text = values[2].isNull ? nil : String(decoding: UnsafeRawBufferPointer(start: values[2].pointer, count: values[2].count), as: UTF8.self)
                     found[Name(cls: cls, id: values[0].low)] = Item(number: values[1].low, text: try Derived.fit(snapshot, cls, key, values) ? text : "mark, price or trail of another number")
                     if cls == 0 { ids[key] = values[0].low }
                     if values.count > 6, !values[6].isNull { links.append((Name(cls: cls, id: values[0].low), values[6].low)) }
+                    if values.count > 7 {
+                        var keys: [Int64?] = []
+                        try snapshot.elements(cls, 7, of: key, values[7]).forEach { (_, value) throws(StoreError) in
+                            keys.append(value.isNull ? nil : value.low)
+                            return true
+                        }
+                        if !keys.isEmpty { pals.append((Name(cls: cls, id: values[0].low), keys)) }
+                    }
                     if InjectedBug.active(.forkRelease) && world.pick(.workload, 4) == 1 { database.releasePinsAsForkedChildWould() }
                     if InjectedBug.active(.slotMove) { database.movePin(snapshot.version) }
                     pauseSometimes(found.count)
                 }
             }
             for (name, key) in links { found[name]!.friend = ids[key] ?? -1 }
+            for (name, keys) in pals { found[name]!.pals = keys.map { $0.map { ids[$0] ?? -1 } } }
             let sees = isFirstTouch || !world.hasEvicted
             if found != expected && sees {
                 world.fail("P2: version \(snapshot.version) is read wrong: \(difference(found, expected))")

@@ -81,7 +81,7 @@ struct Session {
         transcript?.note(question(.propertyInfo)) { hasher in
             hasher.combine(property.name); hasher.combine(property.kind); hasher.combine(property.flags.rawValue); hasher.combine(property.index)
         }
-        if property.kind.isCollection { return }
+        if property.kind.isCollection, property.target == 0 { return }
         var problem: StoreError?
         func attempt(_ body: () throws(StoreError) -> Void) {
             do throws(StoreError) { try body() } catch { if error.code == .corrupt { problem = problem ?? error } }
@@ -89,7 +89,7 @@ struct Session {
         for comparison in [Comparison.equal, .notEqual, .less, .greaterOrEqual] {
             attempt { () throws(StoreError) in
                 let link = ObjectID(classID: property.target, storeTag: view.shared.tag, key: 2)
-                let value = property.kind == .link ? .link(link) : Session.value(property.kind, 5)
+                let value = property.target != 0 ? .link(link) : Session.value(property.kind, 5)
                 let count = try view.count(cls.classID, where: property.propertyID, comparison, value)
                 transcript?.note(question(.count, Int64(comparison.rawValue)), count)
                 let first = try view.first(cls.classID, where: property.propertyID, comparison, value)
@@ -152,11 +152,16 @@ struct Session {
             Transcript.Question(classID: cls.classID, propertyID: propertyID, way: way, index: index)
         }
         var ids: [UInt32] = []
-        var collections: [(id: UInt32, elements: ElementSchema)] = [], mixed: [UInt32] = []
+        var collections: [(id: UInt32, elements: ElementSchema, sample: Value)] = [], mixed: [UInt32] = []
         for index in 0..<cls.propertyCount {
             let property = try view.propertyInfo(cls.classID, at: index)
             if property.kind == .mixed { mixed.append(property.propertyID) }
-            if let elements = property.elements { collections.append((property.propertyID, elements)) } else { ids.append(property.propertyID) }
+            if let elements = property.elements {
+                let link = Value.link(ObjectID(classID: property.target, storeTag: view.shared.tag, key: 2))
+                collections.append((property.propertyID, elements, elements.kind == .link ? link : Session.value(elements.kind, 5)))
+            } else {
+                ids.append(property.propertyID)
+            }
         }
         if cls.primaryKey != 0 {
             let kind = try view.propertyInfo(cls.primaryKey).kind
@@ -192,8 +197,8 @@ struct Session {
         }
         for index in 0..<min(all.count, samples) {
             let object = try all.object(at: UInt64(index * max(1, all.count / samples)))
-            for (id, elements) in collections {
-                do throws(StoreError) { try readElements(view, CollectionID(owner: object, propertyID: id), elements, question(.elements, id, object.key), transcript) } catch {
+            for (id, elements, sample) in collections {
+                do throws(StoreError) { try readElements(view, CollectionID(owner: object, propertyID: id), elements, sample, question(.elements, id, object.key), transcript) } catch {
                     problem = problem ?? error
                 }
             }
@@ -227,7 +232,7 @@ struct Session {
 
     /// All elements, one by its index, and one that is looked for.
     private func readElements(
-        _ view: View, _ id: CollectionID, _ elements: ElementSchema, _ question: Transcript.Question, _ transcript: Transcript?
+        _ view: View, _ id: CollectionID, _ elements: ElementSchema, _ sample: Value, _ question: Transcript.Question, _ transcript: Transcript?
     ) throws(StoreError) {
         var buffer = OutputBuffer()
         defer { OutputBuffer.free(&buffer) }
@@ -240,7 +245,7 @@ struct Session {
             }
         }
         if count > 0 { hasher.combine(try view.element(id, at: count / 2, &buffer).value) }
-        hasher.combine(try view.firstIndex(id, of: Session.value(elements.kind, 5)))
+        hasher.combine(try view.firstIndex(id, of: sample))
         if elements.keyKind != .null { if let found = try view.value(id, ofKey: Session.value(elements.keyKind, 6), &buffer) { hasher.combine(found) } }
         hasher.combine(count)
         hasher.combine(read)
@@ -293,8 +298,15 @@ struct Session {
     /// Adds elements to a collection, and takes some away.
     private func change(_ transaction: View, _ object: ObjectID, _ property: PropertyInfo) throws(StoreError) {
         let id = CollectionID(owner: object, propertyID: property.propertyID), elements = property.elements!
+        var targets: Results?
+        if elements.kind == .link {
+            let all = try transaction.findAll(property.target)
+            if all.count == 0 { return }
+            targets = all
+        }
         for number in 0..<12 as Range<Int64> {
-            let value = Session.value(elements.kind, number)
+            var value = Session.value(elements.kind, number)
+            if let targets { value = .link(try targets.object(at: UInt64(number) % UInt64(targets.count))) }
             switch property.kind {
             case .set: _ = try transaction.insert(id, member: value)
             case .map: _ = try transaction.set(id, key: Session.value(elements.keyKind, number), value)
@@ -306,7 +318,7 @@ struct Session {
                 if let failure { throw failure }
             }
         }
-        try transaction.remove(id, at: 1, count: 5)
+        try transaction.remove(id, at: 1, count: min(5, try transaction.elementCount(id) - 1))
     }
 
     private func create(_ transaction: View, _ cls: ClassInfo, _ round: Int) throws(StoreError) {

@@ -33,6 +33,10 @@ struct Subject {
         ] as [(String, ValueKind, ElementSchema)] {
             properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), elements: elements))
         }
+        for (name, kind) in [("pals", .list), ("crew", .set), ("heads", .map)] as [(String, ValueKind)] {
+            let elements = ElementSchema(kind: .link, isNullable: kind == .map, keyKind: kind == .map ? .int : .null)
+            properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), target: 0, elements: elements))
+        }
         let compounds = [([7, 8, 2], false), ([0, 5], true)].enumerated().map { IndexSchema(id: 1 << 16 + UInt32($0), properties: $1.0, isUnique: $1.1) }
         return ClassSchema(
             name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds, nextIndexID: 1 << 16 + 2)
@@ -279,7 +283,7 @@ enum Row {
         ]
         let builder = DocumentBuilder(), isNull = try mixed(index, &random, builder)
         let any = isNull ? Value.null : Value(kind: .mixed, pointer: builder.node.baseAddress, count: builder.node.count)
-        let all = values + [any, .zero(of: .list), .zero(of: .map), .zero(of: .set)]
+        let all = values + [any, .zero(of: .list), .zero(of: .map), .zero(of: .set), .zero(of: .list), .zero(of: .set), .zero(of: .map)]
         let created = try all.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
         // None, few that stay in the row, many that lie in the tree; of many rows most have none, for cases are to be fast.
         let elements = index < 60 ? [0, 2, 0, 5, 40][index % 5] : index % 150 == 0 ? 40 : 0
@@ -291,6 +295,13 @@ enum Row {
         try state.splice(created, values.count + 2, 0..<0, marks[...])
         let seen = (0..<elements).map { (key: Value.null, value: Value(kind: .uuid, low: Int64($0), high: Int64(bitPattern: random.next()))) }
         try state.splice(created, values.count + 3, 0..<0, seen[...])
+        // Links to the first of class 0, some of them twice.
+        let pals = (0..<(index == 0 ? 0 : elements)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0 % min(index, 30) % 7))) }
+        try state.splice(created, values.count + 4, 0..<0, pals[...])
+        let crew = (0..<min(elements, index, 30)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0))) }
+        try state.splice(created, values.count + 5, 0..<0, crew[...])
+        let heads = pals.enumerated().map { (key: Value.int(Int64($0)), value: $0 % 6 == 5 ? .null : $1.value) }
+        try state.splice(created, values.count + 6, 0..<0, heads[...])
     }
 
     /// The node of a mixed value: null (true), a plain one, a document, seldom one in an extent of its own.

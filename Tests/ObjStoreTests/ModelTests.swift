@@ -282,7 +282,7 @@ import Testing
             return nil
         }
         for (model, code, name, property) in [
-            (Album.self, ObjStoreError.Code.notSupported, "Album", "titles"),
+            (Album.self, ObjStoreError.Code.invalidSchema, "Album", "titles"),
             (TwoKeys.self, .invalidSchema, "TwoKeys", "second"), (DoubleKey.self, .invalidSchema, "DoubleKey", "key"),
             (OptionalKey.self, .invalidSchema, "OptionalKey", "key"), (BytesIndex.self, .invalidSchema, "BytesIndex", "bytes"),
         ] as [(Object.Type, ObjStoreError.Code, String, String)] {

@@ -26,6 +26,7 @@ compile lists
 expect "tag 0: poetry"
 expect "chess: 7.5"
 expect "dogs of Ada: 1"
+expect "Rex was walked by 1, and is gone from a list of 0"
 compile documents
 (cd "$folder" && ./documents) >"$folder/output"
 expect "first seen: 7"

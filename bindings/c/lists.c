@@ -1,4 +1,4 @@
-/* Lists, sets, maps and links: people, the tags and scores of each, and who owns which dog.
+/* Lists, sets, maps and links: people, the tags and scores of each, who owns which dog, and whom they walk.
  *
  *   cc -std=c99 -Iinclude bindings/c/lists.c -Lbuild/lib -lobjstore -Wl,-rpath,$PWD/build/lib -o lists && ./lists
  */
@@ -28,6 +28,7 @@ int main(void) {
     TRY(objstore_schema_add_class(schema, dog));
     TRY(objstore_schema_add_property(schema, dog, OBJSTORE_STR("name"), OBJSTORE_KIND_STRING, OBJSTORE_PROPERTY_PRIMARY_KEY));
     TRY(objstore_schema_add_link(schema, dog, OBJSTORE_STR("owner"), person, 0));
+    TRY(objstore_schema_add_link_collection(schema, person, OBJSTORE_STR("walks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, dog, 0));
 
     objstore_config *config;
     objstore *store;
@@ -40,12 +41,13 @@ int main(void) {
 
     objstore_view *tx;
     objstore_class_id people, dogs;
-    objstore_property_id name, tags_id, scores_id, dog_properties[2];
+    objstore_property_id name, tags_id, scores_id, walks_id, dog_properties[2];
     TRY(objstore_begin(store, &tx));
     TRY(objstore_find_class(tx, person, &people));
     TRY(objstore_find_property(tx, people, OBJSTORE_STR("name"), &name));
     TRY(objstore_find_property(tx, people, OBJSTORE_STR("tags"), &tags_id));
     TRY(objstore_find_property(tx, people, OBJSTORE_STR("scores"), &scores_id));
+    TRY(objstore_find_property(tx, people, OBJSTORE_STR("walks"), &walks_id));
     TRY(objstore_find_class(tx, dog, &dogs));
     TRY(objstore_find_property(tx, dogs, OBJSTORE_STR("name"), &dog_properties[0]));
     TRY(objstore_find_property(tx, dogs, OBJSTORE_STR("owner"), &dog_properties[1]));
@@ -60,7 +62,13 @@ int main(void) {
     TRY(objstore_list_move(tx, tags, 1, 0));
     TRY(objstore_map_set(tx, scores, objstore_string(OBJSTORE_STR("chess")), objstore_double(7.5), NULL));
     const objstore_value rex[] = {objstore_string(OBJSTORE_STR("Rex")), objstore_link(ada)};
-    TRY(objstore_create(tx, dogs, dog_properties, rex, 2, NULL));
+    objstore_object dog_rex;
+    TRY(objstore_create(tx, dogs, dog_properties, rex, 2, &dog_rex));
+
+    /* Elements of a list may be links, too, one several times; its inverse has each owner once. */
+    const objstore_collection walks = objstore_collection_of(ada, walks_id);
+    const objstore_value twice[] = {objstore_link(dog_rex), objstore_link(dog_rex)};
+    TRY(objstore_list_insert(tx, walks, OBJSTORE_END, twice, 2));
 
     /* In a transaction text is borrowed until the next write. */
     objstore_value read[8];
@@ -72,6 +80,11 @@ int main(void) {
     uint64_t owned;
     TRY(objstore_incoming_count(tx, ada, dog_properties[1], &owned));
     printf("dogs of Ada: %" PRIu64 "\n", owned);
+    uint64_t walkers, left;
+    TRY(objstore_incoming_count(tx, dog_rex, walks_id, &walkers));
+    TRY(objstore_delete(tx, dog_rex));
+    TRY(objstore_collection_count(tx, walks, &left));
+    printf("Rex was walked by %" PRIu64 ", and is gone from a list of %" PRIu64 "\n", walkers, left);
 
     TRY(objstore_commit(tx, NULL));
     TRY(objstore_close(store));

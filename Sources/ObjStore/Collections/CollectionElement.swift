@@ -1,7 +1,7 @@
 internal import ObjStoreCore
 
 /// What a ``List``, ``MutableSet`` or ``Map`` can hold: the types of single properties, and (in lists and maps) their
-/// optionals.
+/// optionals; and links to objects: `List<Dog>`, `MutableSet<Dog>`, `Map<String, Dog?>`.
 public protocol CollectionElement: SendableMetatype {
     static var _elementType: _PropertyType { get }
     /// Nil: what is stored is no value of this type.
@@ -10,11 +10,24 @@ public protocol CollectionElement: SendableMetatype {
     static var _emptyElement: Self { get }
     static func _convertElement(_ value: Any?) -> Self?
     static func _encodeElement(_ value: Self, _ encoder: _RowEncoder)
+    /// Nil: it is a value, or null.
+    static func _linked(_ value: Self) -> Object?
+}
+
+/// What is no optional: what a ``MutableSet`` can hold.
+public protocol _SingleElement: CollectionElement {}
+
+extension CollectionElement {
+    public static func _linked(_ value: Self) -> Object? { nil }
+    /// For descriptions: of an object only its name, for links lead in circles.
+    static func _text(_ value: Self) -> String { _linked(value)?.name ?? "\(value)" }
 }
 
 /// A value of the core; texts are borrowed.
 public struct _StoredValue {
     let value: Value
+    /// Of a link: what it leads to.
+    var target: ClassBinding?
 
     /// As the plainest type that holds it.
     var any: Any? {
@@ -56,9 +69,9 @@ extension String {
     public static func _element(_ value: _StoredValue) -> String? { value.value.isNull ? nil : value.text }
 }
 
-extension Optional: CollectionElement where Wrapped: _PersistableValue {
+extension Optional: CollectionElement where Wrapped: _SingleElement {
     public static var _elementType: _PropertyType {
-        var type = Wrapped._type
+        var type = Wrapped._elementType
         type.isOptional = true
         return type
     }
@@ -69,21 +82,27 @@ extension Optional: CollectionElement where Wrapped: _PersistableValue {
         return Wrapped._convertElement(value).map { .some($0) }
     }
     public static func _encodeElement(_ value: Wrapped?, _ encoder: _RowEncoder) {
-        if let value { Wrapped._encode(value, encoder) } else { encoder.append(.null) }
+        if let value { Wrapped._encodeElement(value, encoder) } else { encoder.append(.null) }
     }
+    public static func _linked(_ value: Wrapped?) -> Object? { value.flatMap { Wrapped._linked($0) } }
 }
 
 /// Values of one call, in the memory of a `_RowEncoder`; nothing moves until `body` returns.
+///
+/// - Parameter created: unmanaged objects that may be linked to, for they have just been stored. `.wrongView`: another one.
 func withEncoded<Element: CollectionElement, T>(
-    _ elements: some Sequence<Element>, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
+    _ elements: some Sequence<Element>, created: [ObjectIdentifier: ObjectID] = [:],
+    _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
 ) throws(StoreError) -> T {
     let encoder = _RowEncoder()
+    encoder.created = created
     var count = 0
     for element in elements {
         encoder.begin(0)
         Element._encodeElement(element, encoder)
         count += 1
     }
+    if let refusal = encoder.refusal { throw refusal.ofCore }
     var result: Result<T, StoreError>?
     encoder.drain { _, values in result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: values, count: count)) } }
     return try result.unsafelyUnwrapped.get()

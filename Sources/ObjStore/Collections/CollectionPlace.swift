@@ -31,6 +31,46 @@ struct CollectionPlace {
         }
     }
 
+    /// The same with elements, which are encoded. Unmanaged objects among them are added first, with all that they lead to.
+    func changing<Element: CollectionElement, T>(
+        _ none: T, with elements: some Sequence<Element>, _ body: (View, CollectionID, UnsafeBufferPointer<Value>) throws(StoreError) -> T
+    ) -> T {
+        changing(none) { (view, id) throws(StoreError) in
+            let elements = Array(elements)
+            try add(elements, view)
+            return try withEncoded(elements) { (values) throws(StoreError) in try body(view, id, values) }
+        }
+    }
+
+    private func add<Element: CollectionElement>(_ elements: [Element], _ view: View) throws(StoreError) {
+        guard binding.info.properties[Int(index)].type.hasLinks else { return }
+        let space = binding.space
+        do throws(ObjStoreError) {
+            guard binding.exists(object._key) else { throw binding.gone(object._key) }
+            let targets = elements.compactMap { Element._linked($0) }
+            // What would be refused afterwards.
+            for target in targets {
+                guard let other = target._space else { continue }
+                guard other.handle.sharesStore(with: space.handle) else {
+                    throw ObjStoreError(.wrongStore, "\(binding.path(index)): the object is managed by another store", class: binding.info.name)
+                }
+            }
+            for target in targets where target._binding == nil { try ObjectGraph(space, view, .error).add(target) }
+        } catch {
+            throw error.ofCore
+        }
+    }
+
+    /// Asks about an element; an unmanaged object is in no collection of a store.
+    func asking<Element: CollectionElement, T>(
+        _ none: T, about element: Element, _ body: (View, CollectionID, Value) throws(StoreError) -> T
+    ) -> T {
+        if let target = Element._linked(element), target._binding == nil { return none }
+        return reading(none) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try body(view, id, values[0]) }
+        }
+    }
+
     var count: Int { reading(0) { (view, id) throws(StoreError) in try view.elementCount(id) } }
 
     /// The same with memory for texts, where the view does not lend its own: a live one may move.
@@ -62,7 +102,8 @@ struct CollectionPlace {
 
     /// A stored value as the collection's type; what is none is reported and replaced.
     func element<Element: CollectionElement>(_ value: Value) -> Element {
-        if let element = Element._element(_StoredValue(value: value)) { return element }
+        let target = value.kind == .link ? binding.target(index) : nil
+        if let element = Element._element(_StoredValue(value: value, target: target)) { return element }
         binding.report(StoreError(.outOfRange, "\(binding.path(index)) has an element \(value.text) in the store, which is no \(Element.self)"), index)
         return Element._emptyElement
     }
@@ -79,6 +120,8 @@ public protocol _CollectionProperty: AnyObject, Persistable where _Storage == Se
     /// Gives the collection of an object these elements instead of its own.
     func _replace(_ object: Object, _ index: UInt32)
     func _store(_ scope: _FillScope)
+    /// The objects among the elements.
+    var _links: [Object] { get }
 }
 
 extension _CollectionProperty {
@@ -103,12 +146,20 @@ public final class _FillScope {
     let id: CollectionID
     /// Elements that are the same already stay.
     let comparesFirst: Bool
+    /// Objects of the same graph.
+    let created: [ObjectIdentifier: ObjectID]
     private(set) var failure: StoreError?
 
-    init(_ view: View, _ id: CollectionID, comparesFirst: Bool) {
+    init(_ view: View, _ id: CollectionID, comparesFirst: Bool, created: [ObjectIdentifier: ObjectID] = [:]) {
+        self.created = created
         self.view = view
         self.id = id
         self.comparesFirst = comparesFirst
+    }
+
+    /// Calls `body` with elements, encoded.
+    func with<Element: CollectionElement>(_ elements: some Sequence<Element>, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> Void) {
+        do throws(StoreError) { try withEncoded(elements, created: created, body) } catch { failure = error }
     }
 
     /// Replaces what is there, unless it is the same.

@@ -23,18 +23,14 @@ public final class List<Element: CollectionElement> {
 
     public func append(objectsIn new: some Sequence<Element>) {
         guard let place else { return elements.append(contentsOf: new) }
-        place.changing(()) { (view, id) throws(StoreError) in
-            try withEncoded(new) { (values) throws(StoreError) in try view.insert(id, at: nil, values) }
-        }
+        place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: nil, values) }
     }
 
     public func insert(_ element: Element, at index: Int) { insert(contentsOf: CollectionOfOne(element), at: index) }
 
     public func insert(contentsOf new: some Sequence<Element>, at index: Int) {
         guard let place else { return elements.insert(contentsOf: Array(new), at: index) }
-        place.changing(()) { (view, id) throws(StoreError) in
-            try withEncoded(new) { (values) throws(StoreError) in try view.insert(id, at: index, values) }
-        }
+        place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: index, values) }
     }
 
     public func remove(at index: Int) {
@@ -82,13 +78,13 @@ public final class List<Element: CollectionElement> {
     /// The index of the first element that equals one. Cost: O(n).
     public func index(of element: Element) -> Int? {
         guard let place else { return elements.firstIndex { List.isSame($0, element) } }
-        return place.reading(nil) { (view, id) throws(StoreError) in
-            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.firstIndex(id, of: values[0]) }
-        }
+        return place.asking(nil, about: element) { (view, id, value) throws(StoreError) in try view.firstIndex(id, of: value) }
     }
 
     private static func isSame(_ a: Element, _ b: Element) -> Bool {
-        (try? withEncoded(CollectionOfOne(a)) { (a) throws(StoreError) in
+        if let object = Element._linked(a) { return object.isSameObject(as: Element._linked(b)) }
+        if Element._linked(b) != nil { return false }
+        return (try? withEncoded(CollectionOfOne(a)) { (a) throws(StoreError) in
             try withEncoded(CollectionOfOne(b)) { (b) throws(StoreError) in a[0].isSame(as: b[0]) }
         }) ?? false
     }
@@ -112,9 +108,7 @@ extension List: RandomAccessCollection, MutableCollection {
                 elements[index] = newValue
                 return
             }
-            place.changing(()) { (view, id) throws(StoreError) in
-                try withEncoded(CollectionOfOne(newValue)) { (values) throws(StoreError) in try view.set(id, at: index, values[0]) }
-            }
+            place.changing((), with: CollectionOfOne(newValue)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
         }
     }
 
@@ -127,7 +121,7 @@ extension List: ExpressibleByArrayLiteral {
 }
 
 extension List: CustomStringConvertible {
-    public var description: String { "[" + map { "\($0)" }.joined(separator: ", ") + "]" }
+    public var description: String { "[" + map(Element._text).joined(separator: ", ") + "]" }
 }
 
 extension List: Persistable, _CollectionProperty {
@@ -135,27 +129,23 @@ extension List: Persistable, _CollectionProperty {
     public static var _type: _PropertyType { _PropertyType(.list, of: Element._elementType) }
     public static func _managed(_ object: Object, _ index: UInt32) -> List { List(CollectionPlace(object: object, index: index)) }
     public func _copy() -> List { List(self) }
+    public var _links: [Object] { compactMap { Element._linked($0) } }
     public func _replace(_ object: Object, _ index: UInt32) {
         let target = List._managed(object, index)
         target.removeAll()
         if !isEmpty { target.append(objectsIn: self) }
     }
     public func _store(_ scope: _FillScope) {
-        let elements = Array(self)
-        do throws(StoreError) {
-            try withEncoded(elements) { (values) throws(StoreError) in
-                scope.replace(count: values.count) { () throws(StoreError) in
-                    var same = true
-                    _ = try scope.view.elements(scope.id, from: 0, limit: .max, wantsKeys: false, nil) { index, _, value in
-                        same = same && value.isSame(as: values[index])
-                    }
-                    return same
-                } _: { () throws(StoreError) in
-                    try scope.view.insert(scope.id, at: nil, values)
+        scope.with(Array(self)) { (values) throws(StoreError) in
+            scope.replace(count: values.count) { () throws(StoreError) in
+                var same = true
+                _ = try scope.view.elements(scope.id, from: 0, limit: .max, wantsKeys: false, nil) { index, _, value in
+                    same = same && value.isSame(as: values[index])
                 }
+                return same
+            } _: { () throws(StoreError) in
+                try scope.view.insert(scope.id, at: nil, values)
             }
-        } catch {
-            preconditionFailure("what replaces keeps its failures")
         }
     }
     /// A list, or an array of what its elements can be.

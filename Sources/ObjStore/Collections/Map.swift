@@ -2,6 +2,7 @@ internal import ObjStoreCore
 
 /// A value for each key, in ascending order of the keys: `@Persisted var notes: Map<String, Double>`.
 ///
+/// Links are optional, `Map<String, Dog?>`: when an object is deleted, its keys stay and have nil.
 /// Keys are texts, integers, ``ObjectId`` or `UUID`. Of a managed object it shows what the object has, and changes inside a
 /// write only. Cost of finding and changing: O(log n).
 public final class Map<Key: _PersistableValue & Hashable, Value: CollectionElement> {
@@ -35,10 +36,8 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Bool {
         guard let place else { return entries.updateValue(value, forKey: key) == nil }
-        return place.changing(false) { (view, id) throws(StoreError) in
-            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
-                try withEncoded(CollectionOfOne(value)) { (values) throws(StoreError) in try view.set(id, key: keys[0], values[0]) }
-            }
+        return place.changing(false, with: CollectionOfOne(value)) { (view, id, values) throws(StoreError) in
+            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.set(id, key: keys[0], values[0]) }
         }
     }
 
@@ -79,7 +78,7 @@ extension Map: ExpressibleByDictionaryLiteral {
 }
 
 extension Map: CustomStringConvertible {
-    public var description: String { isEmpty ? "[:]" : "[" + map { "\($0.key): \($0.value)" }.joined(separator: ", ") + "]" }
+    public var description: String { isEmpty ? "[:]" : "[" + map { "\($0.key): \(Value._text($0.value))" }.joined(separator: ", ") + "]" }
 }
 
 extension Map: Persistable, _CollectionProperty {
@@ -87,6 +86,7 @@ extension Map: Persistable, _CollectionProperty {
     public static var _type: _PropertyType { _PropertyType(.map, of: Value._elementType, keys: Key._type) }
     public static func _managed(_ object: Object, _ index: UInt32) -> Map { Map(CollectionPlace(object: object, index: index)) }
     public func _copy() -> Map { Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
+    public var _links: [Object] { compactMap { Value._linked($0.value) } }
     public func _replace(_ object: Object, _ index: UInt32) {
         let target = Map._managed(object, index)
         target.removeAll()
@@ -94,21 +94,17 @@ extension Map: Persistable, _CollectionProperty {
     }
     public func _store(_ scope: _FillScope) {
         let entries = Array(self)
-        do throws(StoreError) {
-            try withEncoded(entries.map(\.key)) { (keys) throws(StoreError) in
-                try withEncoded(entries.map(\.value)) { (values) throws(StoreError) in
-                    scope.replace(count: keys.count) { () throws(StoreError) in
-                        for index in keys.indices {
-                            guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil), stored.isSame(as: values[index]) else { return false }
-                        }
-                        return true
-                    } _: { () throws(StoreError) in
-                        for index in keys.indices { _ = try scope.view.set(scope.id, key: keys[index], values[index]) }
+        scope.with(entries.map(\.key)) { (keys) throws(StoreError) in
+            scope.with(entries.map(\.value)) { (values) throws(StoreError) in
+                scope.replace(count: keys.count) { () throws(StoreError) in
+                    for index in keys.indices {
+                        guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil), stored.isSame(as: values[index]) else { return false }
                     }
+                    return true
+                } _: { () throws(StoreError) in
+                    for index in keys.indices { _ = try scope.view.set(scope.id, key: keys[index], values[index]) }
                 }
             }
-        } catch {
-            preconditionFailure("what replaces keeps its failures")
         }
     }
     /// A map, or a dictionary of what its keys and values can be.

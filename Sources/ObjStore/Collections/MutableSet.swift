@@ -3,8 +3,9 @@ internal import ObjStoreCore
 /// Different values in ascending order: `@Persisted var seen: MutableSet<String>`.
 ///
 /// Of a managed object it shows what the object has, and changes inside a write only. What is equal is what the store's
-/// order says: numbers by size (NaN equals NaN), text by code point. Cost of finding and changing: O(log n).
-public final class MutableSet<Element: _PersistableValue> {
+/// order says: numbers by size (NaN equals NaN), text by code point. Objects are in the order of their creation, in an unmanaged set in
+/// that of their insertion. Cost of finding and changing: O(log n).
+public final class MutableSet<Element: _SingleElement> {
     /// Of an unmanaged one; ascending.
     private var elements: [Element] = []
     private let place: CollectionPlace?
@@ -19,6 +20,10 @@ public final class MutableSet<Element: _PersistableValue> {
 
     /// Where an equal element stands in an unmanaged set, or would.
     private func search(_ element: Element) -> (index: Int, found: Bool) {
+        if let object = Element._linked(element) {
+            let index = elements.firstIndex { object.isSameObject(as: Element._linked($0)) }
+            return (index ?? elements.count, index != nil)
+        }
         var low = 0, high = elements.count
         while low < high {
             let middle = (low + high) / 2, order = MutableSet.compare(elements[middle], element)
@@ -46,9 +51,7 @@ public final class MutableSet<Element: _PersistableValue> {
             if !found { elements.insert(element, at: index) }
             return !found
         }
-        return place.changing(false) { (view, id) throws(StoreError) in
-            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.insert(id, member: values[0]) }
-        }
+        return place.changing(false, with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.insert(id, member: values[0]) }
     }
 
     public func insert(objectsIn new: some Sequence<Element>) { for element in Array(new) { insert(element) } }
@@ -61,6 +64,7 @@ public final class MutableSet<Element: _PersistableValue> {
             if found { elements.remove(at: index) }
             return found
         }
+        if let object = Element._linked(element), !object.isManaged { return false }
         return place.changing(false) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.remove(id, member: values[0]) }
         }
@@ -82,9 +86,7 @@ public final class MutableSet<Element: _PersistableValue> {
 
     public func contains(_ element: Element) -> Bool {
         guard let place else { return search(element).found }
-        return place.reading(nil) { (view, id) throws(StoreError) in
-            try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.firstIndex(id, of: values[0]) }
-        } != nil
+        return place.asking(nil, about: element) { (view, id, value) throws(StoreError) in try view.firstIndex(id, of: value) } != nil
     }
 
     public func isSubset(of other: MutableSet) -> Bool { allSatisfy { other.contains($0) } }
@@ -111,7 +113,7 @@ extension MutableSet: ExpressibleByArrayLiteral {
 }
 
 extension MutableSet: CustomStringConvertible {
-    public var description: String { "{" + map { "\($0)" }.joined(separator: ", ") + "}" }
+    public var description: String { "{" + map(Element._text).joined(separator: ", ") + "}" }
 }
 
 extension MutableSet: Persistable, _CollectionProperty {
@@ -123,24 +125,20 @@ extension MutableSet: Persistable, _CollectionProperty {
         copy.elements = Array(self)
         return copy
     }
+    public var _links: [Object] { compactMap { Element._linked($0) } }
     public func _replace(_ object: Object, _ index: UInt32) {
         let target = MutableSet._managed(object, index)
         target.removeAll()
         target.insert(objectsIn: self)
     }
     public func _store(_ scope: _FillScope) {
-        let elements = Array(self)
-        do throws(StoreError) {
-            try withEncoded(elements) { (values) throws(StoreError) in
-                scope.replace(count: values.count) { () throws(StoreError) in
-                    for value in values where try scope.view.firstIndex(scope.id, of: value) == nil { return false }
-                    return true
-                } _: { () throws(StoreError) in
-                    for value in values { _ = try scope.view.insert(scope.id, member: value) }
-                }
+        scope.with(Array(self)) { (values) throws(StoreError) in
+            scope.replace(count: values.count) { () throws(StoreError) in
+                for value in values where try scope.view.firstIndex(scope.id, of: value) == nil { return false }
+                return true
+            } _: { () throws(StoreError) in
+                for value in values { _ = try scope.view.insert(scope.id, member: value) }
             }
-        } catch {
-            preconditionFailure("what replaces keeps its failures")
         }
     }
     /// A set, or an array or Swift set of what its elements can be.

@@ -6,7 +6,7 @@ package struct SchemaDraft: Sendable {
         /// Compound ones, by the names of their properties.
         package fileprivate(set) var indexes: [(names: [String], isUnique: Bool)] = []
         private var places: [String: Int] = [:]
-        /// Of link properties: the class that they lead to, which may be described later.
+        /// Of link properties, and collections of links: the class that they lead to, which may be described later.
         fileprivate private(set) var targets: [String: String] = [:]
         /// What properties were called before, by their names.
         fileprivate var formerNames: [String: [String]] = [:]
@@ -104,15 +104,26 @@ package struct SchemaDraft: Sendable {
         classes[number].indexes.append((names, isUnique))
     }
 
-    /// A list, set or map; in objects that do not give it elements it is empty.
-    package mutating func addCollection(_ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema) throws(StoreError) {
+    /// A list, set or map; in objects that do not give it elements it is empty. Elements that are links lead to objects of
+    /// class `target`, which may be described later; those of a map can always be null, others never.
+    package mutating func addCollection(
+        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil
+    ) throws(StoreError) {
+        var elements = elements
         let index = try classIndex(className)
         try SchemaDraft.checkName(name, "property")
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
         try checkIsNew(name, in: classes[index])
         guard kind.isCollection else { throw invalid("a collection is a list, a set or a map, not a \(kind)") }
         guard elements.kind != .null else { throw invalid("elements need a kind of value") }
-        guard elements.kind.isScalar else {
+        if let target {
+            try SchemaDraft.checkName(target, "class")
+            if elements.isNullable, kind != .map { throw invalid("links in a \(kind) cannot be null: one whose object is deleted is gone") }
+            elements.isNullable = kind == .map
+        } else if elements.kind == .link {
+            throw invalid("links need the class that they lead to: add them with objstore_schema_add_link_collection")
+        }
+        guard elements.kind.isScalar || target != nil else {
             throw StoreError(.notSupported, "\(className).\(name): elements of kind \(elements.kind) are not supported by this version").at(class: className, property: name)
         }
         switch (kind, elements.keyKind) {
@@ -121,7 +132,7 @@ package struct SchemaDraft: Sendable {
         default: guard elements.keyKind == .null else { throw invalid("a \(kind) has no keys") }
         }
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
-        classes[index].append(PropertySchema(name: name, kind: kind, elements: elements))
+        classes[index].append(PropertySchema(name: name, kind: kind, elements: elements), target: target)
     }
 
     /// A link to an object of class `target`, which may be described later. It can always be null.
@@ -258,7 +269,7 @@ package struct SchemaDraft: Sendable {
         for cls in classes {
             for property in cls.properties {
                 guard let target = cls.targets[property.name], indexes[target] == nil else { continue }
-                throw StoreError(.invalidSchema, "\(cls.name).\(property.name) is a link to class \(target), which the schema does not have")
+                throw StoreError(.invalidSchema, "\(cls.name).\(property.name) leads to class \(target), which the schema does not have")
                     .at(class: cls.name, property: property.name)
             }
         }
@@ -309,7 +320,7 @@ package struct SchemaDraft: Sendable {
             guard there.kind == property.kind else { throw mismatch(property.name, "it is of kind \(there.kind) in the file, \(property.kind) in the program") }
             guard there.elements == property.elements else { throw mismatch(property.name, "its elements, or its keys, are of another kind in the file than in the program") }
             if let target = there.target, let wanted = cls.targets[property.name], file.classes[target].name != wanted {
-                throw mismatch(property.name, "it is a link to class \(file.classes[target].name) in the file, to \(wanted) in the program")
+                throw mismatch(property.name, "it leads to class \(file.classes[target].name) in the file, to \(wanted) in the program")
             }
             guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
             guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }

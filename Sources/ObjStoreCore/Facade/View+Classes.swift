@@ -12,7 +12,7 @@ package struct PropertyInfo: Sendable {
     package let classID: UInt32
     package let name: String
     package let kind: ValueKind
-    /// Of a link: the class that it leads to; else 0.
+    /// Of a link or a collection of links: the class that it leads to; else 0.
     package let target: UInt32
     package let flags: SchemaDraft.Flags
     /// Its place in the class.

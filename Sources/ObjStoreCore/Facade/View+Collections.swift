@@ -70,7 +70,7 @@ extension View {
             guard let buffer else {
                 try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
                     if !lends, value.pointer != nil || wantsKeys && key.pointer != nil { throw cannotLend(cls, position) }
-                    body(count, key, value)
+                    body(count, key, cls.out(value, position))
                     count += 1
                     return true
                 }
@@ -87,7 +87,7 @@ extension View {
                     try OutputBuffer.copy([wantsKeys ? keys.baseAddress : nil, values.baseAddress].compactMap { $0 }, values.count, into: buffer)
                 }
             }
-            for (index, value) in values.enumerated() { body(index, wantsKeys ? keys[index] : .null, value) }
+            for (index, value) in values.enumerated() { body(index, wantsKeys ? keys[index] : .null, cls.out(value, position)) }
             return values.count
         }
     }
@@ -111,15 +111,14 @@ extension View {
             guard index >= 0, index < count else { throw cls.outOfRange(position, index, count) }
             var (key, value) = try elements.element(at: index)
             try handOut(&key, &value, 1, cls, position, buffer)
-            return (key, value)
+            return (key, cls.out(value, position))
         }
     }
 
     /// The index of the first element that equals `value`; nil: there is none.
     package func firstIndex(_ id: CollectionID, of value: Value) throws(StoreError) -> Int? {
         try reading(id) { (elements, cls, position) throws(StoreError) in
-            try check(value, elementOf: position, cls)
-            return try elements.firstIndex(of: value)
+            return try elements.firstIndex(of: try asked(value, elementOf: position, cls))
         }
     }
 
@@ -131,7 +130,7 @@ extension View {
             if !found { return nil }
             var value = try elements.element(at: index).value
             try handOut(nil, &value, 1, cls, position, buffer)
-            return value
+            return cls.out(value, position)
         }
     }
 
@@ -155,7 +154,7 @@ extension View {
         try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let cls = state.schema, count = try elements.count(), at = index ?? count
             guard at >= 0, at <= count else { throw cls.outOfRange(position, at, count) }
-            for value in values { try check(value, elementOf: position, cls) }
+            for value in values { _ = try checked(value, elementOf: position, cls) }
             if values.isEmpty { return }
             try insert(state, id.owner.key, position, at, values)
         }
@@ -167,7 +166,7 @@ extension View {
         var done = 0
         while done < values.count {
             let count = min(View.insertedAtOnce, values.count - done)
-            let some = (done..<done + count).map { (key: Value.null, value: values[$0]) }
+            let some = (done..<done + count).map { (key: Value.null, value: values[$0].asElement) }
             do throws(StoreError) { try state.splice(key, position, at + done..<at + done, some[...]) } catch {
                 // What was inserted before cannot stay, and what failed may have left anything.
                 if done > 0 { state.isBroken = true }
@@ -183,7 +182,7 @@ extension View {
         try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, index < count else { throw state.schema.outOfRange(position, index, count) }
-            try check(value, elementOf: position, state.schema)
+            let value = try checked(value, elementOf: position, state.schema)
             try state.splice(id.owner.key, position, index..<index + 1, [(.null, value)])
         }
     }
@@ -219,7 +218,7 @@ extension View {
     /// Adds a value to a set; false: it was there.
     package func insert(_ id: CollectionID, member value: Value) throws(StoreError) -> Bool {
         try changing(id, .set) { (state, elements, position) throws(StoreError) in
-            try check(value, elementOf: position, state.schema)
+            let value = try checked(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(value)
             if found { return false }
             try state.splice(id.owner.key, position, index..<index, [(.null, value)])
@@ -230,8 +229,7 @@ extension View {
     /// Takes a value out of a set; false: it was not there.
     package func remove(_ id: CollectionID, member value: Value) throws(StoreError) -> Bool {
         try changing(id, .set) { (state, elements, position) throws(StoreError) in
-            try check(value, elementOf: position, state.schema)
-            let (index, found) = try elements.search(value)
+            let (index, found) = try elements.search(try asked(value, elementOf: position, state.schema))
             if found { try state.splice(id.owner.key, position, index..<index + 1, []) }
             return found
         }
@@ -241,7 +239,7 @@ extension View {
     package func set(_ id: CollectionID, key: Value, _ value: Value) throws(StoreError) -> Bool {
         try changing(id, .map) { (state, elements, position) throws(StoreError) in
             try check(key, keyOf: position, state.schema)
-            try check(value, elementOf: position, state.schema)
+            let value = try checked(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(key)
             try state.splice(id.owner.key, position, index..<(found ? index + 1 : index), [(key, value)])
             return !found
@@ -267,9 +265,19 @@ extension View {
 
     // MARK: Checks
 
-    private func check(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) {
+    /// A value that is looked for among the elements, as they are stored.
+    private func asked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
         let elements = cls.elements(of: position)
         try ValueCheck.check(value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls, limit: shared.database.options.valueLimit)
+        if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
+        return value.asElement
+    }
+
+    /// The same for one that is to become an element: what a link leads to exists.
+    private func checked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+        let stored = try asked(value, elementOf: position, cls)
+        if stored.kind == .link { try checkExists(stored.low, position, cls, try linkTargets(position, cls)) }
+        return stored
     }
 
     private func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
@@ -278,7 +286,18 @@ extension View {
     }
 }
 
+extension Value {
+    /// As collections store it: of a link only the key, since they know class and store.
+    @inline(__always) fileprivate var asElement: Value { kind == .link ? Value(kind: .link, low: low) : self }
+}
+
 extension ClassSchema {
+    /// An element on its way out.
+    @inline(__always)
+    fileprivate func out(_ value: Value, _ position: Int) -> Value {
+        value.kind == .link ? Value(kind: .link, low: value.low, high: Int64(columns[position].target)) : value
+    }
+
     /// The position of a property that is a list, set or map.
     func collection(_ propertyID: UInt32) throws(StoreError) -> Int {
         let position = try position(propertyID)

@@ -56,7 +56,8 @@ extension View {
         let schema = try schema
         let given = ClassID.index(object.classID)
         let what = given >= 0 && given < schema.classes.count ? "\(schema.classes[given].name)#\(object.key)" : "an object of class id \(object.classID), which no class has"
-        throw cls.named(StoreError(.wrongType, "\(path) is a link to \(schema.classes[ClassID.index(target)].name), not to \(what)"), position)
+        let link = cls.columns[position].kind.isCollection ? "has links" : "is a link"
+        throw cls.named(StoreError(.wrongType, "\(path) \(link) to \(schema.classes[ClassID.index(target)].name), not to \(what)"), position)
     }
 
     // MARK: Backwards
@@ -67,12 +68,34 @@ extension View {
         return try find(classID, where: propertyID, .equal, .link(object))
     }
 
-    /// How many objects link to `object` by that property. O(log n).
+    /// How many objects link to `object` by that property, an owner of a collection once. O(log n).
     package func incomingCount(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in
             let (cls, position) = try origin(object, propertyID)
             let target = Value.link(object)
+            if cls.inversePosition(of: position) != nil {
+                return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: target.low) }
+            }
             return try withIndex(cls, position, asking: target) { (index) throws(StoreError) in try index.count(.equal, target) } ?? 0
+        }
+    }
+
+    /// The inverse of a collection of links. Serialised by the caller.
+    func withInverse<T>(_ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
+        if let transaction { return try body(try transaction.state(Int(cls.id)).inverses[cls.inversePosition(of: position)!].reader()) }
+        guard let inverse = try snapshot?.inverse(cls, position) else { throw closedError }
+        return try body(inverse)
+    }
+
+    /// The owners of collections that have a link to an object. Serialised by the caller.
+    func owners(_ cls: ClassSchema, _ position: Int, ofLinksTo target: Int64) throws(StoreError) -> KeyBuffer {
+        try withInverse(cls, position) { (inverse) throws(StoreError) in
+            let owners = KeyBuffer(capacity: max(8, try inverse.ownerCount(of: target)))
+            try inverse.forEachOwner(of: target) { (owner) throws(StoreError) in
+                owners.append(owner)
+                return true
+            }
+            return owners
         }
     }
 
@@ -84,8 +107,9 @@ extension View {
         let index = PropertyID.classIndex(propertyID)
         guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
         let cls = schema.classes[index], position = try cls.position(propertyID)
-        guard cls.columns[position].kind == .link else {
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not a link"), position)
+        guard cls.columns[position].target != 0 else {
+            let kind = cls.columns[position].kind, elements = kind.isCollection ? " of \(cls.elements(of: position).kind)" : ""
+            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind)\(elements), not a link or a collection of links"), position)
         }
         guard cls.columns[position].target == object.classID else {
             let wanted = schema.classes[ClassID.index(cls.columns[position].target)].name

@@ -3,6 +3,9 @@ extension View {
     package func count(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in
             let (cls, position) = try prepare(classID, propertyID, comparison, value)
+            if cls.inversePosition(of: position) != nil {
+                return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: value.low) }
+            }
             if let count = try withIndex(cls, position, asking: value, { (index) throws(StoreError) in try index.count(comparison, value) }) {
                 return count
             }
@@ -14,6 +17,16 @@ extension View {
     package func first(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
             let (cls, position) = try prepare(classID, propertyID, comparison, value)
+            if cls.inversePosition(of: position) != nil {
+                var owner: Int64?
+                try withInverse(cls, position) { (inverse) throws(StoreError) in
+                    try inverse.forEachOwner(of: value.low) { (key) throws(StoreError) in
+                        owner = key
+                        return false
+                    }
+                }
+                return owner.map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
+            }
             // An index says how few there are; where there are many, the scan ends soon.
             let reader = try reader(cls)
             var key: Int64?
@@ -64,6 +77,7 @@ extension View {
         }
         let value = question.value.value
         let (cls, position) = try prepare(classID, question.propertyID, question.comparison, value)
+        if cls.inversePosition(of: position) != nil { return try owners(cls, position, ofLinksTo: value.low) }
         let found = KeyBuffer()
         let reader = try reader(cls)
         let total = try reader.count()
@@ -82,7 +96,8 @@ extension View {
         return found
     }
 
-    /// Checks what is asked: the value must be of the property's kind, or null for equality.
+    /// Checks what is asked: the value must be of the property's kind, or null for equality; of a collection of links the link that
+    /// is looked for among them (`equal`).
     private func prepare(_ classID: UInt32, _ propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> (ClassSchema, Int) {
         let cls = try schema.cls(classID)
         let position = try cls.position(propertyID)
@@ -94,7 +109,11 @@ extension View {
         if kind == .mixed, !value.isNull {
             throw cls.named(StoreError(.notSupported, "\(cls.name).\(cls.properties[position].name): a mixed is only compared with null by this version"), position)
         }
-        if kind.isCollection { throw wrong("it is a \(kind): a collection is compared with nothing") }
+        if cls.inversePosition(of: position) != nil, comparison == .equal, value.kind == .link {
+            try checkTarget(value.givenObject, position, cls)
+            return (cls, position)
+        }
+        if kind.isCollection { throw wrong("it is a \(kind): a collection is compared with nothing; one of links is only asked for a link, by EQUAL") }
         if value.isNull {
             guard isEquality else { throw wrong("null is neither less nor greater than anything") }
             return (cls, position)

@@ -38,6 +38,7 @@ extension ClassState {
     func replaceElements(_ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
         let tree = collections[try collectionPosition(property)], cell = try cell(row, property)
         do throws(StoreError) {
+            if let inverse = schema.inversePosition(of: property) { try noteLinks(row, property, inverses[inverse], indexes, new) }
             if CollectionCell.isInTree(cell) {
                 try replaceInTree(row, property, tree, indexes, new)
             } else {
@@ -99,8 +100,27 @@ extension ClassState {
         try cluster.update(row, property, cell)
     }
 
-    /// An object goes, and with it its elements in trees.
+    /// Links are about to go from some indexes, and others come there.
+    private func noteLinks(
+        _ row: RowPosition, _ property: Int, _ inverse: InverseWriter, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
+        if !indexes.isEmpty {
+            try elements(row, property).forEach(from: indexes.lowerBound, limit: indexes.count) { (_, value) throws(StoreError) in
+                if !value.isNull { try inverse.note(value.low, of: row.key, isRemoval: true) }
+                return true
+            }
+        }
+        for (_, value) in new where !value.isNull { try inverse.note(value.low, of: row.key, isRemoval: false) }
+    }
+
+    /// An object goes, and with it its elements in trees, and their links.
     func eraseElements(_ row: RowPosition) throws(StoreError) {
+        for (position, inverse) in schema.inverses.enumerated() {
+            try elements(row, inverse.first).forEach { (_, value) throws(StoreError) in
+                if !value.isNull { try inverses[position].note(value.low, of: row.key, isRemoval: true) }
+                return true
+            }
+        }
         for (position, property) in schema.collections.enumerated() where CollectionCell.isInTree(try cell(row, property)) {
             do throws(StoreError) { try collections[position].removeAll(row.key) } catch {
                 isBroken = true

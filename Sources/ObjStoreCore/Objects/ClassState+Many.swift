@@ -94,6 +94,8 @@ extension WriteTransaction {
         defer { isChangingIndexes = false }
         for (number, before) in old.classes.enumerated() where before !== new.classes[number] {
             let after = new.classes[number], state = try state(number)
+            // A new property is empty everywhere: its inverse needs only its place in the node.
+            if !after.inverses.isEmpty { state.hasChanges = true }
             for (position, index) in after.indexes.enumerated() {
                 let known = before.indexes.first { $0.id == index.id }
                 if let known, known.isUnique || !index.isUnique {

@@ -13,6 +13,8 @@ package final class ClassState {
     let indexes: [IndexWriter]
     /// In the order of `schema.collections`.
     let collections: [CollectionWriter]
+    /// In the order of `schema.inverses`.
+    let inverses: [InverseWriter]
     /// Those of one property, with the property, for those who change one object: nothing is counted.
     let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
     /// The others.
@@ -48,6 +50,7 @@ package final class ClassState {
                 space: space, root: .null, kind: index.kind, unique: index.isPrimaryKey, isLookedUp: index.isUnique, longValues: longValues[position])
         }
         collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
+        inverses = schema.inverses.map { _ in InverseWriter(space: space) }
         self.indexes = indexes
         indexed = .allocate(capacity: schema.singleIndexes)
         for position in 0..<schema.singleIndexes {
@@ -71,6 +74,7 @@ package final class ClassState {
         var clusterRoot = Ref.null
         for index in indexes { index.begin(root: .null) }
         for collection in collections { collection.begin(root: .null) }
+        for inverse in inverses { inverse.begin(root: .null, nextKey: 0) }
         if !ref.isNull {
             let node = try space.source.node(ref, .classRoot)
             clusterRoot = ClassNode.cluster(node)
@@ -80,6 +84,10 @@ package final class ClassState {
                 let id = ClassNode.indexID(node, position), root = ClassNode.indexRoot(node, position)
                 if let target = schema.indexes.firstIndex(where: { $0.id == id }) {
                     indexes[target].begin(root: root)
+                    continue
+                }
+                if let target = schema.inverses.firstIndex(where: { $0.id == id }) {
+                    inverses[target].begin(root: root, nextKey: storedNextKey)
                     continue
                 }
                 guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has an index that its schema does not have") }
@@ -107,7 +115,7 @@ package final class ClassState {
     /// Its transaction has ended. False: it holds so much memory that it should not be kept for the next one.
     func close() -> Bool {
         isOpen = false
-        return cluster.isSmall && indexes.allSatisfy(\.isSmall)
+        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall)
     }
 
     // MARK: Savepoints
@@ -117,6 +125,7 @@ package final class ClassState {
         fileprivate var cluster: Ref
         fileprivate var indexes: [Ref]
         fileprivate var collections: [Ref]
+        fileprivate var inverses: [Ref]
         fileprivate var objectCount: Int
         fileprivate var hasChanges: Bool
     }
@@ -125,7 +134,11 @@ package final class ClassState {
     func settle() throws(StoreError) -> Mark {
         var roots: [Ref] = []
         for index in indexes { roots.append(try index.settle()) }
-        return Mark(cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), objectCount: objectCount, hasChanges: hasChanges)
+        var inverseRoots: [Ref] = []
+        for inverse in inverses { inverseRoots.append(try inverse.settle()) }
+        return Mark(
+            cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots, objectCount: objectCount,
+            hasChanges: hasChanges)
     }
 
     /// Goes back to what `settle` returned. Keys that were given out since are not given out again.
@@ -133,6 +146,7 @@ package final class ClassState {
         cluster.restore(root: mark.cluster)
         for (position, root) in mark.indexes.enumerated() { indexes[position].restore(root: root) }
         for (position, root) in mark.collections.enumerated() { collections[position].begin(root: root) }
+        for (position, root) in mark.inverses.enumerated() { inverses[position].restore(root: root) }
         objectCount = mark.objectCount
         hasChanges = mark.hasChanges
         isBroken = false
@@ -281,6 +295,8 @@ package final class ClassState {
             if !collections.isEmpty { try eraseElements(row) }
             try cluster.delete(row)
         } catch {
+            // Its elements are gone, perhaps.
+            if doneCompounds == compoundCount, !collections.isEmpty { isBroken = true }
             undo { () throws(StoreError) in
                 for compound in compounds[..<doneCompounds] { try compound.insertOld(key) }
                 for (property, index) in indexed[..<done] { try index.takeUnretainedValue().insert(try value(key, property), key) }
@@ -305,6 +321,7 @@ package final class ClassState {
             try cluster.discardAll()
             for index in indexes { try index.removeAll() }
             for collection in collections { try collection.discardAll() }
+            for inverse in inverses { try inverse.removeAll() }
         } catch {
             isBroken = true
             throw error
@@ -368,21 +385,25 @@ package final class ClassState {
     func spill(into writer: ExtentWriter) throws(StoreError) {
         _ = try cluster.flush(into: writer)
         for index in indexes { try index.spill(into: writer) }
+        for inverse in inverses { try inverse.index.spill(into: writer) }
         for collection in collections { _ = try collection.flush(into: writer) }
     }
 
     /// Places the changed extents and the class node; `old` is the node that it replaces (null: none).
     func flush(into writer: ExtentWriter, replacing old: Ref) throws(StoreError) -> Ref {
         let clusterRoot = try cluster.flush(into: writer)
-        let bytes = ClassNode.bytes(indexes: indexes.count, collections: collections.count)
+        let bytes = ClassNode.bytes(indexes: indexes.count + inverses.count, collections: collections.count)
         let (ref, node) = try space.newNode(.classRoot, bytes: bytes, capacity: bytes, word: UInt64(schema.id))
         (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: bytes - NodeHeader.size)
-        NodeHeader.setCount(node, indexes.count)
+        NodeHeader.setCount(node, indexes.count + inverses.count)
         ClassNode.setCluster(node, clusterRoot)
         ClassNode.setObjectCount(node, objectCount)
         ClassNode.setNextKey(node, storedNextKey)
         for (position, index) in schema.indexes.enumerated() {
             ClassNode.setIndex(node, position, index, root: try indexes[position].flush(into: writer))
+        }
+        for (position, inverse) in schema.inverses.enumerated() {
+            ClassNode.setIndex(node, indexes.count + position, inverse, root: try inverses[position].flush(into: writer))
         }
         ClassNode.setCollectionCount(node, collections.count)
         for (position, property) in schema.collections.enumerated() {

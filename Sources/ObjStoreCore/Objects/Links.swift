@@ -5,7 +5,8 @@
 ///           index of Dog.owner: (3, 7) (3, 9)
 /// ```
 /// The index of each incoming link names the objects. Each is updated like by any other caller: logged as it is then, so
-/// that a replay sets the same values and derives nothing, and observers see it modified.
+/// that a replay sets the same values and derives nothing, and observers see it modified. Links leave lists and sets, whose
+/// elements close up; in a map their key gets null.
 extension WriteTransaction {
     /// Deletes an object; links to it become null in the same step.
     package func delete(_ classIndex: Int, _ key: Int64) throws(StoreError) {
@@ -17,6 +18,10 @@ extension WriteTransaction {
         do throws(StoreError) {
             for link in state.incoming {
                 let origin = try self.state(link.classIndex)
+                if link.isCollection {
+                    try removeLinks(to: .to(key), origin, link.property, of: try origin.owners(ofLinksTo: key, link.property, without: origin === state ? key : nil))
+                    continue
+                }
                 let keys = try origin.origins(.equal, Value(kind: .link, low: key), link.property, without: origin === state ? key : nil)
                 if keys.count == 0 { continue }
                 nulled.append(NulledLinks(state: origin, property: link.property, keys: keys))
@@ -30,6 +35,19 @@ extension WriteTransaction {
         }
     }
 
+    /// What fails leaves the class broken.
+    private func removeLinks(to targets: LinkSelection, _ origin: ClassState, _ property: Int, of owners: KeyBuffer) throws(StoreError) {
+        do throws(StoreError) {
+            for index in 0..<owners.count where try origin.removeLinks(owners.keys[index], property, where: targets) == 0 {
+                throw StoreError(.corrupt, "the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names the object \(owners.keys[index]), which has no such link")
+            }
+        } catch {
+            origin.isBroken = true
+            if error.code != .noSuchObject { throw error }
+            throw StoreError(.corrupt, "the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names an object that does not exist")
+        }
+    }
+
     /// Deletes all objects of a class; links to them become null. Returns how many objects there were.
     package func deleteAll(_ classIndex: Int) throws(StoreError) -> Int {
         let state = try state(classIndex)
@@ -38,6 +56,10 @@ extension WriteTransaction {
             // Its own links go with their objects.
             for link in state.incoming where link.classIndex != classIndex {
                 let origin = try self.state(link.classIndex)
+                if link.isCollection {
+                    try removeLinks(to: .all, origin, link.property, of: try origin.ownersOfLinks(link.property))
+                    continue
+                }
                 let keys = try origin.origins(.notEqual, .null, link.property, without: nil)
                 // By target so far: an object tree is changed in the order of its own keys.
                 keys.sort()

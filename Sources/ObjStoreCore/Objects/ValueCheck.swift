@@ -65,6 +65,7 @@ package enum ValueCheck {
     ) throws(StoreError) {
         let elements = cls.elements(of: property), isMap = cls.columns[property].kind == .map
         try check(value, as: elements.kind, isNullable: elements.isNullable, "an element", property, cls, limit: .max)
+        if value.kind == .link, value.high != 0 { throw CollectionReader.damaged("a link has two words") }
         if isMap { try check(key, as: elements.keyKind, isNullable: false, "a key", property, cls, limit: longestKey) }
         if let last, CollectionOrder.compare(last.value, isMap ? key : value) >= 0 {
             throw CollectionReader.damaged("\((isMap ? key : value).text) stands behind \(last.value.text)")

@@ -171,26 +171,27 @@ extension Snapshot {
     /// Which bytes the schema is: versions with the same ref have the same schema.
     func schemaRef() throws(StoreError) -> Ref { RootNode.schema(try source.node(root, .root)) }
 
-    /// The elements of a class's collection property that lie in its tree.
-    func collection(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> CollectionReader {
-        let node = try source.node(root, .root), index = Int(cls.id)
-        var tree = Ref.null
-        if index < NodeHeader.count(node) {
-            let ref = RootNode.classNode(node, index)
-            if !ref.isNull { tree = ClassNode.collectionRoot(try source.node(ref, .classRoot), column: cls.columns[property].id) }
-        }
-        return CollectionReader(source: source, root: tree)
+    /// A tree of a class; null where the version does not have the class yet.
+    private func tree(_ cls: ClassSchema, _ root: (_ classNode: UnsafeRawPointer) -> Ref) throws(StoreError) -> Ref {
+        let node = try source.node(self.root, .root), index = Int(cls.id)
+        guard index < NodeHeader.count(node) else { return .null }
+        let ref = RootNode.classNode(node, index)
+        return ref.isNull ? .null : root(try source.node(ref, .classRoot))
     }
 
-    /// The objects of a class; none where the version does not have the class yet.
+    /// The elements of a class's collection property that lie in its tree.
+    func collection(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> CollectionReader {
+        CollectionReader(source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
+    }
+
+    /// Who has which links in a collection; nil where the property is no collection of links.
+    func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
+        guard let position = cls.inversePosition(of: property) else { return nil }
+        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
+    }
+
+    /// The objects of a class.
     func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
-        let node = try source.node(root, .root)
-        let index = Int(cls.id)
-        var tree = Ref.null
-        if index < NodeHeader.count(node) {
-            let ref = RootNode.classNode(node, index)
-            if !ref.isNull { tree = ClassNode.cluster(try source.node(ref, .classRoot)) }
-        }
-        return ClusterReader(source: source, root: tree, columns: cls.columns)
+        ClusterReader(source: source, root: try tree(cls, ClassNode.cluster), columns: cls.columns)
     }
 }

@@ -1,4 +1,5 @@
-/// What an observer looks at: all objects of a class, those that satisfy one comparison, or one object.
+/// What an observer looks at: all objects of a class, those that satisfy one comparison or have a link in a collection, or one
+/// object.
 package struct ObservedQuery: Sendable {
     package let classID: UInt32
     /// Nil: all objects.
@@ -19,11 +20,12 @@ package struct ObservedQuery: Sendable {
         condition = nil
     }
 
-    /// - Parameter constant: of the property's kind, or null; its bytes are copied.
+    /// - Parameter constant: of the property's kind, or null; its bytes are copied. Of a collection of links: one that it has (`equal`).
     package init(class cls: ClassSchema, property: Int, _ comparison: Comparison, _ constant: Value) throws(StoreError) {
         guard cls.columns.indices.contains(property) else { throw StoreError(.noSuchProperty, "class \(cls.name) has no property \(property)").at(class: cls.name) }
         let spec = cls.columns[property]
-        guard constant.isNull || constant.kind == spec.kind else {
+        let isLinked = cls.inversePosition(of: property) != nil && constant.kind == .link && comparison == .equal
+        guard constant.isNull || constant.kind == spec.kind || isLinked else {
             let name = cls.properties[property].name
             throw StoreError(.wrongType, "\(cls.name).\(name) is of type \(spec.kind), the constant is \(constant.kind)").at(class: cls.name, property: name)
         }
@@ -60,6 +62,13 @@ package struct ObservedQuery: Sendable {
         let reader = try snapshot.objects(cls)
         if let condition {
             guard let property = property(in: cls) else { return keys }
+            if let inverse = try snapshot.inverse(cls, property) {
+                try inverse.forEachOwner(of: condition.constant.value.low) { (owner) throws(StoreError) in
+                    keys.append(owner)
+                    return true
+                }
+                return keys
+            }
             try reader.collect(property, condition.comparison, condition.constant.value, into: keys)
         } else {
             var row = try reader.seek(.min)
@@ -76,6 +85,8 @@ package struct ObservedQuery: Sendable {
         private let reader: ClusterReader
         private let property: Int
         private let condition: Condition
+        /// Of a collection of links.
+        private let inverse: IndexReader?
 
         init?(_ query: ObservedQuery, in snapshot: Snapshot) throws(StoreError) {
             guard let condition = query.condition, Int(query.classID) < snapshot.schema.classes.count else { return nil }
@@ -84,11 +95,13 @@ package struct ObservedQuery: Sendable {
             self.condition = condition
             self.property = property
             reader = try snapshot.objects(cls)
+            inverse = try snapshot.inverse(cls, property)
         }
 
         /// The object exists in the version.
         func holds(_ key: Int64) throws(StoreError) -> Bool {
             guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the log names the object \(key), which the version does not have") }
+            if let inverse { return try inverse.contains(target: condition.constant.value.low, occurrence: 0, owner: key) }
             return LeafMatcher.evaluate(condition.comparison, try reader.value(row, property), condition.constant.value)
         }
     }

@@ -1,4 +1,4 @@
-/// Makes links to lost objects null, when everything else is in the new store.
+/// Makes links to lost objects null, and takes them out of lists and sets, when everything else is in the new store.
 ///
 /// Only then is it known which objects there are: a link may lead to a class that is copied later, or to an object that the
 /// log creates or deletes.
@@ -19,7 +19,12 @@ struct LinkSalvage {
                 while let first = from {
                     let (broken, next) = try collect(index, position, linked, from: first, &lost)
                     for key in broken {
-                        try target.state(index).replayUpdate(key, [(columnID: property.columnID, value: .null)])
+                        if property.kind.isCollection {
+                            let targets = try target.state(linked)
+                            _ = try target.state(index).removeLinks(key, position, where: .such { (key) throws(StoreError) in try !targets.contains(key) })
+                        } else {
+                            try target.state(index).replayUpdate(key, [(columnID: property.columnID, value: .null)])
+                        }
                         try target.didChange()
                     }
                     from = next
@@ -29,21 +34,31 @@ struct LinkSalvage {
         }
     }
 
+    private func hasLostLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ targets: ClassState, _ index: Int) throws(StoreError) -> Bool {
+        if target.schema.classes[index].columns[position].kind == .link {
+            let value = try reader.value(row, position)
+            return value.isNull ? false : try !targets.contains(value.low)
+        }
+        var isLost = false
+        try target.state(index).elements(row, position).forEach { (_, value) throws(StoreError) in
+            if !value.isNull { isLost = try !targets.contains(value.low) }
+            return !isLost
+        }
+        return isLost
+    }
+
     /// The next objects that link to nothing, and where to go on.
     private func collect(
         _ index: Int, _ position: Int, _ linked: Int, from first: Int64, _ lost: inout LostKeys
     ) throws(StoreError) -> (broken: [Int64], next: Int64?) {
         let targets = try target.state(linked), reader = try target.state(index).reader()
-        let reason = "the object of class \(targets.schema.name) that they linked to is lost"
+        let reason = "\(target.schema.classes[index].columns[position].kind == .link ? "the object" : "an object") of class \(targets.schema.name) that they linked to is lost"
         var broken: [Int64] = []
         var next = try reader.seek(first)
         while let row = next {
-            let value = try reader.value(row, position)
-            var isLost = false
-            if !value.isNull { isLost = !(try targets.contains(value.low)) }
-            if isLost {
+            if try hasLostLink(row, position, reader, targets, index) {
                 broken.append(row.key)
-                lost.append(row.key, reason)
+                if !lost.contains(row.key) { lost.append(row.key, reason) }
                 if broken.count == LinkSalvage.window { return (broken, row.key + 1) }
             } else {
                 lost.interrupt()

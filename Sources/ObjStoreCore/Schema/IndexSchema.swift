@@ -16,6 +16,9 @@ package struct IndexSchema: Sendable {
     package let isUnique: Bool
     package let isPrimaryKey: Bool
     let isCompound: Bool
+    /// Of a collection of links: it has the objects that are linked to, and how many times (`InverseWriter`). It is none of
+    /// `ClassSchema.indexes`, and nothing can be extracted for it from the row alone.
+    let isInverse: Bool
     /// The first of `properties`.
     let first: Int
 
@@ -33,14 +36,16 @@ package struct IndexSchema: Sendable {
         kind = .binary
         isPrimaryKey = false
         isCompound = true
+        isInverse = false
         first = properties[0]
     }
 
-    /// That of one property.
+    /// That of one property, or the inverse of a collection of links.
     init(_ property: PropertySchema, at position: Int) {
         id = property.columnID
         properties = [position]
-        kind = property.kind
+        isInverse = property.kind.isCollection
+        kind = isInverse ? .link : property.kind
         isUnique = property.isPrimaryKey || property.isUnique
         isPrimaryKey = property.isPrimaryKey
         isCompound = false

@@ -9,7 +9,7 @@ package final class Schema: Sendable {
     private let byName: [String: Int]
     /// `classes` without reference counting, for who keeps the schema.
     nonisolated(unsafe) let table: UnsafeBufferPointer<Unmanaged<ClassSchema>>
-    /// By class index: the link properties of all classes that lead to it.
+    /// By class index: the links, and the collections of links, of all classes that lead to it.
     let incoming: [[IncomingLink]]
 
     package init(classes: [ClassSchema], version: UInt64) {
@@ -21,7 +21,9 @@ package final class Schema: Sendable {
         var incoming = Array(repeating: [IncomingLink](), count: classes.count)
         for (index, cls) in classes.enumerated() {
             for (position, property) in cls.properties.enumerated() {
-                if let target = property.target { incoming[target].append(IncomingLink(classIndex: index, property: position)) }
+                if let target = property.target {
+                    incoming[target].append(IncomingLink(classIndex: index, property: position, isCollection: property.kind.isCollection))
+                }
             }
         }
         self.incoming = incoming
@@ -33,12 +35,13 @@ package final class Schema: Sendable {
     package func classIndex(named name: String) -> Int? { byName[name] }
 }
 
-/// A link property, as the class that it leads to sees it.
+/// A link property, or a collection of links, as the class that it leads to sees it.
 struct IncomingLink: Sendable {
     /// Of the class that has the property.
     let classIndex: Int
     /// Position in that class.
     let property: Int
+    let isCollection: Bool
 }
 
 /// One class: its properties in the order in which they were declared.
@@ -61,6 +64,8 @@ package final class ClassSchema: Sendable {
     package let collections: [Int]
     /// Some property is mixed: its values are converted on their way in.
     package let hasMixed: Bool
+    /// Of collections of links: who has which object among its elements. They stand behind `indexes` in `ClassNode`.
+    package let inverses: [IndexSchema]
     package let nextColumnID: UInt32
     /// Id of the next compound index.
     package let nextIndexID: UInt32
@@ -69,8 +74,8 @@ package final class ClassSchema: Sendable {
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
     /// The same, but `changesTogether` where a change has more to do than to move one pair in one index.
     private nonisolated(unsafe) let changePlans: UnsafePointer<Int>
-    /// For each property its position in `collections` (or -1) and its elements, without reference counting.
-    private nonisolated(unsafe) let collectionTable: UnsafePointer<(position: Int, elements: ElementSchema)>
+    /// For each property its positions in `collections` and in `inverses` (or -1) and its elements, without reference counting.
+    private nonisolated(unsafe) let collectionTable: UnsafePointer<(position: Int, inverse: Int, elements: ElementSchema)>
 
     /// - Parameter compounds: in the order of their ids.
     package init(
@@ -93,6 +98,7 @@ package final class ClassSchema: Sendable {
         primaryKey = properties.firstIndex { $0.isPrimaryKey }
         hasMixed = properties.contains { $0.kind == .mixed }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
+        inverses = collections.filter { properties[$0].elements?.kind == .link }.map { IndexSchema(properties[$0], at: $0) }
         let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
         let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }
         indexes = singles + compounds
@@ -108,11 +114,12 @@ package final class ClassSchema: Sendable {
         }
         indexPositions = UnsafePointer(positions)
         changePlans = UnsafePointer(plans)
-        let table = UnsafeMutablePointer<(position: Int, elements: ElementSchema)>.allocate(capacity: max(1, properties.count))
-        table.initialize(repeating: (-1, ElementSchema(kind: .null)), count: max(1, properties.count))
+        let table = UnsafeMutablePointer<(position: Int, inverse: Int, elements: ElementSchema)>.allocate(capacity: max(1, properties.count))
+        table.initialize(repeating: (-1, -1, ElementSchema(kind: .null)), count: max(1, properties.count))
         for (position, property) in collections.enumerated() {
-            if let elements = properties[property].elements { table[property] = (position, elements) }
+            if let elements = properties[property].elements { table[property] = (position, -1, elements) }
         }
+        for (position, inverse) in inverses.enumerated() { table[inverse.first].inverse = position }
         collectionTable = UnsafePointer(table)
         byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
     }
@@ -128,6 +135,12 @@ package final class ClassSchema: Sendable {
     @inline(__always)
     package func collectionPosition(of property: Int) -> Int? {
         let position = collectionTable[property].position
+        return position < 0 ? nil : position
+    }
+    /// Position in `inverses`; nil where the property is no collection of links.
+    @inline(__always)
+    func inversePosition(of property: Int) -> Int? {
+        let position = collectionTable[property].inverse
         return position < 0 ? nil : position
     }
     /// What the elements of a collection are.
@@ -157,7 +170,7 @@ package struct PropertySchema: Sendable {
     package var isPrimaryKey: Bool
     /// It was asked for; links have one anyway.
     package var isIndexed: Bool
-    /// Of a link: the index of the class that it leads to; else nil.
+    /// Of a link, or a collection of links: the index of the class that it leads to; else nil.
     package var target: Int?
     /// No two objects have the same value; has an index, too.
     package var isUnique: Bool

@@ -4,13 +4,15 @@
 /// schema version · classes × { name · next column id · count · properties × { name · kind · column id · flags · default? · fill
 ///                                                                                       · elements? · target? } [· indexes] }
 /// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys,
-///        32 unique. The target, of links only, is the index of a class.
+///        32 unique. The target, of links and of collections of links only, is the index of a class. The kind of elements that are
+///        links is 11 + 128: who does not know of their inverse meets an unknown kind.
 /// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }         flags: 1 unique
 /// ```
 /// `indexes` follows where a class has, or had, compound indexes or unique properties, and counts as one more property: who
 /// does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break.
 enum SchemaCodec {
     private static let indexes: UInt8 = 240
+    private static let linkElements: UInt8 = ValueKind.link.rawValue | 0x80
 
     static func append(_ schema: Schema, to buffer: ByteBuffer) {
         buffer.appendVarint(schema.version)
@@ -35,11 +37,11 @@ enum SchemaCodec {
                 if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
                 ValueCodec.append(property.fill.value, to: buffer)
                 if let elements = property.elements {
-                    buffer.append(elements.kind.rawValue)
+                    buffer.append(elements.kind == .link ? linkElements : elements.kind.rawValue)
                     buffer.append(elements.isNullable ? UInt8(1) : 0)
                     buffer.append(elements.keyKind.rawValue)
                 }
-                if property.kind == .link { buffer.appendVarint(UInt64(property.target ?? 0)) }
+                if let target = property.target { buffer.appendVarint(UInt64(target)) }
             }
             if hasIndexes { appendIndexes(cls, to: buffer) }
         }
@@ -115,7 +117,8 @@ enum SchemaCodec {
                 }
                 var elements: ElementSchema?
                 if flags & 16 != 0 {
-                    guard let element = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of the elements of \(propertyName)") }
+                    let number = try reader.read(UInt8.self)
+                    guard let element = number == linkElements ? .link : ValueKind(rawValue: number), element != .link || number == linkElements else { throw StoreError(.corrupt, "unknown type of the elements of \(propertyName)") }
                     let isNullable = try reader.read(UInt8.self) & 1 != 0
                     guard let key = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of the keys of \(propertyName)") }
                     elements = ElementSchema(kind: element, isNullable: isNullable, keyKind: key)
@@ -123,7 +126,10 @@ enum SchemaCodec {
                 guard kind.isCollection == (elements != nil), (kind == .map) == (elements.map { $0.keyKind != .null } ?? false) else {
                     throw StoreError(.corrupt, "property \(propertyName) is a \(kind) \(elements == nil ? "without" : "with") elements")
                 }
-                let target = kind == .link ? try readTarget(&reader, propertyName, flags, classCount) : nil
+                let target = kind == .link || elements?.kind == .link ? try readTarget(&reader, propertyName, classCount) : nil
+                // Whoever is linked to may be deleted: a link becomes null, as the value in a map, and leaves a list or set.
+                let isNullable = elements.map { !($0.kind == .link) || $0.isNullable == (kind == .map) } ?? (kind != .link || flags & 7 == 1)
+                guard isNullable else { throw StoreError(.corrupt, "the link \(propertyName) is a key, or cannot be null, or is an element that can") }
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
                     isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, isUnique: flags & 32 != 0, target: target, defaultValue: defaultValue, fill: fill, elements: elements))
@@ -136,10 +142,9 @@ enum SchemaCodec {
         return Schema(classes: classes, version: version)
     }
 
-    private static func readTarget(_ reader: inout ByteReader, _ name: String, _ flags: UInt8, _ classCount: Int) throws(StoreError) -> Int {
+    private static func readTarget(_ reader: inout ByteReader, _ name: String, _ classCount: Int) throws(StoreError) -> Int {
         let target = try reader.readVarint()
         guard target < UInt64(classCount) else { throw StoreError(.corrupt, "the link \(name) leads to a class that does not exist") }
-        guard flags & 7 == 1 else { throw StoreError(.corrupt, "the link \(name) is a key, or cannot be null") }
         return Int(target)
     }
 }

@@ -27,12 +27,12 @@ enum RootNode {
 /// One class in one version: the roots of its trees, how many objects it has and the next object key.
 ///
 /// ```
-///  0 header: count = indexes, word = class id
+///  0 header: count = indexes and inverses of collections, word = class id
 /// 32 ref of the cluster tree (null: no objects)
 /// 40 number of objects
 /// 48 next object key; keys only grow
 /// 56 u32 number of collection trees, u32 0
-/// 64 one entry of 32 bytes per index: { u32 id (IndexSchema), u8 flags (1 = unique), u8 kind of keys, u16 0, u64 ref, u64 0, u64 0 }
+/// 64 one entry of 32 bytes per index: { u32 id (IndexSchema), u8 flags (1 = unique, 2 = inverse of a collection), u8 kind of keys, u16 0, u64 ref, u64 0, u64 0 }
 /// .. one of 16 bytes per list, set or map property: { u32 column id, u8 kind, u24 0, u64 ref of its tree (null: no elements in it) }
 /// ```
 enum ClassNode {
@@ -102,7 +102,7 @@ enum ClassNode {
         let entry = node + headerSize + entrySize * index
         entry.initializeMemory(as: UInt8.self, repeating: 0, count: entrySize)
         entry.storeBytes(of: schema.id, as: UInt32.self)
-        entry.storeBytes(of: schema.isUnique ? 1 : 0, toByteOffset: 4, as: UInt8.self)
+        entry.storeBytes(of: (schema.isUnique ? 1 : 0) | (schema.isInverse ? 2 : 0), toByteOffset: 4, as: UInt8.self)
         entry.storeBytes(of: schema.kind.rawValue, toByteOffset: 5, as: UInt8.self)
         entry.storeBytes(of: root.raw, toByteOffset: 8, as: UInt64.self)
     }

@@ -25,7 +25,7 @@ package final class IndexWriter {
     var deltas: IndexDeltas
     private var failure: StoreError?
     /// Changes, and bytes of text in them, that may wait.
-    private var pendingLimit = 0
+    private(set) var pendingLimit = 0
     private var pendingBytes = 0
 
     // Used by merges only (IndexMerge.swift).
@@ -99,7 +99,7 @@ package final class IndexWriter {
         }
     }
 
-    private func add(_ entry: IndexEntry) throws(StoreError) {
+    func add(_ entry: IndexEntry) throws(StoreError) {
         guard try deltas.add(entry) else {
             throw StoreError(.corrupt, "an index change is made twice, of object \(entry.key)")
         }

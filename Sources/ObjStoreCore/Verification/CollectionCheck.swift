@@ -1,5 +1,5 @@
 /// Checks the lists, sets or maps of one property: every node, the order of elements, their kinds, and that those in the
-/// tree and those in rows belong to objects that say so. It goes on behind what is damaged.
+/// tree and those in rows belong to objects that say so; of links also their inverse. It goes on behind what is damaged.
 struct CollectionCheck {
     let cls: ClassSchema
     let property: Int
@@ -15,8 +15,14 @@ struct CollectionCheck {
     /// Owners that have elements in the tree, ascending.
     private var owners: [Int64] = []
     private var lastKey: OwnedValue?
+    /// Of links, where their inverse can be read.
+    private var links: InverseCheck?
 
-    init(_ image: VersionImage, _ cls: ClassSchema, _ property: Int, _ node: UnsafeRawPointer, _ objects: ClusterReader, known: Set<String>) {
+    /// - Parameter inverse: that of a collection of links, if it is whole, and how many entries it has.
+    init(
+        _ image: VersionImage, _ cls: ClassSchema, _ property: Int, _ node: UnsafeRawPointer, _ objects: ClusterReader, known: Set<String>,
+        inverse: (root: Ref, entries: Int)?
+    ) {
         self.cls = cls
         self.property = property
         self.objects = objects
@@ -25,6 +31,9 @@ struct CollectionCheck {
         kind = cls.columns[property].kind
         schema = cls.properties[property].elements!
         tree = CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[property].id))
+        links = inverse.map {
+            InverseCheck("\(cls.name).\(cls.properties[property].name)", IndexReader(source: image.source, root: $0.root, kind: .link), entries: $0.entries)
+        }
     }
 
     mutating func run(visit: (VisitedExtent) throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
@@ -97,6 +106,7 @@ struct CollectionCheck {
                     }
                     try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: lastKey)
                     if kind != .list { lastKey = OwnedValue(key) }
+                    if value.kind == .link { try links?.add(value.low, of: owner, finding) }
                 } catch {
                     guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
                     try finding("\(name(owner..<owner + 1)): \(error.message)")
@@ -106,7 +116,7 @@ struct CollectionCheck {
     }
 
     /// Rows and tree agree about whose elements lie in the tree; those in rows are whole.
-    private func checkOwners(_ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    private mutating func checkOwners(_ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         var at = 0, areObjectsWhole = known.isEmpty
         func told(_ error: StoreError) throws(StoreError) {
             guard error.isDamage else { throw error }
@@ -135,19 +145,21 @@ struct CollectionCheck {
             }
         }
         if areObjectsWhole, next == nil { while at < owners.count { try finding("\(name(owners[at]..<owners[at] + 1)): the object does not exist"); at += 1 } }
+        try links?.end(isWhole: isWhole && areObjectsWhole && next == nil, finding)
     }
 
-    private func checkCell(_ cell: CollectionCell.Bytes, _ key: Int64, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    private mutating func checkCell(_ cell: CollectionCell.Bytes, _ owner: Int64, _ finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         var last: OwnedValue?
         do throws(StoreError) {
             try CollectionCell.forEach(cell, schema) { (key, value) throws(StoreError) in
                 try ValueCheck.check(key: key, value: value, elementOf: property, cls, after: last)
                 if kind != .list { last = OwnedValue(kind == .map ? key : value) }
+                if value.kind == .link { try links?.add(value.low, of: owner, finding) }
                 return true
             }
         } catch {
             guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
-            try finding("\(name(key..<key + 1)): \(error.message)")
+            try finding("\(name(owner..<owner + 1)): \(error.message)")
         }
     }
 }

@@ -1,5 +1,5 @@
 /// Checks one index of a class: every node, the order of its entries, and each pair (value, object) against the object; of a
-/// link's index also that the object it leads to exists.
+/// link's index also that the object it leads to exists. What the inverse of a collection has is compared by `InverseCheck`.
 struct IndexCheck {
     let image: VersionImage
     let cls: ClassSchema
@@ -11,10 +11,12 @@ struct IndexCheck {
     /// Contradictions that are told one by one; the others are counted.
     private static let told = 20
 
+    /// Returns how many entries there are; nil where some cannot be read.
+    @discardableResult
     func run(
         _ root: Ref, objects: Int, isObjectTreeSound: Bool, visit: (VisitedExtent) throws(StoreError) -> Void,
         compared: () throws(StoreError) -> Void, finding: (String) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    ) throws(StoreError) -> Int? {
         let name = cls.name(of: index), key = IndexKey()
         var reported: Set<UInt64> = []
         var isWhole = true, entries = 0, contradictions = 0
@@ -28,7 +30,7 @@ struct IndexCheck {
         try walkExtents(root, .indexInner, above: IndexInner.deepest + 1, entries: objects, visit, damaged)
         let long = LongValues(reader, index: index)
         do throws(StoreError) {
-            if reported.contains(root.raw) { return }
+            if reported.contains(root.raw) { return nil }
             _ = try IndexTree.checkInvariants(
                 root, image.source, kind: index.kind, unique: index.isUnique, longValues: long,
                 damaged: { (ref, error) throws(StoreError) in
@@ -40,7 +42,7 @@ struct IndexCheck {
                 visit: { (value, objectKey) throws(StoreError) in
                     entries += 1
                     try compared()
-                    var contradiction = try compare(value, objectKey, key)
+                    var contradiction = index.isInverse ? nil : try compare(value, objectKey, key)
                     if let targets, !value.isNull {
                         if target?.key != value.low { target = (value.low, try exists(value.low, targets)) }
                         if contradiction == nil, target?.exists == false { contradiction = "object \(objectKey) links to object \(value.low), which does not exist" }
@@ -54,7 +56,8 @@ struct IndexCheck {
             try damaged(root, error.message)
         }
         if contradictions > IndexCheck.told { try finding("index of \(name): \(contradictions - IndexCheck.told) more entries contradict their objects") }
-        if isWhole, isObjectTreeSound, entries != objects { try finding("index of \(name): it has \(entries) entries for \(objects) objects") }
+        if isWhole, isObjectTreeSound, !index.isInverse, entries != objects { try finding("index of \(name): it has \(entries) entries for \(objects) objects") }
+        return isWhole ? entries : nil
     }
 
     /// The objects that a link may lead to; nil where it is none, or where they cannot be read, which others say.

@@ -105,20 +105,22 @@ package enum Verifier {
         try step(.compared(entries: objects))
         var check = ClusterCheck(image, index, node)
         try check.run(node, visit: visit, finding: wrong)
-        for (position, index) in cls.indexes.enumerated() {
+        var inverses: [Int: (root: Ref, entries: Int)] = [:]
+        for (position, index) in (cls.indexes + cls.inverses).enumerated() {
             guard position < NodeHeader.count(node), ClassNode.indexID(node, position) == index.id else {
                 try wrong("index of \(cls.name(of: index)): it is missing")
                 continue
             }
-            try IndexCheck(image: image, cls: cls, index: index, reader: check.reader, known: check.messages).run(
+            let entries = try IndexCheck(image: image, cls: cls, index: index, reader: check.reader, known: check.messages).run(
                 ClassNode.indexRoot(node, position), objects: objects, isObjectTreeSound: check.isSound, visit: visit,
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
+            if index.isInverse, let entries { inverses[index.first] = (ClassNode.indexRoot(node, position), entries) }
         }
-        if NodeHeader.count(node) > cls.indexes.count || ClassNode.collectionCount(node) > cls.collections.count {
+        if NodeHeader.count(node) > cls.indexes.count + cls.inverses.count || ClassNode.collectionCount(node) > cls.collections.count {
             try wrong("class \(cls.name): its node has trees that the schema does not have")
         }
         for property in cls.collections {
-            var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages)
+            var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages, inverse: inverses[property])
             try collection.run(visit: visit, finding: wrong)
         }
         return (check.objects, max(0, objects - check.objects))

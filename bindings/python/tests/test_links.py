@@ -242,7 +242,8 @@ def test_models_that_cannot_be(path):
         ("Person", {}, objstore.SchemaError), (Person, {}, objstore.SchemaError), ("NotYetThere", {}, objstore.NotSupported),
         ("Person | None", {"x": field(primary_key=True)}, objstore.SchemaError),
         ("Person | None", {"x": field(indexed=True)}, objstore.SchemaError), ("Person | None", {"x": Person(id=1)}, objstore.SchemaError),
-        ("Person | Dog | None", {}, objstore.NotSupported), ("list[NotYetThere]", {}, objstore.NotSupported),
+        ("Person | Dog | None", {}, objstore.NotSupported), ("list[Person | None]", {}, objstore.SchemaError),
+        ("dict[str, Person]", {}, objstore.SchemaError), ("dict[Person, int]", {}, objstore.NotSupported),
         ("Backlinks[Dog]", {}, objstore.SchemaError), ("int", {"x": backlinks("owner")}, objstore.SchemaError),
         ("Backlinks", {"x": backlinks("owner")}, objstore.SchemaError), ("Backlinks[int]", {"x": backlinks("owner")}, objstore.SchemaError),
     ]:  # fmt: skip
@@ -250,7 +251,8 @@ def test_models_that_cannot_be(path):
             declared(annotation, **given)
         assert caught.value.class_name == "Bad" and caught.value.property_name == "x", str(caught.value)
     for annotation, given, models in [
-        ("NotYetThere | None", {}, []), ("Person | None", {}, []), ("Backlinks[NotYetThere]", {"x": backlinks("owner")}, []),
+        ("NotYetThere | None", {}, []), ("Person | None", {}, []), ("list[NotYetThere]", {}, []), ("set[Person]", {}, []),
+        ("Backlinks[NotYetThere]", {"x": backlinks("owner")}, []),
         ("Backlinks[Dog]", {"x": backlinks("owner")}, MODELS), ("Backlinks[Dog]", {"x": backlinks("name")}, MODELS),
         ("Backlinks[Dog]", {"x": backlinks("nothing")}, MODELS),
     ]:  # fmt: skip

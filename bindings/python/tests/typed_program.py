@@ -33,6 +33,8 @@ class Person(objstore.Model):
     mail: str | None = field(default=None, unique=True)
     boss: Person | None = None
     dogs: Backlinks[Dog] = backlinks("owner")
+    walked: objstore.List[Dog] = field(default_factory=list)
+    named: dict[str, Dog | None] = field(default_factory=dict)
     __indexes__ = [Index("name", "mail", unique=True)]
 
 
@@ -113,6 +115,9 @@ def main(path: str) -> None:
             pets: list[str] = [each.name for each in owner.dogs]
             first: Dog | None = owner.dogs.first()
             print(owner.boss.name, pets, len(owner.dogs), first)
+            walked: list[str] = [each.name for each in owner.walked]
+            named: list[Dog | None] = list(owner.named.values())
+            print(walked, named)
         young = store.objects(Dog).where(Dog.age < 2)
         names: list[str] = [each.name for each in young]
         total: int = young.sum(Dog.age)

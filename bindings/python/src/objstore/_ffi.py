@@ -300,6 +300,7 @@ PROTOTYPES = {
     "objstore_schema_add_property": "wTTww",
     "objstore_schema_add_collection": "wTTwwww",
     "objstore_schema_add_link": "wTTTw",
+    "objstore_schema_add_link_collection": "wTTwwTw",
     "objstore_schema_add_index": "wTwww",
     "objstore_schema_set_default": "wTTV",
     "objstore_schema_add_former_name": "wTTT",

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements
+from . import _ffi, elements, objects
 from ._check import check, failure
 from .errors import Error
-from .kinds import LIST
+from .kinds import LINK, LIST
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
@@ -101,13 +101,21 @@ class Collection:
         if status:
             raise failure(status)
         count = s.number.value
-        found: list[Any] = space.values.get_all(shape.element, count) if values else []
+        found: list[Any] = self._made(space.values.get_all(shape.element, count)) if values else []
         if keys and shape.key is not None:
             of_keys = space.keys.get_all(shape.key, count)
             found = list(zip(of_keys, found)) if values else of_keys
         give_back(s)
         return_room(space)
         return found
+
+    def _made(self, values: list[Any]) -> list[Any]:
+        """Objects of what the library gives of links: their keys."""
+        if self._shape.element.kind != LINK:
+            return values
+        target = self._shape.element.target
+        block = self._source._unread(self._source._binding(target))
+        return [None if key is None else objects.make(target, block, key) for key in values]
 
     def _range(self, view: "View", start: int, stop: int) -> list[Any]:
         """The values of the elements from `start` up to `stop`."""
@@ -238,7 +246,7 @@ def shown(shape: elements.Shape, first: list[Any], count: int) -> str:
     if not count:
         return repr(elements.TYPES[shape.kind]())
     cut = first[:SHOWN]
-    inside = ", ".join(f"{e[0]!r}: {e[1]!r}" if shape.key is not None else repr(e) for e in cut)
+    inside = ", ".join(f"{e[0]!r}: {objects.named(e[1])}" if shape.key is not None else objects.named(e) for e in cut)
     if count > len(cut):
         inside += f", … {count - len(cut):,} more"
     return f"[{inside}]" if shape.kind == LIST else f"{{{inside}}}"

@@ -117,7 +117,7 @@ class Dict(Collection, MutableMapping[K, V]):
         status = _get(view.handle, self._c, s.values.first, None, s.values.address, s.flag_address)
         if status:
             raise failure(status)
-        value = s.values.get(self._shape.element) if s.flag.value else _ABSENT
+        value = self._made([s.values.get(self._shape.element)])[0] if s.flag.value else _ABSENT
         give_back(s)
         return value
 
@@ -130,13 +130,14 @@ class Dict(Collection, MutableMapping[K, V]):
         shape = self._shape
         assert shape.key is not None
         key, value = shape.key.convert(key), shape.element.convert(value)
-        s, t = take(), take()
-        s.values.put_one(shape.key, key)
-        t.values.put_one(shape.element, value)
-        if status := _set(transaction.handle, self._c, s.values.first, t.values.first, None):
-            raise failure(status)
-        give_back(s)
-        give_back(t)
+        with filling.linked(transaction, shape, [value]):
+            s, t = take(), take()
+            s.values.put_one(shape.key, key)
+            t.values.put_one(shape.element, value)
+            if status := _set(transaction.handle, self._c, s.values.first, t.values.first, None):
+                raise failure(status)
+            give_back(s)
+            give_back(t)
 
     def __delitem__(self, key: K) -> None:
         transaction = self._writing()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import kinds
 from .columns import at_rows
-from .errors import Error, NotNullable
-from .kinds import INT, LARGEST, LIST, MAP, SET, SMALLEST
+from .errors import Error, NotNullable, WrongStore
+from .kinds import INT, LARGEST, LINK, LIST, MAP, SET, SMALLEST, is_loose
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -25,19 +25,22 @@ TYPES: dict[int, type] = {LIST: list, SET: set, MAP: dict}
 class Element:
     """The elements, or the keys, of a collection property; a kinds.Described."""
 
-    __slots__ = ("name", "model_name", "kind", "nullable", "enum", "python_type", "what")
+    __slots__ = ("name", "model_name", "kind", "nullable", "enum", "python_type", "what", "target")
 
-    def __init__(self, kind: int, nullable: bool, enumeration: type[enum.Enum] | None, what: str) -> None:
+    def __init__(
+        self, kind: int, nullable: bool, enumeration: type[enum.Enum] | None, what: str, target: Any = None
+    ) -> None:
         self.name = self.model_name = ""  # known when the class is ready
         self.kind = kind
         self.nullable = nullable
         self.enum = enumeration
-        self.python_type: type = enumeration or kinds.PYTHON_TYPE[kind]
+        self.target = target  # of links: the class that they lead to, or links.Later
+        self.python_type: type = target or enumeration or kinds.PYTHON_TYPE[kind]
         self.what = what
 
     def of(self, name: str, model_name: str) -> "Element":
         """The same, of a property."""
-        copy = Element(self.kind, self.nullable, self.enum, self.what)
+        copy = Element(self.kind, self.nullable, self.enum, self.what, self.target)
         copy.name, copy.model_name = name, model_name
         return copy
 
@@ -66,6 +69,8 @@ class Element:
         """The value as it would be stored, and whether it can be at all: what is of another type is not there."""
         try:
             converted = self.convert(value)
+            if self.kind == LINK:
+                return converted, not is_loose(converted)
             stored = converted.value if self.enum is not None and converted is not None else converted
             if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
                 return converted, len(stored.encode()) <= LONGEST_KEY or self.what == ELEMENT
@@ -114,7 +119,16 @@ def content(prop: "Property", value: Any) -> Any:
     ):
         raise kinds.wrong(prop, value, f"a {NAMES[shape.kind]}, or another iterable of elements,")
     converted = shape.element.convert_all(list(value))
-    return converted if shape.kind == LIST else set(converted)
+    if shape.kind == LIST:
+        return converted
+    if shape.element.kind == LINK and (loose := next(filter(is_loose, converted), None)) is not None:
+        name = type(loose).__name__
+        raise WrongStore(
+            f"{prop.path}: an unmanaged {name} has no hash, so a set cannot hold it: add it to the store first",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    return set(converted)
 
 
 def contents(prop: "Property", values: list[Any]) -> list[Any]:

@@ -4,15 +4,15 @@ Whoever needs more than one call of the library opens a savepoint around them, s
 """
 
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements
+from . import _ffi, elements, links
 from ._check import check, failure
 from .collection import BLOCK, Collection, attach, room, return_room
 from .errors import Error
-from .kinds import LIST
+from .kinds import LINK, LIST
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
@@ -30,8 +30,18 @@ PORTION = 65536  # elements, of 40 bytes each, that are laid out at a time
 VALUE_BYTES = 40
 
 
+def linked(transaction: "Transaction", shape: elements.Shape, values: Iterable[Any]) -> "AbstractContextManager[object]":
+    """Around a change that puts converted values into a collection: unmanaged objects are added first, all or none."""
+    return links.added(transaction, values) if shape.element.kind == LINK else nullcontext()
+
+
 def insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int, values: list[Any]) -> None:
     """Converted values into a list, before the element at `index`: one call."""
+    with linked(transaction, shape, values):
+        _insert(transaction, c, shape, index, values)
+
+
+def _insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int, values: list[Any]) -> None:
     if len(values) == 1:
         s = take()
         s.values.put_one(shape.element, values[0])
@@ -49,6 +59,11 @@ def insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int
 def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: Any) -> None:
     """Converted members into a set, or entries into a map: a call for each."""
     given = list(content)
+    with linked(transaction, shape, given if shape.key is None else content.values()):
+        _merge_all(transaction, c, shape, content, given)
+
+
+def _merge_all(transaction: "Transaction", c: Any, shape: elements.Shape, content: Any, given: list[Any]) -> None:
     for start in range(0, len(given), BLOCK):
         space, part = room(), given[start : start + BLOCK]
         if shape.key is None:

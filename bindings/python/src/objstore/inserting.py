@@ -12,10 +12,11 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from . import elements, filling, kinds, links, objects
+from . import elements, filling, kinds, objects
 from .columns import Columns, at_rows, words
 from .errors import Error, InvalidArgument, NoPrimaryKey
 from .filling import Filling
+from .kinds import is_loose
 from .models import property_named
 from .properties import MISSING, Property
 from .transaction import CHANGED, CREATED, POLICIES, UNCHANGED, Counts, Transaction
@@ -44,7 +45,7 @@ def _allow(binding: "Binding", policy: int) -> None:
 
 def add(transaction: Transaction, binding: "Binding", obj: Any, policy: int) -> None:
     _allow(binding, policy)
-    if any(map(links.is_loose, _targets(binding, obj))):
+    if any(map(is_loose, _targets(binding, obj))):
         _add_graph(transaction, obj, policy, {})
     else:
         _add_one(transaction, binding, obj, policy)
@@ -58,7 +59,7 @@ def _add_one(transaction: Transaction, binding: "Binding", obj: Any, policy: int
     else:
         properties = [p for p in binding.scalars if p.index not in without]
         # Unmanaged lists, sets and dicts are builtin ones: what is in them was not looked at before.
-        contents = [(p, p.convert(values[p.index])) for p in binding.collections]
+        contents = [(p, p.convert(values[p.index])) for p in binding.collections if p.index not in without]
         key, outcome = _one(transaction, binding, properties, [values[p.index] for p in properties], contents, policy)
     transaction.adopt(binding, [obj], [key])
     return outcome
@@ -66,32 +67,47 @@ def _add_one(transaction: Transaction, binding: "Binding", obj: Any, policy: int
 
 def _targets(binding: "Binding", obj: Any) -> list[Any]:
     """The objects that the links of an unmanaged object lead to, or None."""
-    return [obj._o_values[prop.index] for prop in binding.links]
+    found = [obj._o_values[prop.index] for prop in binding.links]
+    for prop in binding.link_collections:
+        found += _elements(obj, prop)
+    return found
+
+
+def _elements(obj: Any, prop: Property) -> list[Any]:
+    """The objects in a collection of an unmanaged object, or None; what they are was not looked at before."""
+    content = prop.convert(obj._o_values[prop.index])
+    return list(content.values() if isinstance(content, dict) else content)
 
 
 def add_linked(transaction: Transaction, target: Any) -> None:
     """Adds the object that a link of a managed one shall lead to, if it is unmanaged."""
-    if links.is_loose(target):
+    if is_loose(target):
         add(transaction, transaction.store._binding(type(target)), target, 0)
 
 
 def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[int, int]) -> None:
     """Adds an unmanaged object and those that its links lead to: each once, all or none. What a link leads to is added
-    before it, but for one link of each circle, which is set in the end. `outcomes`: what became of each, by id()."""
+    before it, but for one link of each circle, which is set in the end, like collections of them. `outcomes`: what became of each, by id()."""
     store = transaction.store
     with transaction.savepoint():
         late: list[tuple[Any, Property, Any]] = []
+        collections: list[tuple[Any, Property, Any]] = []
         for obj in _in_depth(store, root):
             binding = store._binding(type(obj))
-            circular = [p for p in binding.links if links.is_loose(obj._o_values[p.index])]
+            circular = [p for p in binding.links if is_loose(obj._o_values[p.index])]
             late += [(obj, p, obj._o_values[p.index]) for p in circular]
-            skipped = frozenset(p.index for p in circular)
+            full = [p for p in binding.link_collections if any(map(is_loose, _elements(obj, p)))]
+            collections += [(obj, p, obj._o_values[p.index]) for p in full]
+            skipped = frozenset(p.index for p in circular + full)
             # A linked object without a primary key can only be created.
             allowed = policy if obj is root or binding.key_property is not None else 0
             outcomes[id(obj)] = _add_one(transaction, binding, obj, allowed, skipped)
         for obj, prop, target in late:
             if policy != POLICIES["modified"] or getattr(obj, prop.name) != target:
                 transaction.set(store._binding(type(obj)), obj._o_key, prop, target)
+                outcomes[id(obj)] = max(outcomes[id(obj)], CHANGED)
+        for obj, prop, content in collections:
+            if filling.update(transaction, store._binding(type(obj)), obj._o_key, prop, prop.convert(content), policy == MODIFIED):
                 outcomes[id(obj)] = max(outcomes[id(obj)], CHANGED)
 
 
@@ -103,7 +119,7 @@ def _in_depth(store: "Store", root: Any) -> list[Any]:
     while path:
         obj, targets = path[-1]
         for target in targets:
-            if links.is_loose(target) and id(target) not in seen:
+            if is_loose(target) and id(target) not in seen:
                 seen.add(id(target))
                 path.append((target, iter(_targets(store._binding(type(target)), target))))
                 break
@@ -191,7 +207,7 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             _allow(binding, policy)
         if (policy or binding.key_property is None) and len(set(map(id, group))) < len(group):
             raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
-        if binding.links and any(links.is_loose(target) for obj in group for target in _targets(binding, obj)):
+        if (binding.links or binding.link_collections) and any(is_loose(target) for obj in group for target in _targets(binding, obj)):
             return _add_graphs(transaction, store, given, policy)
         rows = list(map(_values_of, group))
         lists = [list(map(itemgetter(p.index), rows)) for p in binding.properties]

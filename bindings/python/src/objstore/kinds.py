@@ -225,6 +225,11 @@ def too_deep(prop: Described) -> OutOfRange:
     return _unfit(prop, f"lists and dicts are nested more than {DEEPEST} deep")
 
 
+def is_loose(value: Any) -> bool:
+    """Is it an unmanaged object?"""
+    return value is not None and value._o_block.store is None
+
+
 _CONVERT: dict[int, Callable[[Described, Any], Any]] = {
     BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
     TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link, MIXED: _mixed,

@@ -3,6 +3,9 @@
     Dog.owner: "Person | None"  ──►  Person
     Person.dogs: Backlinks["Dog"] = backlinks("owner")   the dogs whose owner is this person
 
+    Shelter.dogs: list["Dog"]   ──►  Dog, Dog, …     sets, too, and dict[str, "Dog | None"]
+    Dog.shelters: Backlinks["Shelter"] = backlinks("dogs")   each once, however often its list has the dog
+
 A store keeps the key of the object that a link leads to. In Python a link of a managed object holds that number, of an
 unmanaged one the object itself; reading the attribute makes an object of a number. The classes may come later than
 their names: they are looked up when a store is opened.
@@ -11,15 +14,18 @@ their names: they are looked up when a store is opened.
 import builtins
 import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import objects
 from .errors import InvalidArgument, SchemaError, WrongStore
+from .kinds import is_loose
 
 if TYPE_CHECKING:
     from .kinds import Described
     from .properties import Property
+    from .transaction import Transaction
 
 
 class Later:
@@ -77,7 +83,11 @@ def target_of(prop: "Property", models: Mapping[str, type]) -> type:
                 class_name=prop.model_name,
                 property_name=prop.name,
             )
-        prop.python_type = prop.target = target = found
+        prop.target = target = found
+        if prop.shape is None:
+            prop.python_type = found
+        else:
+            prop.shape.element.target = prop.shape.element.python_type = found
     assert isinstance(target, type)
     if models.get(target.__name__) is not target:
         raise SchemaError(
@@ -101,9 +111,19 @@ def place(prop: "Described", obj: Any) -> tuple[int, int]:
     return store._binding(type(obj)).head, obj._o_key
 
 
-def is_loose(value: Any) -> bool:
-    """Is it an unmanaged object?"""
-    return value is not None and value._o_block.store is None
+@contextmanager
+def added(transaction: "Transaction", values: Iterable[Any]) -> Iterator[None]:
+    """Unmanaged objects that are about to become elements are added first, with all that they lead to: all of it, or none."""
+    loose = [value for value in values if is_loose(value)]
+    if not loose:
+        yield
+        return
+    from .inserting import add_linked
+
+    with transaction.savepoint():
+        for value in loose:
+            add_linked(transaction, value)
+        yield
 
 
 def getter(prop: "Property", read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -127,7 +147,8 @@ class DeclaredBacklinks(NamedTuple):
 
 
 def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
-    """The inverse of a link: `dogs: Backlinks["Dog"] = backlinks("owner")` are the dogs whose `owner` is this object.
+    """The inverse of a link: `dogs: Backlinks["Dog"] = backlinks("owner")` are the dogs whose `owner` is this object; or, of
+    a list, set or dict of links, the objects that have this one in it, each once.
 
     Always up to date, and not stored: found through the index that every link has. Read-only: set the link."""
     if not isinstance(origin, str):

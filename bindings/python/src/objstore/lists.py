@@ -55,7 +55,7 @@ class List(Collection, MutableSequence[T]):
         s = take()
         if status := _get(view.handle, self._c, at if 0 <= at < NOWHERE else NOWHERE, None, None, s.values.address):
             raise self._beyond(number, view) if status == Status.OUT_OF_RANGE else failure(status)
-        value: T = s.values.get(self._shape.element)
+        value: T = self._made([s.values.get(self._shape.element)])[0]
         give_back(s)
         return value
 
@@ -111,7 +111,9 @@ class List(Collection, MutableSequence[T]):
             self._assign(index, elements.content(self._prop, value))
             return
         at = self._at(index, transaction)
-        self._put(transaction.handle, at, self._shape.element.convert(value))
+        converted = self._shape.element.convert(value)
+        with filling.linked(transaction, self._shape, [converted]):
+            self._put(transaction.handle, at, converted)
 
     def __delitem__(self, index: SupportsIndex | slice) -> None:
         transaction = self._writing()
@@ -193,7 +195,7 @@ class List(Collection, MutableSequence[T]):
                     check(_remove(handle, self._c, wanted.start, len(wanted)))
                 filling.insert(transaction, self._c, shape, wanted.start, values)
         elif len(values) == len(wanted):
-            with transaction.savepoint():
+            with transaction.savepoint(), filling.linked(transaction, shape, values):
                 for at, value in zip(wanted, values):
                     self._put(handle, at, value)
         else:

@@ -265,7 +265,8 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
         "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
-        "list[…], set[…] and dict[…, …] of these; Any; a model class | None, which is a link; Backlinks[…]",
+        "list[…], set[…] and dict[…, …] of these; Any; a model class | None, which is a link, list[a model class], set[a model class], "
+        "dict[…, a model class | None]; Backlinks[…]",
         class_name=cls.__name__,
         property_name=name,
     )
@@ -344,12 +345,20 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
         if key_kind not in kinds.KEYS or nullable:
             raise _refused(cls, name, "a key is an int, a str, an ObjectId, a UUID or an enum.Enum, and never None")
         key = Element(key_kind, False, enumeration, elements.KEY)
-    element = Element(*_scalar(cls, name, arguments[-1], annotation), elements.ELEMENT)
+    target, nullable = _link_target(arguments[-1])
+    if target is None:
+        element = Element(*_scalar(cls, name, arguments[-1], annotation), elements.ELEMENT)
+    elif nullable != (kind == kinds.MAP):
+        shown = f"{target.__name__}{'' if nullable else ' | None'}"
+        message = "never None: an object that is deleted leaves it" if nullable else "None when its object is deleted"
+        raise _refused(cls, name, f"a link in a {python_type.__name__} is {message}; declare it as {shown}")
+    else:
+        element = Element(kinds.LINK, nullable, None, elements.ELEMENT, target)
     if declared.primary_key or declared.indexed:
         raise _refused(cls, name, f"a {python_type.__name__} is no primary key, and has no index")
     if declared.default is not MISSING or declared.default_factory not in (MISSING, python_type):
         raise _refused(cls, name, f"a {python_type.__name__} begins empty: field(default_factory={python_type.__name__}) or nothing")
-    return Property(name, index, kind, shape=Shape(kind, element, key))
+    return Property(name, index, kind, shape=Shape(kind, element, key), target=target)
 
 
 def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declared: Declared) -> Property:

@@ -38,6 +38,12 @@ class Condition(NamedTuple):
     operator: int
     value: Any
 
+    def asked(self) -> kinds.Described:
+        """What the value is one of: of a collection the elements, among which it is looked for."""
+        whole: kinds.Described = self.property
+        shape: Shape | None = self.property.shape
+        return whole if shape is None else shape.element
+
     def __bool__(self) -> bool:
         raise TypeError(f"'{self}' is a question to a store, neither true nor false: hand it to where()")
 
@@ -85,8 +91,8 @@ class Property(property):
         self.unique = unique
         self.enum = enumeration
         self.formerly = formerly  # what it was called before
-        self.target = target  # of a link: the class that it leads to, or links.Later
-        self.python_type: type = target or enumeration or (kinds.PYTHON_TYPE if shape is None else elements.TYPES)[kind]
+        self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
+        self.python_type: type = elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
         self.default = default
         self.model: type[Model] | None = None
         self.model_name = ""

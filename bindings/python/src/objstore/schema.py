@@ -17,6 +17,7 @@ _schema_add_class = _ffi.bind("objstore_schema_add_class")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
 _schema_add_collection = _ffi.bind("objstore_schema_add_collection")
 _schema_add_link = _ffi.bind("objstore_schema_add_link")
+_schema_add_link_collection = _ffi.bind("objstore_schema_add_link_collection")
 _schema_add_index = _ffi.bind("objstore_schema_add_index")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_add_former_name = _ffi.bind("objstore_schema_add_former_name")
@@ -59,7 +60,11 @@ class Schema:
             if prop.shape is not None:
                 element, key = prop.shape.element, prop.shape.key
                 key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE
-                check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
+                if prop.target is None:
+                    check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
+                else:
+                    target = _ffi.text(prop.target.__name__)
+                    check(_schema_add_link_collection(self.handle, name, property_name, prop.kind, key_kind, target, flags))
                 continue
             flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE | prop.unique * UNIQUE
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
@@ -101,6 +106,7 @@ class Binding:
         self.key_type = None if self.key_property is None else self.key_property.python_type
         self.scalars = [p for p in self.properties if p.shape is None]
         self.collections = [p for p in self.properties if p.shape is not None]
+        self.link_collections = [p for p in self.collections if p.target is not None]
         # Binaries may be large: they are read when somebody asks for them.
         # Mixed ones show lists and dicts that change inside, and are read one by one.
         prefetched = [p.index for p in self.scalars if p.kind not in (BINARY, MIXED)]

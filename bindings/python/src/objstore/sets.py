@@ -92,11 +92,13 @@ class Set(Collection, MutableSet[T]):
     def add(self, value: T) -> None:
         """Adds an element, if it is not there."""
         transaction = self._writing()
-        s = take()
-        s.values.put_one(self._shape.element, self._shape.element.convert(value))
-        if status := _insert(transaction.handle, self._c, s.values.first, None):
-            raise failure(status)
-        give_back(s)
+        converted = self._shape.element.convert(value)
+        with filling.linked(transaction, self._shape, [converted]):
+            s = take()
+            s.values.put_one(self._shape.element, converted)
+            if status := _insert(transaction.handle, self._c, s.values.first, None):
+                raise failure(status)
+            give_back(s)
 
     def discard(self, value: Any) -> None:
         """Takes an element out, if it is there."""

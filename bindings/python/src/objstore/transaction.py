@@ -70,6 +70,8 @@ class Transaction(View):
     It belongs to the thread (and the asyncio task) that began it: nobody else sees or disturbs what it did so far.
     """
 
+    is_write = True
+
     def __init__(self, store: "Store", timeout: float | None) -> None:
         super().__init__(0, fast=False)
         self.store = store

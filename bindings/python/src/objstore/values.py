@@ -143,7 +143,7 @@ class Values:
             words[2:end:5] = memoryview(lengths)
 
     def get_all(self, prop: Described, count: int) -> list[Any]:
-        """The first `count` values, as the property's Python type."""
+        """The first `count` values, as the property's Python type; of links the keys of the objects."""
         end = 5 * count
         words, kind = self.words, prop.kind
         found: list[Any]
@@ -155,6 +155,8 @@ class Values:
             read = ctypes.string_at
             texts = [read(at, size) if size else b"" for at, size in zip(words[1:end:5].tolist(), words[2:end:5].tolist())]
             found = [text.decode() for text in texts] if kind == STRING else texts
+        elif kind == LINK:
+            found = words[2:end:5].tolist()
         elif kind == BOOL:
             found = [word & 0xFF != 0 for word in words[1:end:5]]
         elif kind == TIMESTAMP:

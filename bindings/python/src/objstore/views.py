@@ -79,6 +79,8 @@ class Block:
 class View:
     """A view of the library that can be read through."""
 
+    is_write = False
+
     def __init__(self, handle: int, fast: bool) -> None:
         self.handle = handle
         self.epoch = Epoch(fast)
@@ -149,7 +151,7 @@ class View:
             status = self._ask(_count_in, condition, s.number_address)
         else:
             prop, operator, value = condition
-            s.values.put_one(prop, value)
+            s.values.put_one(condition.asked(), value)
             status = _count_where(
                 self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, s.number_address
             )
@@ -177,7 +179,10 @@ class View:
         evaluation = self._evaluations.find(question)
         if evaluation is None:
             evaluation = self._evaluate(binding, condition)
-            self._evaluations.keep(question, evaluation)
+            # Lists change without a word to the write that is open.
+            single = condition is None or isinstance(condition, Stretch) or condition.property.shape is None
+            if single or not self.is_write:
+                self._evaluations.keep(question, evaluation)
         return evaluation
 
     def first(self, binding: "Binding", condition: "Condition | Stretch | None") -> int | None:
@@ -197,7 +202,7 @@ class View:
                 status = _row_object(row, s.object_address)
         else:
             prop, operator, value = condition
-            s.values.put_one(prop, value)
+            s.values.put_one(condition.asked(), value)
             property_id = binding.ids[prop.index]
             status = _first_where(
                 self.handle, binding.class_id, property_id, operator, s.values.first, s.object_address, s.flag_address
@@ -216,7 +221,7 @@ class View:
             status = self._ask(_find_in, condition, s.handle_address)
         else:
             prop, operator, value = condition
-            s.values.put_one(prop, value)
+            s.values.put_one(condition.asked(), value)
             status = _find_where(
                 self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, s.handle_address
             )

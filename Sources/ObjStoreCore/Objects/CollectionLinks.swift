@@ -1,0 +1,106 @@
+/// Which links of a collection are meant.
+enum LinkSelection {
+    /// Those to one object.
+    case to(Int64)
+    case all
+    /// Those to objects with such keys.
+    case such((Int64) throws(StoreError) -> Bool)
+}
+
+/// Links in lists, sets and maps that go because what they lead to goes.
+extension ClassState {
+    /// The objects that have links to `target` in a collection, ascending, but for one of them.
+    func owners(ofLinksTo target: Int64, _ property: Int, without: Int64?) throws(StoreError) -> KeyBuffer {
+        let owners = KeyBuffer(capacity: 8)
+        try inverses[schema.inversePosition(of: property)!].reader().forEachOwner(of: target) { (owner) throws(StoreError) in
+            if owner != without { owners.append(owner) }
+            return true
+        }
+        return owners
+    }
+
+    /// All objects that have links in a collection, ascending.
+    func ownersOfLinks(_ property: Int) throws(StoreError) -> KeyBuffer {
+        let all = KeyBuffer(), owners = KeyBuffer()
+        try inverses[schema.inversePosition(of: property)!].reader().forEach(in: IndexRange(lower: .start, upper: nil)) { (owner) throws(StoreError) in
+            all.append(owner)
+            return true
+        }
+        all.sort()
+        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { owners.append(all.keys[index]) }
+        return owners
+    }
+
+    /// Takes the links that `isGone` names out of a list or set; in a map their keys get null. Logged like by any other caller. Returns
+    /// how many there were.
+    func removeLinks(_ owner: Int64, _ property: Int, where isGone: LinkSelection) throws(StoreError) -> Int {
+        let elements = try elements(owner, property), isMap = elements.kind == .map
+        // Those that follow on each other go together.
+        var runs: [Range<Int>] = [], keys: [OwnedValue] = [], index = 0, count = 0
+        try elements.forEachLink(isGone) { (index, key) throws(StoreError) in
+            count += 1
+            if isMap { keys.append(OwnedValue(key)) }
+            if let last = runs.last, last.upperBound == index { runs[runs.count - 1] = last.lowerBound..<index + 1 } else { runs.append(index..<index + 1) }
+        }
+        if isMap {
+            for run in runs {
+                try splice(owner, property, run, keys[index..<index + run.count].map { (key: $0.value, value: .null) }[...])
+                index += run.count
+            }
+        } else {
+            // From the end: the others stay where they are.
+            for run in runs.reversed() { try splice(owner, property, run, []) }
+        }
+        return count
+    }
+}
+
+extension CollectionElements {
+    /// Calls `body` with the index, and of maps the key, of the selected links, in order. Cost: O(n); of one link in a set O(log n).
+    func forEachLink(_ selection: LinkSelection, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void) throws(StoreError) {
+        if case .to(let target) = selection {
+            if kind == .set {
+                let (index, found) = try search(Value(kind: .link, low: target))
+                if found { try body(index, .null) }
+                return
+            }
+            if let range = try range() { return try forEachLink(to: target, in: range, body) }
+        }
+        var index = 0
+        try forEach { (key, value) throws(StoreError) in
+            if !value.isNull {
+                let isMeant: Bool
+                switch selection {
+                case .to(let target): isMeant = value.low == target
+                case .all: isMeant = true
+                case .such(let isSuch): isMeant = try isSuch(value.low)
+                }
+                if isMeant { try body(index, key) }
+            }
+            index += 1
+            return true
+        }
+    }
+
+    /// A leaf at a time, whose column need not be read where its base says enough: a list may be long.
+    private func forEachLink(
+        to target: Int64, in range: Range<Int>, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        if range.isEmpty { return }
+        var cursor = try tree.cursor(at: range.lowerBound), left = range.count
+        while true {
+            let leaf = cursor.leaf, rest = cursor.rest(left), column = leaf.values
+            let wanted = UInt64(bitPattern: target &- Int64(bitPattern: column.lows.base))
+            if wanted <= IndexColumn.limit(column.lows.width) {
+                for index in rest where column.lows.offset(index) == wanted {
+                    guard column.kindByte(index) == ValueKind.link.rawValue else { continue }
+                    try body(range.count - left + index - rest.lowerBound, kind == .map ? leaf.keys.stored(index).value : .null)
+                }
+            }
+            left -= rest.count
+            if left == 0 { return }
+            cursor.skip(to: rest.upperBound - 1)
+            guard try cursor.advance() else { throw CollectionReader.damaged("it ends before the elements of \(owner)") }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+/// Changes the inverse of a collection of links inside a write transaction: which objects have which one in their list, set or
+/// map of one property, and how many times.
+///
+/// It is an index of numbers. A link that an owner has for the n-th time is an entry of its own, whose `low` says n - 1:
+///
+/// ```
+///  list of #7: [#3, #5, #3]      (3, 0, #7) (3, 0, #9) (3, 1, #7) (5, 0, #7)      (target, low, owner), in this order
+///  list of #9: [#3]               ───── 3's owners ───   again
+/// ```
+/// So the entries with low 0 are the owners, each once and ascending, and a list without repetitions pays nothing for them.
+///
+/// Links that come and go are only noted; which entries change is found when somebody reads, or at the commit: sorted, those of a pair
+/// added up, and looked up once, unless the owner is new. What moves inside a list is no change. Errors as of `IndexWriter`.
+final class InverseWriter {
+    let index: IndexWriter
+    /// A link of an owner each, in the order of their coming; one that goes is a removal.
+    private var noted = IndexEntryBuffer()
+    /// Owners from this key on have no entries yet.
+    private var firstNewOwner: Int64 = 0
+    private var failure: StoreError?
+
+    init(space: WriteSpace) { index = IndexWriter(space: space, root: .null, kind: .link, unique: false) }
+
+    deinit { noted.release() }
+
+    /// For the next transaction, which begins with that tree; objects from `nextKey` on do not exist yet.
+    func begin(root: Ref, nextKey: Int64) {
+        index.begin(root: root)
+        noted.count = 0
+        firstNewOwner = nextKey
+        failure = nil
+    }
+
+    var isSmall: Bool { index.isSmall && noted.capacity <= 2 * IndexDeltas.small }
+
+    // MARK: Changes
+
+    /// An owner gets a link to `target`, perhaps not its first one, or loses one.
+    @inline(__always)
+    func note(_ target: Int64, of owner: Int64, isRemoval: Bool) throws(StoreError) {
+        var entry = IndexEntry(target: target, occurrence: 0, owner: owner)
+        if isRemoval { entry.flags |= IndexEntry.removal }
+        try noted.append(entry)
+        if noted.count >= index.pendingLimit { try resolve() }
+    }
+
+    /// Finds the entries that what was noted adds and removes.
+    private func resolve() throws(StoreError) {
+        if let failure { throw failure }
+        if noted.count == 0 { return }
+        do throws(StoreError) {
+            let reader = try index.reader(), entries = noted.base.unsafelyUnwrapped
+            try IndexSort.sort(entries, noted.count, isText: false)
+            var start = 0, greatest = firstNewOwner
+            while start < noted.count {
+                let first = entries[start]
+                var end = start, net = 0
+                while end < noted.count, entries[end].bits == first.bits, entries[end].key == first.key {
+                    net += entries[end].isRemoval ? -1 : 1
+                    end += 1
+                }
+                start = end
+                if net == 0 { continue }
+                let target = IndexBits.toSigned(first.bits)
+                let count = first.key >= firstNewOwner ? 0 : try reader.linkCount(from: first.key, to: target)
+                greatest = max(greatest, first.key &+ 1)
+                guard count &+ net >= 0 else {
+                    throw StoreError(.corrupt, "the inverse of a collection does not have the links from object \(first.key) to object \(target)")
+                }
+                guard count &+ net <= InverseWriter.mostLinks else {
+                    throw StoreError(.outOfRange, "object \(first.key) would have more than \(InverseWriter.mostLinks) links to object \(target) in one collection")
+                }
+                // Those of one pair are next to each other only where nobody else links there: the index puts them in order.
+                for occurrence in min(count, count &+ net)..<max(count, count &+ net) {
+                    var entry = IndexEntry(target: target, occurrence: UInt32(occurrence), owner: first.key)
+                    if net < 0 { entry.flags |= IndexEntry.removal }
+                    try index.add(entry)
+                }
+            }
+            noted.count = 0
+            firstNewOwner = greatest
+        } catch {
+            failure = StoreError(error.code, "the inverse of a collection cannot be changed any more in this transaction: \(error.message)")
+            throw error
+        }
+    }
+
+    /// The occurrence is a number of 32 bits.
+    static let mostLinks = Int(UInt32.max)
+
+    // MARK: Reading, ending
+
+    /// Reads the transaction's own state. Valid until the next change.
+    func reader() throws(StoreError) -> IndexReader {
+        try resolve()
+        return try index.reader()
+    }
+
+    /// Takes every pair away.
+    func removeAll() throws(StoreError) {
+        noted.count = 0
+        try index.removeAll()
+    }
+
+    func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
+        try resolve()
+        return try index.flush(into: writer)
+    }
+
+    /// The whole tree's root, for a savepoint that begins.
+    func settle() throws(StoreError) -> Ref { try reader().root }
+
+    /// Goes back to what `settle` returned.
+    func restore(root: Ref) {
+        noted.count = 0
+        failure = nil
+        index.restore(root: root)
+    }
+}
+
+extension IndexEntry {
+    /// An owner's link to an object, the first of them with occurrence 0.
+    init(target: Int64, occurrence: UInt32, owner: Int64) {
+        self.init(bits: IndexBits.signed(target), low: occurrence, key: owner, flags: IndexEntry.present)
+    }
+}
+
+/// Of the inverse of a collection of links.
+extension IndexReader {
+    func contains(target: Int64, occurrence: UInt32, owner: Int64) throws(StoreError) -> Bool {
+        let entry = IndexEntry(target: target, occurrence: occurrence, owner: owner)
+        return try rank(IndexBound(entry, isAfter: true)) > rank(IndexBound(entry, isAfter: false))
+    }
+
+    /// How many links an owner has to an object. O(log n), and a look-up more each time they double.
+    func linkCount(from owner: Int64, to target: Int64) throws(StoreError) -> Int {
+        var low = 0, high = 1
+        while high <= InverseWriter.mostLinks, try contains(target: target, occurrence: UInt32(high - 1), owner: owner) {
+            low = high
+            high *= 2
+        }
+        // `low` are there, `high` are not.
+        while low + 1 < high {
+            let middle = (low + high) / 2
+            if middle <= InverseWriter.mostLinks, try contains(target: target, occurrence: UInt32(middle - 1), owner: owner) { low = middle } else { high = middle }
+        }
+        return low
+    }
+
+    /// The owners of links to an object: ascending, each once.
+    private func owners(of target: Int64) -> IndexRange {
+        IndexRange(
+            lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
+            upper: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .max), isAfter: true))
+    }
+
+    func forEachOwner(of target: Int64, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) { try forEach(in: owners(of: target), body) }
+
+    /// O(log n).
+    func ownerCount(of target: Int64) throws(StoreError) -> Int { try count(in: owners(of: target)) }
+}

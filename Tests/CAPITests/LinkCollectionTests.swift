@@ -1,0 +1,185 @@
+import CObjStore
+import Testing
+
+/// Person.pets (list), Person.fed (set) and Person.named (map), of dogs.
+private struct Owners {
+    let store: OpaquePointer
+    let dog: objstore_class_id, person: objstore_class_id
+    let pets: objstore_property_id, fed: objstore_property_id, named: objstore_property_id
+    let tag: UInt32
+
+    init(_ path: String?) throws {
+        var schema: OpaquePointer?, config: OpaquePointer?, opened: OpaquePointer?
+        try ok(objstore_schema_new(&schema))
+        defer { _ = objstore_schema_close(schema) }
+        for cls in ["Person", "Dog"] { try ok(objstore_schema_add_class(schema, text(cls))) }
+        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("pets"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), 0))
+        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("fed"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, text("Dog"), 0))
+        try ok(objstore_schema_add_link_collection(schema, text("Person"), text("named"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, text("Dog"), UInt32(nullable)))
+        try ok(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, UInt32(nullable)))
+        try ok(objstore_config_new(&config))
+        defer { _ = objstore_config_close(config) }
+        try ok(path.map { objstore_config_set_path(config, text($0)) } ?? objstore_config_set_memory(config, text("")))
+        try ok(objstore_config_set_schema(config, schema, 1))
+        try ok(objstore_open(config, &opened))
+        store = opened!
+        let view = try liveView(store)
+        defer { _ = objstore_view_close(view) }
+        func cls(_ name: String) throws -> objstore_class_id {
+            var id: objstore_class_id = 0
+            try ok(objstore_find_class(view, text(name), &id))
+            return id
+        }
+        let person = try cls("Person")
+        func property(_ name: String) throws -> objstore_property_id {
+            var id: objstore_property_id = 0
+            try ok(objstore_find_property(view, person, text(name), &id))
+            return id
+        }
+        self.person = person
+        dog = try cls("Dog")
+        pets = try property("pets")
+        fed = try property("fed")
+        named = try property("named")
+        var info = objstore_info()
+        info.struct_size = UInt32(MemoryLayout<objstore_info>.size)
+        try ok(objstore_get_info(store, &info))
+        tag = info.store_tag
+    }
+
+    func create(_ tx: OpaquePointer, _ cls: objstore_class_id) throws -> objstore_object {
+        var object = objstore_object()
+        try ok(objstore_create(tx, cls, nil, nil, 0, &object))
+        return object
+    }
+
+    /// Keys of the objects among the elements; -1 = null.
+    func elements(_ view: OpaquePointer, _ owner: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
+        var values = [objstore_value](repeating: objstore_value(), count: 200), count = 0
+        try ok(objstore_collection_read(view, objstore_collection_of(owner, property), 0, values.count, nil, nil, &values, &count))
+        return values.prefix(count).map { value in
+            if value.kind == .OBJSTORE_KIND_NULL { return -1 }
+            #expect(value.kind == .OBJSTORE_KIND_LINK && value.data.link.class_id == dog && value.data.link.store_tag == owner.store_tag)
+            return value.data.link.key
+        }
+    }
+
+    func incoming(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
+        var results: OpaquePointer?, count = 0, number: UInt64 = 0, asked: UInt64 = 0, first = objstore_object(), found = false
+        try ok(objstore_incoming(view, object, property, &results))
+        defer { _ = objstore_results_close(results) }
+        try ok(objstore_incoming_count(view, object, property, &number))
+        var objects = [objstore_object](repeating: objstore_object(), count: Int(number) + 1)
+        try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
+        // The same as a question.
+        try ok(objstore_count_where(view, person, property, .OBJSTORE_EQUAL, objstore_link(object), &asked))
+        try ok(objstore_first_where(view, person, property, .OBJSTORE_EQUAL, objstore_link(object), &first, &found))
+        #expect(count == Int(number) && asked == number && found == (count > 0) && (count == 0 || first.key == objects[0].key))
+        return objects.prefix(count).map(\.key)
+    }
+}
+
+@Test func collectionsOfLinks() throws {
+    let folder = TestFolder()
+    var owners = try Owners(folder.store)
+    var people: [objstore_object] = [], dogs: [objstore_object] = []
+    try writing(owners.store) { tx in
+        for _ in 0..<3 { people.append(try owners.create(tx, owners.person)) }
+        for _ in 0..<4 { dogs.append(try owners.create(tx, owners.dog)) }
+        let links = [0, 1, 0].map { objstore_link(dogs[$0]) }
+        let pets = people.map { objstore_collection_of($0, owners.pets) }, fed = objstore_collection_of(people[0], owners.fed)
+        try ok(objstore_list_insert(tx, pets[0], Int(bitPattern: UInt(OBJSTORE_END)), links, 3))
+        try ok(objstore_list_insert(tx, pets[1], 0, links, 1))
+        var isNew = true, index: Int64 = 0
+        for dog in [2, 0, 2] { try ok(objstore_set_insert(tx, fed, objstore_link(dogs[dog]), &isNew)) }
+        #expect(!isNew)
+        let named = objstore_collection_of(people[0], owners.named)
+        try ok(objstore_map_set(tx, named, objstore_string(text("x")), objstore_link(dogs[0]), nil))
+        try ok(objstore_map_set(tx, named, objstore_string(text("y")), objstore_null(), nil))
+        try ok(objstore_collection_find(tx, pets[0], links[1], &index))
+        #expect(index == 1)
+        try ok(objstore_collection_find(tx, fed, objstore_link(dogs[3]), &index))
+        #expect(index == -1)
+
+        // What is refused names class, property and what was expected, and changes nothing.
+        func refusal(_ code: objstore_status, _ value: objstore_value, _ words: String...) throws {
+            let message = refused(objstore_list_insert(tx, pets[2], 0, [links[0], value], 2), code)
+            #expect(words.allSatisfy { message.contains($0) })
+            var error = objstore_error_init()
+            try ok(objstore_last_error(&error))
+            #expect(string(error.class_name) == "Person" && string(error.property_name) == "pets")
+        }
+        var stranger = dogs[0], gone = dogs[0]
+        stranger.store_tag ^= 1
+        gone.key = 77
+        try refusal(.OBJSTORE_ERR_WRONG_TYPE, objstore_link(people[0]), "Person.pets", "links to Dog", "Person#0")
+        try refusal(.OBJSTORE_ERR_WRONG_TYPE, objstore_int(1), "Person.pets", "link")
+        try refusal(.OBJSTORE_ERR_NO_SUCH_OBJECT, objstore_link(gone), "Person.pets", "Dog#77")
+        try refusal(.OBJSTORE_ERR_WRONG_STORE, objstore_link(stranger), "Person.pets")
+        try refusal(.OBJSTORE_ERR_NOT_NULLABLE, objstore_null(), "Person.pets")
+        refused(objstore_list_set(tx, pets[0], 0, objstore_link(gone)), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        refused(objstore_set_insert(tx, fed, objstore_link(people[0]), nil), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(objstore_map_set(tx, named, objstore_string(text("z")), objstore_link(gone), nil), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        #expect(try owners.elements(tx, people[2], owners.pets).isEmpty)
+    }
+    _ = objstore_close(owners.store)
+    owners = try Owners(folder.store)
+    defer { _ = objstore_close(owners.store) }
+    try reading(owners.store) { view in
+        for index in people.indices { people[index].store_tag = owners.tag }
+        for index in dogs.indices { dogs[index].store_tag = owners.tag }
+        #expect(try owners.elements(view, people[0], owners.pets) == [0, 1, 0] && owners.elements(view, people[0], owners.fed) == [0, 2])
+        // A list that has it twice counts once.
+        #expect(try owners.incoming(view, dogs[0], owners.pets) == [0, 1] && owners.incoming(view, dogs[2], owners.fed) == [0])
+        #expect(try owners.incoming(view, dogs[0], owners.named) == [0] && owners.incoming(view, dogs[3], owners.pets).isEmpty)
+        var results: OpaquePointer?
+        refused(objstore_incoming(view, people[0], owners.pets, &results), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(objstore_find_where(view, owners.person, owners.pets, .OBJSTORE_NOT_EQUAL, objstore_link(dogs[0]), &results), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(objstore_find_where(view, owners.person, owners.pets, .OBJSTORE_EQUAL, objstore_null(), &results), .OBJSTORE_ERR_WRONG_TYPE)
+        var info = objstore_property_info()
+        info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
+        try ok(objstore_property_get_info(view, owners.named, &info))
+        #expect(info.kind == .OBJSTORE_KIND_LINK && info.collection == .OBJSTORE_KIND_MAP && info.target_class_id == owners.dog && info.flags == UInt32(nullable))
+        try ok(objstore_property_get_info(view, owners.pets, &info))
+        #expect(info.target_class_id == owners.dog && info.flags == 0)
+    }
+    try writing(owners.store) { tx in
+        try ok(objstore_delete(tx, dogs[0]))
+        #expect(try owners.elements(tx, people[0], owners.pets) == [1] && owners.elements(tx, people[1], owners.pets).isEmpty)
+        #expect(try owners.elements(tx, people[0], owners.fed) == [2] && owners.elements(tx, people[0], owners.named) == [-1, -1])
+        var point: objstore_savepoint = 0
+        try ok(objstore_savepoint_begin(tx, &point))
+        var count: UInt64 = 0
+        try ok(objstore_delete_all(tx, owners.dog, &count))
+        #expect(try count == 3 && owners.elements(tx, people[0], owners.fed).isEmpty)
+        try ok(objstore_savepoint_rollback(tx, point))
+        #expect(try owners.incoming(tx, dogs[1], owners.pets) == [0])
+        try ok(objstore_delete(tx, people[0]))
+        #expect(try owners.incoming(tx, dogs[1], owners.pets).isEmpty && owners.incoming(tx, dogs[2], owners.fed).isEmpty)
+    }
+}
+
+@Test func collectionsOfLinksInTheSchema() throws {
+    var schema: OpaquePointer?
+    try ok(objstore_schema_new(&schema))
+    defer { _ = objstore_schema_close(schema) }
+    try ok(objstore_schema_add_class(schema, text("A")))
+    func add(_ collection: objstore_kind, _ key: objstore_kind, _ flags: UInt32) -> objstore_status {
+        objstore_schema_add_link_collection(schema, text("A"), text("x"), collection, key, text("B"), flags)
+    }
+    let message = refused(objstore_schema_add_collection(schema, text("A"), text("x"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_LINK, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    #expect(message.contains("objstore_schema_add_link_collection"))
+    refused(add(.OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, UInt32(nullable)), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(add(.OBJSTORE_KIND_SET, .OBJSTORE_KIND_STRING, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(add(.OBJSTORE_KIND_MAP, .OBJSTORE_KIND_NULL, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(add(.OBJSTORE_KIND_INT, .OBJSTORE_KIND_NULL, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(add(.OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, UInt32(indexed)), .OBJSTORE_ERR_INVALID_ARGUMENT)
+    try ok(add(.OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, 0))
+    var config: OpaquePointer?, store: OpaquePointer?
+    try ok(objstore_config_new(&config))
+    defer { _ = objstore_config_close(config) }
+    try ok(objstore_config_set_memory(config, text("")))
+    try ok(objstore_config_set_schema(config, schema, 1))
+    let missing = refused(objstore_open(config, &store), .OBJSTORE_ERR_INVALID_SCHEMA)
+    #expect(missing.contains("A.x") && missing.contains("B"))
+}
