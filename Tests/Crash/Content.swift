@@ -199,6 +199,7 @@ enum Schemas {
 
 /// Carries edits out in a transaction, and in what the oracle expects.
 struct Editor {
+    static let fromColumns: Range<Int64> = 10_000..<1_000_000_000
     let transaction: WriteTransaction
     var content: Content
     /// What the transaction found is not what the content says.
@@ -233,6 +234,8 @@ struct Editor {
         case .addClass, .exchange: break
         case .put(let name, var item):
             let name = known(name)
+            // Those that come from columns are only changed: their columns may be still to come.
+            if Editor.fromColumns.contains(name.id), content[name] == nil { return }
             item.friend = friend(item.number &+ name.id)
             item.pals = pals(name.cls, item.number &+ name.id)
             if let key = try find(name) {

@@ -298,7 +298,7 @@ enum Row {
         // Links to the first of class 0, some of them twice.
         let pals = (0..<(index == 0 ? 0 : elements)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0 % min(index, 30) % 7))) }
         try state.splice(created, values.count + 4, 0..<0, pals[...])
-        let crew = (0..<min(elements, index, 30)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0))) }
+        let crew = (0..<min(elements, index, 8)).map { (key: Value.null, value: Value(kind: .link, low: Int64($0))) }
         try state.splice(created, values.count + 5, 0..<0, crew[...])
         let heads = pals.enumerated().map { (key: Value.int(Int64($0)), value: $0 % 6 == 5 ? .null : $1.value) }
         try state.splice(created, values.count + 6, 0..<0, heads[...])

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=build/bench/smoke.json
-rm -f build/bench/smoke*
+rm -rf build/bench/smoke*
 cases=$(LIST=1 CASES=bulk_insert Benchmarks/run | grep -v '^peers' | paste -sd,)
 CASES=$cases N=1000,2000 EFFORT=0.02 OUT=$out DIR=build/bench/smoke-data Benchmarks/run >build/bench/smoke.txt 2>&1 ||
     { tail -n 20 build/bench/smoke.txt; exit 1; }

@@ -35,6 +35,28 @@ extension ClassState {
         }
     }
 
+    /// Whether what a log says was done to a collection can be done to it: the elements may stand in it and, in sets and
+    /// maps, between their neighbours.
+    func isFit(_ splice: Op.Splice, _ key: Int64, _ property: Int) throws(StoreError) -> Bool {
+        let kind = schema.columns[property].kind
+        func place(_ element: (key: Value, value: Value)) -> OwnedValue { OwnedValue(kind == .map ? element.key : element.value) }
+        do throws(StoreError) {
+            let elements = try elements(key, property), count = try elements.count()
+            guard splice.at <= count, splice.removed <= count - splice.at else { return false }
+            var last: OwnedValue?
+            if kind != .list, splice.at > 0 { last = place(try elements.element(at: splice.at - 1)) }
+            for element in splice.inserted {
+                try ValueCheck.check(key: element.key, value: element.value, elementOf: property, schema, after: last, longestKey: View.longestKey)
+                if kind != .list { last = place(element) }
+            }
+            guard let last, splice.at + splice.removed < count else { return true }
+            return CollectionOrder.compare(last.value, place(try elements.element(at: splice.at + splice.removed)).value) < 0
+        } catch {
+            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            return false
+        }
+    }
+
     func replaceElements(_ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
         let tree = collections[try collectionPosition(property)], cell = try cell(row, property)
         do throws(StoreError) {

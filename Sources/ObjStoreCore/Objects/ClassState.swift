@@ -370,9 +370,8 @@ package final class ClassState {
         guard let property = schema.columns.firstIndex(where: { $0.id == column }) else {
             throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
         }
-        let count = try elements(key, property).count()
-        guard splice.at <= count, splice.removed <= count - splice.at else {
-            throw StoreError(.corrupt, "the log changes elements that \(schema.name)#\(key) does not have")
+        guard try isFit(splice, key, property) else {
+            throw StoreError(.corrupt, "the log changes elements of \(schema.name)#\(key) in a way that does not fit")
         }
         try replaceElements(try row(key), property, splice.at..<splice.at + splice.removed, splice.inserted[...])
     }

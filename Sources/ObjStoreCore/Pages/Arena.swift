@@ -124,9 +124,9 @@ package final class Arena {
         count = kept
     }
 
-    /// Forgets the last extents as far as they were given up, so that their refs are given again.
-    func trim() {
-        while count > 0, table.block(count - 1).pointee.pointer == nil { count -= 1 }
+    /// Forgets the last extents, but for the first `kept`, as far as they were given up, so that their refs are given again.
+    func trim(_ kept: Int) {
+        while count > kept, table.block(count - 1).pointee.pointer == nil { count -= 1 }
     }
 
     // MARK: Memory

@@ -49,6 +49,7 @@ package final class SpilledPages {
             let page = unit / PageSize.unitsPerPage
             let here = min(end, (page + 1) * PageSize.unitsPerPage) - unit
             let left = pages[page]!.liveUnits - here
+            precondition(left >= 0, "page \(page) given up twice: \(left)")
             if left > 0 {
                 pages[page]!.liveUnits = left
             } else {
@@ -90,7 +91,8 @@ package final class SpilledPages {
     /// Nobody refers any more to what was written since the mark.
     func rollBack(to mark: Mark) {
         savepoint = mark.outer
-        for (page, known) in pages where known.savepoint >= mark.own {
+        // In the order of the file: what a seed does must not depend on the order of a table.
+        for page in pages.keys.sorted() where pages[page]!.savepoint >= mark.own {
             pages[page] = nil
             emptied.append(page)
         }

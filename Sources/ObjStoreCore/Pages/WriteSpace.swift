@@ -184,7 +184,7 @@ package final class WriteSpace {
     /// The extents of `writer` lie in the file: their memory is given back, and `source` sees them.
     func didSpill(_ writer: ExtentWriter, _ source: PageSource) {
         for ref in writer.spilled { arena.discard(ref) }
-        arena.trim()
+        arena.trim(Ref(raw: firstOwn).arenaIndex)
         spilled.add(writer.placed)
         self.source = source
         // What could not be spilled, since a savepoint or something above it needs it in memory, is not tried again at once.

@@ -72,10 +72,10 @@ struct LogReplay {
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
             // Where elements were lost, nobody knows what an index means.
             if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes of lost elements of class \(cls.name)") }
-            guard let property = cls.properties.firstIndex(where: { $0.columnID == column }), try isFit(splice, key, property, cls, state) else {
-                return fail("changes of elements of class \(cls.name) that do not fit")
+            do throws(StoreError) { try state.replaySplice(key, column: column, splice) } catch {
+                guard error.isDamage else { throw error }
+                fail("changes of elements of class \(cls.name) that do not fit")
             }
-            try state.replaySplice(key, column: column, splice)
         case .edit(let id, let key, let column, let edit):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
@@ -93,26 +93,6 @@ struct LogReplay {
             try state.replayDelete(key)
             classes[Int(id)].objects -= 1
             for column in classes[Int(id)].lostValues.keys { classes[Int(id)].lostValues[column]!.remove(key) }
-        }
-    }
-
-    /// The elements may stand in the collection, and there: in sets and maps between their neighbours.
-    private func isFit(_ splice: Op.Splice, _ key: Int64, _ property: Int, _ cls: ClassSchema, _ state: ClassState) throws(StoreError) -> Bool {
-        let kind = cls.columns[property].kind
-        func place(_ element: (key: Value, value: Value)) -> OwnedValue? { kind == .list ? nil : OwnedValue(kind == .map ? element.key : element.value) }
-        do throws(StoreError) {
-            let elements = try state.elements(key, property), count = try elements.count()
-            guard splice.at <= count, splice.removed <= count - splice.at else { return false }
-            var last = splice.at > 0 ? place(try elements.element(at: splice.at - 1)) : nil
-            for element in splice.inserted {
-                try ValueCheck.check(key: element.key, value: element.value, elementOf: property, cls, after: last, longestKey: View.longestKey)
-                last = place(element)
-            }
-            guard let last, splice.at + splice.removed < count, let next = place(try elements.element(at: splice.at + splice.removed)) else { return true }
-            return CollectionOrder.compare(last.value, next.value) < 0
-        } catch {
-            guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
-            return false
         }
     }
 
