@@ -63,13 +63,7 @@ public func objstore_schema_add_collection(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ collection: objstore_kind, _ key_kind: objstore_kind,
     _ kind: objstore_kind, _ flags: UInt32
 ) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
-        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
-        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
-        let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind"), kind = try valueKind(kind, "kind")
-        guard flags & ~SchemaDraft.Flags.nullable.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
-        try draft.addCollection(className, property, collection, ElementSchema(kind: kind, isNullable: flags != 0, keyKind: key))
-    }
+    addCollection(schema, class_name, name, collection, key_kind, flags) { () throws(StoreError) in (try valueKind(kind, "kind"), nil) }
 }
 
 @c @implementation
@@ -77,13 +71,21 @@ public func objstore_schema_add_link_collection(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ collection: objstore_kind, _ key_kind: objstore_kind,
     _ target_class: objstore_text, _ flags: UInt32
 ) -> objstore_status {
+    addCollection(schema, class_name, name, collection, key_kind, flags) { () throws(StoreError) in
+        (.link, try naming("target_class") { () throws(StoreError) in try ObjStoreC.name(target_class) })
+    }
+}
+
+private func addCollection(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ collection: objstore_kind, _ key_kind: objstore_kind, _ flags: UInt32,
+    elements: () throws(StoreError) -> (kind: ValueKind, target: String?)
+) -> objstore_status {
     change(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
-        let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind")
-        let target = try naming("target_class") { () throws(StoreError) in try ObjStoreC.name(target_class) }
+        let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind"), (kind, target) = try elements()
         guard flags & ~SchemaDraft.Flags.nullable.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
-        try draft.addCollection(className, property, collection, ElementSchema(kind: .link, isNullable: flags != 0, keyKind: key), target: target)
+        try draft.addCollection(className, property, collection, ElementSchema(kind: kind, isNullable: flags != 0, keyKind: key), target: target)
     }
 }
 

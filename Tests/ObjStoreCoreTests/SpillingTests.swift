@@ -62,6 +62,21 @@ import Testing
         }
     }
 
+    /// What a damaged file calls its own, of the version that is being made, is not believed: nothing is given up.
+    @Test func onlyWhatWasSpilledIsGivenUp() {
+        let spilled = SpilledPages(), page = PageSize.unitsPerPage
+        spilled.begin(version: 5)
+        spilled.add([.init(page: 10, liveUnits: 8), .init(page: 11, liveUnits: 3)])
+        #expect(!spilled.giveUp(unit: 9 * page, units: 1) && !spilled.giveUp(unit: 10 * page, units: 0))
+        #expect(!spilled.giveUp(unit: 10 * page, units: 12))  // more of the second than there is
+        #expect(!spilled.giveUp(unit: 11 * page, units: page + 1))  // a third, which is not known
+        #expect(spilled.takeEmptied().isEmpty && spilled.placed.map(\.liveUnits) == [8, 3])
+        #expect(spilled.giveUp(unit: 10 * page, units: 10))
+        #expect(spilled.takeEmptied() == [10] && spilled.placed.map(\.liveUnits) == [1])
+        #expect(!spilled.giveUp(unit: 10 * page, units: 10))
+        #expect(spilled.giveUp(unit: 11 * page + 2, units: 1) && spilled.takeEmptied() == [11])
+    }
+
     private static let count: Int64 = 30_000
 
     /// The arena stays small while everything is created and changed, in order and at random, and what is seen is always the

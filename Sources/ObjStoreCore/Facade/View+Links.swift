@@ -89,14 +89,7 @@ extension View {
 
     /// The owners of collections that have a link to an object. Serialised by the caller.
     func owners(_ cls: ClassSchema, _ position: Int, ofLinksTo target: Int64) throws(StoreError) -> KeyBuffer {
-        try withInverse(cls, position) { (inverse) throws(StoreError) in
-            let owners = KeyBuffer(capacity: max(8, try inverse.ownerCount(of: target)))
-            try inverse.forEachOwner(of: target) { (owner) throws(StoreError) in
-                owners.append(owner)
-                return true
-            }
-            return owners
-        }
+        try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.owners(of: target) }
     }
 
     /// The class and the position of a link that leads to the class of `object`, which exists.

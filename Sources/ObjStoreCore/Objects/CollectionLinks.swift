@@ -11,12 +11,7 @@ enum LinkSelection {
 extension ClassState {
     /// The objects that have links to `target` in a collection, ascending, but for one of them.
     func owners(ofLinksTo target: Int64, _ property: Int, without: Int64?) throws(StoreError) -> KeyBuffer {
-        let owners = KeyBuffer(capacity: 8)
-        try inverses[schema.inversePosition(of: property)!].reader().forEachOwner(of: target) { (owner) throws(StoreError) in
-            if owner != without { owners.append(owner) }
-            return true
-        }
-        return owners
+        try inverses[schema.inversePosition(of: property)!].reader().owners(of: target, without: without)
     }
 
     /// All objects that have links in a collection, ascending.

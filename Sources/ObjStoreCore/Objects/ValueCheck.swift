@@ -95,7 +95,6 @@ package enum ValueCheck {
         error.at(class: cls.name, property: cls.properties[property].name)
     }
 
-    /// Well-formed UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
     /// Whether all bytes are ASCII, and every piece of them therefore is valid UTF-8.
@@ -105,9 +104,10 @@ package enum ValueCheck {
             if pointer.loadUnaligned(fromByteOffset: position, as: SIMD8<UInt64>.self) & SIMD8(repeating: highBits) != .zero { return false }
             position &+= 64
         }
-        return isUTF8(pointer + position, count &- position) && !(position..<count).contains { pointer.load(fromByteOffset: $0, as: UInt8.self) >= 0x80 }
+        return (position..<count).allSatisfy { pointer.load(fromByteOffset: $0, as: UInt8.self) < 0x80 }
     }
 
+    /// Well-formed UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing beyond U+10FFFF.
     package static func isUTF8(_ pointer: UnsafeRawPointer?, _ count: Int) -> Bool {
         guard let pointer, count > 0 else { return true }
         var position = 0

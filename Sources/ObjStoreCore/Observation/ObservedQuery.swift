@@ -62,13 +62,7 @@ package struct ObservedQuery: Sendable {
         let reader = try snapshot.objects(cls)
         if let condition {
             guard let property = property(in: cls) else { return keys }
-            if let inverse = try snapshot.inverse(cls, property) {
-                try inverse.forEachOwner(of: condition.constant.value.low) { (owner) throws(StoreError) in
-                    keys.append(owner)
-                    return true
-                }
-                return keys
-            }
+            if let inverse = try snapshot.inverse(cls, property) { return try inverse.owners(of: condition.constant.value.low) }
             try reader.collect(property, condition.comparison, condition.constant.value, into: keys)
         } else {
             var row = try reader.seek(.min)

@@ -38,25 +38,25 @@ package final class SpilledPages {
         for page in placed { pages[page.page] = Page(liveUnits: page.liveUnits, savepoint: savepoint) }
     }
 
-    /// Gives up an extent of the version. False: a savepoint may come back to it.
+    /// Gives up an extent of the version. False: a savepoint may come back to it; or it is none that was written here,
+    /// whatever a damaged file says of its birth: the commit finds out.
     func giveUp(unit: Int, units: Int) -> Bool {
-        let first = unit / PageSize.unitsPerPage
+        if units == 0 { return false }
+        let range = unit..<unit + units
+        let first = unit / PageSize.unitsPerPage, last = (range.upperBound - 1) / PageSize.unitsPerPage
+        func live(_ page: Int) -> Int { range.clamped(to: page * PageSize.unitsPerPage..<(page + 1) * PageSize.unitsPerPage).count }
         // All pages of an extent were written together.
-        guard let known = pages[first], known.savepoint >= savepoint || InjectedBug.active(.spillReused) else { return false }
-        var unit = unit
-        let end = unit + units
-        while unit < end {
-            let page = unit / PageSize.unitsPerPage
-            let here = min(end, (page + 1) * PageSize.unitsPerPage) - unit
-            let left = pages[page]!.liveUnits - here
-            precondition(left >= 0, "page \(page) given up twice: \(left)")
+        guard let known = pages[first], known.savepoint >= savepoint || InjectedBug.active(.spillReused),
+            (first...last).allSatisfy({ pages[$0].map(\.liveUnits) ?? 0 >= live($0) })
+        else { return false }
+        for page in first...last {
+            let left = pages[page]!.liveUnits - live(page)
             if left > 0 {
                 pages[page]!.liveUnits = left
             } else {
                 pages[page] = nil
                 emptied.append(page)
             }
-            unit += here
         }
         return true
     }

@@ -150,9 +150,7 @@ package final class IndexWriter {
     package func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
         if let failure { throw failure }
         try merge()
-        do throws(StoreError) {
-            if root.isDirty { root = try write(root, .indexInner, writer) }
-        } catch {
+        do throws(StoreError) { try spill(into: writer) } catch {
             failure = error
             throw error
         }

@@ -49,6 +49,7 @@ final class InverseWriter {
         if let failure { throw failure }
         if noted.count == 0 { return }
         do throws(StoreError) {
+            // Nothing waits now, and no more entries change than were noted: the reader holds, for only the last one can merge.
             let reader = try index.reader(), entries = noted.base.unsafelyUnwrapped
             try IndexSort.sort(entries, noted.count, isText: false)
             var start = 0, greatest = firstNewOwner
@@ -147,15 +148,25 @@ extension IndexReader {
         return low
     }
 
-    /// The owners of links to an object: ascending, each once.
-    private func owners(of target: Int64) -> IndexRange {
+    private func ownerRange(_ target: Int64) -> IndexRange {
         IndexRange(
             lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
             upper: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .max), isAfter: true))
     }
 
-    func forEachOwner(of target: Int64, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) { try forEach(in: owners(of: target), body) }
+    /// The owners of links to an object: ascending, each once.
+    func forEachOwner(of target: Int64, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) { try forEach(in: ownerRange(target), body) }
+
+    /// The same in one piece, but for one of them.
+    func owners(of target: Int64, without: Int64? = nil) throws(StoreError) -> KeyBuffer {
+        let owners = KeyBuffer(capacity: max(8, try ownerCount(of: target)))
+        try forEachOwner(of: target) { (owner) throws(StoreError) in
+            if owner != without { owners.append(owner) }
+            return true
+        }
+        return owners
+    }
 
     /// O(log n).
-    func ownerCount(of target: Int64) throws(StoreError) -> Int { try count(in: owners(of: target)) }
+    func ownerCount(of target: Int64) throws(StoreError) -> Int { try count(in: ownerRange(target)) }
 }
