@@ -19,6 +19,8 @@ int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length)
     return r;
 }
 
+void cs_start_writing(int32_t fd) { (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+
 int32_t cs_rename_noreplace(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
 }

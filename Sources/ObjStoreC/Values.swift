@@ -106,6 +106,20 @@ extension Value {
     }()
 }
 
+/// The usual kinds are written where they belong, word by word: a copy would have to wait for the words.
+@inline(__always)
+private func convert(_ value: UnsafePointer<objstore_value>, to target: UnsafeMutablePointer<Value>) throws(StoreError) {
+    switch value.pointee.kind {
+    case .OBJSTORE_KIND_INT: target.initialize(to: .int(value.pointee.data.integer))
+    case .OBJSTORE_KIND_DOUBLE: target.initialize(to: .double(value.pointee.data.real))
+    case .OBJSTORE_KIND_STRING:
+        let (pointer, count) = try bytes(of: value.pointee.data.text)
+        target.initialize(to: .string(pointer, count))
+    case .OBJSTORE_KIND_NULL: target.initialize(to: Value(kind: .null))
+    default: target.initialize(to: try Value(value.pointee))
+    }
+}
+
 /// Converts an array of values, on the stack where it is short.
 @inline(__always)
 func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ body: (UnsafePointer<Value>) throws(StoreError) -> T) throws(StoreError) -> T {
@@ -113,7 +127,7 @@ func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ bod
     withUnsafeTemporaryAllocation(of: Value.self, capacity: max(count, 1)) { buffer in
         do throws(StoreError) {
             for index in 0..<count {
-                do throws(StoreError) { buffer[index] = try Value(values.unsafelyUnwrapped[index]) } catch {
+                do throws(StoreError) { try convert(values.unsafelyUnwrapped + index, to: buffer.baseAddress.unsafelyUnwrapped + index) } catch {
                     throw StoreError(error.code, "values[\(index)]: \(error.message)")
                 }
             }

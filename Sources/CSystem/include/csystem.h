@@ -100,6 +100,8 @@ static inline void cs_advise_random(int32_t fd) { (void)posix_fadvise(fd, 0, 0, 
 static inline int64_t cs_pwritev(int32_t fd, const struct iovec *vectors, int32_t count, int64_t offset) {
     ssize_t n; do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR); return n;
 }
+/* Begins to write what is dirty, and waits for nothing. Errors are left to the next sync, which is told of them all the same. */
+void cs_start_writing(int32_t fd);
 static inline int32_t cs_fdatasync(int32_t fd) {
     return fdatasync(fd);          /* never retried: whatever errno says, the caller must not call it again */
 }

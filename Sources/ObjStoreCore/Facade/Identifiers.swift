@@ -1,18 +1,18 @@
 /// An object as applications know it: a plain value, the layout of `objstore_object`.
-package struct ObjectID: Hashable, Sendable, BitwiseCopyable {
+public struct ObjectID: Hashable, Sendable, BitwiseCopyable {
     /// See `ClassID`; 0 = no object.
-    package var classID: UInt32
+    public var classID: UInt32
     /// Which store; see `SharedStore.tag`.
-    package var storeTag: UInt32
-    package var key: Int64
+    public var storeTag: UInt32
+    public var key: Int64
 
     @inline(__always)
-    package init(classID: UInt32, storeTag: UInt32, key: Int64) {
+    public init(classID: UInt32, storeTag: UInt32, key: Int64) {
         self.classID = classID
         self.storeTag = storeTag
         self.key = key
     }
-    package static let none = ObjectID(classID: 0, storeTag: 0, key: 0)
+    public static let none = ObjectID(classID: 0, storeTag: 0, key: 0)
 }
 
 /// Class ids of the interfaces: position in the schema + 1, so that 0 is none.

@@ -428,7 +428,24 @@ extension View {
     }
 
     /// A value for each property of the class: given, default or null. Valid until the next call.
+    @inline(__always)
     private func fullRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
+        guard _fastPath(isRow(cls, properties)) else { return try completeRow(cls, properties, values) }
+        for position in 0..<properties.count { try check(values[position], position, cls) }
+        return values
+    }
+
+    /// Whether the properties are all that the class has, in its order: the values are a row then. A copy of what has only just
+    /// been written word by word waits until it has reached the cache.
+    @inline(__always)
+    private func isRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) -> Bool {
+        guard properties.count == cls.columns.count, !cls.hasMixed else { return false }
+        for position in 0..<properties.count where properties[position] != PropertyID.of(cls.id, cls.columns[position].id) { return false }
+        return true
+    }
+
+    @inline(never)
+    private func completeRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
         let row = scratch.reserve(cls.columns.count)
         let marks = scratch.marks(cls.columns.count)
         for index in 0..<properties.count {

@@ -16,40 +16,40 @@
 /// ```
 /// (*) big-endian with the top bit inverted, so that the signed order of (low, high) is that of the bytes. The
 /// kinds that need both words are `isPair`; the order of decimals is in `Decimal128`.
-package struct Value: @unchecked Sendable {
-    package var kind: ValueKind
-    package var low: Int64
-    package var high: Int64
-    package var pointer: UnsafeRawPointer?
-    package var count: Int
+public struct Value: @unchecked Sendable {
+    public var kind: ValueKind
+    public var low: Int64
+    public var high: Int64
+    public var pointer: UnsafeRawPointer?
+    public var count: Int
 
     @inline(__always)
-    package init(kind: ValueKind, low: Int64 = 0, high: Int64 = 0, pointer: UnsafeRawPointer? = nil, count: Int = 0) {
+    public init(kind: ValueKind, low: Int64 = 0, high: Int64 = 0, pointer: UnsafeRawPointer? = nil, count: Int = 0) {
         self.kind = kind; self.low = low; self.high = high; self.pointer = pointer; self.count = count
     }
 
-    package static let null = Value(kind: .null)
-    @inline(__always) package static func int(_ value: Int64) -> Value { Value(kind: .int, low: value) }
-    @inline(__always) package static func bool(_ value: Bool) -> Value { Value(kind: .bool, low: value ? 1 : 0) }
-    @inline(__always) package static func double(_ value: Double) -> Value { Value(kind: .double, low: Int64(bitPattern: value.bitPattern)) }
-    @inline(__always) package static func float(_ value: Float) -> Value { Value(kind: .float, low: Int64(value.bitPattern)) }
+    @inline(__always) public static var null: Value { Value(kind: .null) }
+    @inline(__always) public static func int(_ value: Int64) -> Value { Value(kind: .int, low: value) }
+    @inline(__always) public static func bool(_ value: Bool) -> Value { Value(kind: .bool, low: value ? 1 : 0) }
+    @inline(__always) public static func double(_ value: Double) -> Value { Value(kind: .double, low: Int64(bitPattern: value.bitPattern)) }
+    @inline(__always) public static func float(_ value: Float) -> Value { Value(kind: .float, low: Int64(value.bitPattern)) }
     @inline(__always) package static func decimal128(_ value: Decimal128) -> Value {
         Value(kind: .decimal128, low: Int64(bitPattern: value.low), high: Int64(bitPattern: value.high))
     }
-    @inline(__always) package static func timestamp(seconds: Int64, nanoseconds: Int32) -> Value {
+    @inline(__always) public static func timestamp(seconds: Int64, nanoseconds: Int32) -> Value {
         Value(kind: .timestamp, low: seconds, high: Int64(nanoseconds))
     }
-    @inline(__always) package static func string(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value { Value(kind: .string, pointer: pointer, count: count) }
-    @inline(__always) package static func binary(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value { Value(kind: .binary, pointer: pointer, count: count) }
+    @inline(__always) public static func string(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value { Value(kind: .string, pointer: pointer, count: count) }
+    @inline(__always) public static func binary(_ pointer: UnsafeRawPointer?, _ count: Int) -> Value { Value(kind: .binary, pointer: pointer, count: count) }
 
-    @inline(__always) package var isNull: Bool { kind == .null }
-    @inline(__always) package var asDouble: Double { Double(bitPattern: UInt64(bitPattern: low)) }
-    @inline(__always) package var asFloat: Float { Float(bitPattern: UInt32(truncatingIfNeeded: low)) }
+    @inline(__always) public var isNull: Bool { kind == .null }
+    @inline(__always) public var asDouble: Double { Double(bitPattern: UInt64(bitPattern: low)) }
+    @inline(__always) public var asFloat: Float { Float(bitPattern: UInt32(truncatingIfNeeded: low)) }
     @inline(__always) package var asDecimal: Decimal128 { Decimal128(low: UInt64(bitPattern: low), high: UInt64(bitPattern: high)) }
 }
 
 /// The type of a value and of a property; numbers as in `objstore_value` and in the file.
-package enum ValueKind: UInt8, Sendable {
+public enum ValueKind: UInt8, Sendable {
     case null = 0
     case bool = 1
     case int = 2

@@ -20,6 +20,8 @@ package final class WriteSpace {
     /// The arena has become so large that a part of it should be spilled.
     @inline(__always) var isLarge: Bool { arena.capacityInUse > spillsAt }
     private var spillsAt = Int.max
+    /// Bytes of full leaves that were appended since something was spilled.
+    private var appended = 0
     private(set) var spillLimit = Int.max
     /// Whether a class may have become unusable in this transaction: if not, nobody need look at each.
     var mayBeBroken = false
@@ -43,6 +45,7 @@ package final class WriteSpace {
         self.source = source
         self.spillLimit = spillLimit
         spillsAt = spillLimit
+        appended = 0
         spilled.begin(version: version)
         freed.removeAll(keepingCapacity: true)
         superseded.removeAll(keepingCapacity: true)
@@ -135,12 +138,15 @@ package final class WriteSpace {
         fileprivate var firstOwn: UInt64
         fileprivate var spills: SpilledPages.Mark
         fileprivate var spillsAt: Int
+        fileprivate var appended: Int
     }
 
     /// From now on no extent there is is changed, until `release` or `rollBack`.
     func mark() -> Mark {
         let mark = Mark(
-            extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn, spills: spilled.mark(), spillsAt: spillsAt)
+            extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn, spills: spilled.mark(), spillsAt: spillsAt,
+            appended: appended)
+        appended = 0
         firstOwn = Ref(arenaIndex: arena.count).raw
         // What there is stays in memory until the savepoint ends.
         spillsAt = arena.capacityInUse &+ min(spillLimit, Int.max - arena.capacityInUse)
@@ -151,6 +157,7 @@ package final class WriteSpace {
     func release(_ mark: Mark) {
         firstOwn = mark.firstOwn
         spillsAt = mark.spillsAt
+        appended += mark.appended
         spilled.release(mark.spills)
         // What an outer savepoint needs stays.
         var kept = mark.superseded
@@ -173,6 +180,7 @@ package final class WriteSpace {
         superseded.removeLast(superseded.count - mark.superseded)
         firstOwn = mark.firstOwn
         spillsAt = mark.spillsAt
+        appended = mark.appended
         spilled.rollBack(to: mark.spills)
     }
 
@@ -181,12 +189,21 @@ package final class WriteSpace {
     /// Whether every dirty extent may be changed in place: no savepoint holds one.
     @inline(__always) var ownsAll: Bool { firstOwn == Ref.dirtyBit }
 
+    /// A leaf was filled, `bytes` long, and nothing is appended to it any more. Such leaves are spilled earlier than what is
+    /// changed here and there: they are not touched again, most likely, and memory that is used again is in the cache, and
+    /// needs no page faults.
+    func didAppend(bytes: Int) {
+        appended += bytes
+        if appended > spillLimit / 4 { spillsAt = min(spillsAt, arena.capacityInUse - 1) }
+    }
+
     /// The extents of `writer` lie in the file: their memory is given back, and `source` sees them.
     func didSpill(_ writer: ExtentWriter, _ source: PageSource) {
         for ref in writer.spilled { arena.discard(ref) }
         arena.trim(Ref(raw: firstOwn).arenaIndex)
         spilled.add(writer.placed)
         self.source = source
+        appended = 0
         // What could not be spilled, since a savepoint or something above it needs it in memory, is not tried again at once.
         spillsAt = max(spillsAt, arena.capacityInUse &+ min(spillLimit, Int.max - arena.capacityInUse))
     }

@@ -85,6 +85,8 @@ open class StorageFile: @unchecked Sendable {
     open func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) { fatalError("abstract") }
     /// Writes all vectors one after another from `offset` on. On an error any part may have been written.
     open func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) { fatalError("abstract") }
+    /// What was written will be synced, and the disk may begin: a hint, after which nothing more is known about it.
+    open func startWriting() {}
     /// fdatasync.
     open func sync() throws(StoreError) { fatalError("abstract") }
     /// Allocates real space so that the file has at least `size` bytes; new bytes are zero.

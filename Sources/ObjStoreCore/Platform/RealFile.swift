@@ -162,6 +162,10 @@ final class RealFile: StorageFile, @unchecked Sendable {
         }
     }
 
+    override func startWriting() {
+        if !inMemory, let descriptor = try? descriptor("write") { cs_start_writing(descriptor) }
+    }
+
     override func sync() throws(StoreError) {
         let descriptor = try descriptor("sync")
         if !inMemory, cs_fdatasync(descriptor) != 0 {

@@ -22,6 +22,8 @@ extension WriteTransaction {
             for state in memory.openStates { try state.spill(into: writer) }
             if schemaRef.isDirty, space.isOwn(schemaRef) { schemaRef = try writer.node(schemaRef) }
             try writer.finish(database.file)
+            // While the transaction goes on.
+            database.file.startWriting()
             database.shared.dbBytes.add(UInt64(writer.bytesPlaced))
             // They belong to the spilled pages from now on.
             memory.takenRuns.removeLast(memory.takenRuns.count - runs)

@@ -257,7 +257,9 @@ package final class ClusterWriter {
         building = false
         packedAppends = 0
         if builder.live == 0 { return }
+        let before = space.arena.capacityInUse
         let leaf = try editor.encode(builder)
+        space.didAppend(bytes: space.arena.capacityInUse - before)
         if replacesLast {
             guard let place = try writablePath(builder.keyBase) else { throw ClusterReader.damaged("a leaf is gone") }
             let head = try space.source.node(place, .leafHead)

@@ -218,6 +218,10 @@ struct IndexDeltas {
         return removed ? .removed : .nothing
     }
 
+    /// Whether a number is greater than all of a few that wait, and it is known without a search.
+    @inline(__always)
+    func isGreater(_ bits: UInt64) -> Bool { others.count == 0 && (ascending.count == 0 || ascending[ascending.count &- 1].bits < bits) }
+
     private mutating func copied(_ change: IndexEntry) throws(StoreError) -> IndexEntry {
         if !isText || change.isNull || change.low == 0 { return change }
         let copy = try bytes.allocate(Int(change.low))
@@ -338,9 +342,8 @@ struct IndexDeltas {
         if others.count == 0, deadAscending == 0 { return UnsafeMutableBufferPointer(start: ascending.base, count: ascending.count) }
         sorted.count = 0
         try sorted.reserve(live)
-        for index in 0..<others.count where !others[index].isDead { try sorted.append(others[index]) }
-        let moved = sorted.count
-        try IndexSort.sort(sorted.base.unsafelyUnwrapped, moved, isText: isText)
+        let moved = others.count == 0 ? 0 : try IndexSort.sort(others.base.unsafelyUnwrapped, others.count, into: sorted.base.unsafelyUnwrapped, isText: isText)
+        sorted.count = moved
         if moved == live { return UnsafeMutableBufferPointer(start: sorted.base, count: moved) }
         // Merge from behind; the ascending ones come from their own buffer.
         sorted.count = live

@@ -63,7 +63,9 @@ extension IndexWriter {
             throw StoreError(.corrupt, "damaged index: an inner node of another level or kind")
         }
         let count = NodeHeader.count(node)
-        if level == 1, high - low >= 64, (high - low) * 4 >= IndexInner.total(node) { return try repack(ref, node, low, high) }
+        if level == 1, high - low >= 64, (high - low) * 4 >= IndexInner.total(node), try isScattered(node, low, high) {
+            return try repack(ref, node, low, high)
+        }
         let patchMark = patches.count, builtMark = builder.built.count
         var isAppend = false
         var at = low
@@ -115,6 +117,20 @@ extension IndexWriter {
             try builder.buildInner(children, level: level, isAppend: isLast && isAppend)
         }
         try builder.space.discardNode(ref, .indexInner)
+    }
+
+    /// Whether the changes of a node above leaves fall into so many of its leaves that these would come out half empty, each by itself.
+    /// New objects of an index with few values come to the ends of these: a few leaves become many full ones.
+    private func isScattered(_ node: UnsafeRawPointer, _ low: Int, _ high: Int) throws(StoreError) -> Bool {
+        let count = NodeHeader.count(node), most = (high - low) * count / max(4 * IndexInner.total(node), 1)
+        var at = low, touched = 0
+        while at < high {
+            let child = try IndexInner.child(node, changes[at], order, byValue: unique)
+            at = child + 1 < count ? try segmentEnd(node, child, at, high) : high
+            touched += 1
+            if touched > most { return true }
+        }
+        return false
     }
 
     /// Merges a large part of what a node above leaves holds in one go, so that its leaves come out full:

@@ -5,45 +5,105 @@ internal import Glibc
 /// Few are sorted by comparing. Many are sorted by the digits of a 64-bit prefix (a number, or eight bytes
 /// of text after what all have in common), least significant first, skipping digits that do not vary; then
 /// neighbours with equal prefixes are put in order by comparing.
+///
+/// ```
+///   item, usually   | the bits of the prefix that vary | index |      one word
+///   item, else      | prefix           | index         |              two
+/// ```
 enum IndexSort {
     private struct Item {
         var prefix: UInt64
         var index: UInt32
     }
 
+    /// Sorts entries where they are; none is dead.
     static func sort(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, isText: Bool) throws(StoreError) {
-        if count < 2 { return }
         if count <= 64 { return insertionSort(entries, count, isText) }
+        if isOrdered(entries, count, isText) { return }
+        guard let memory = malloc(count * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
+        defer { free(memory) }
+        let copy = memory.bindMemory(to: IndexEntry.self, capacity: count)
+        copy.update(from: entries, count: count)
+        _ = try sortMany(copy, count, into: entries, isText)
+    }
+
+    /// Sorts those of `entries` that are not dead into `target`, which has room for them; returns how many.
+    static func sort(
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, into target: UnsafeMutablePointer<IndexEntry>, isText: Bool
+    ) throws(StoreError) -> Int {
         // Keys of objects that are deleted in order: a look is cheap, and ends early where they are in none.
+        if count > 64, !isOrdered(entries, count, isText) { return try sortMany(entries, count, into: target, isText) }
+        var live = 0
+        for index in 0..<count where !entries[index].isDead {
+            target[live] = entries[index]
+            live &+= 1
+        }
+        if count <= 64 { insertionSort(target, live, isText) }
+        return live
+    }
+
+    private static func isOrdered(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool) -> Bool {
         var ordered = 1
         while ordered < count, !less(entries[ordered], entries[ordered &- 1], isText) { ordered &+= 1 }
-        if ordered == count { return }
-        let bytes = count * MemoryLayout<Item>.stride
-        guard let memory = malloc(2 * bytes), let copy = malloc(count * MemoryLayout<IndexEntry>.stride) else {
-            throw StoreError(.outOfMemory, "no memory to sort \(count) index changes")
-        }
-        defer {
-            free(memory)
-            free(copy)
-        }
-        var from = memory.bindMemory(to: Item.self, capacity: count)
-        var to = (memory + bytes).bindMemory(to: Item.self, capacity: count)
+        return ordered == count
+    }
+
+    private static func noMemory(_ count: Int) -> StoreError { StoreError(.outOfMemory, "no memory to sort \(count) index changes") }
+
+    private static func sortMany(
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, into target: UnsafeMutablePointer<IndexEntry>, _ isText: Bool
+    ) throws(StoreError) -> Int {
         let skip = isText ? commonPrefix(entries, count) : 0
-        var all: UInt64 = .max, any: UInt64 = 0
-        for index in 0..<count {
+        var all: UInt64 = .max, any: UInt64 = 0, live = 0
+        for index in 0..<count where !entries[index].isDead {
             let prefix = isText ? textPrefix(entries[index], skip) : numberPrefix(entries[index])
             all &= prefix
             any |= prefix
-            from[index] = Item(prefix: prefix, index: UInt32(truncatingIfNeeded: index))
+            live &+= 1
         }
-        let varying = all ^ any
+        let varying = all ^ any, indexBits = UInt64(64 - count.leadingZeroBitCount), low = UInt64(varying == 0 ? 0 : varying.trailingZeroBitCount)
+        let bits = UInt64(64 - (varying >> low).leadingZeroBitCount)
+        let isNarrow = bits &+ indexBits <= 64
+        guard let memory = malloc(2 * live * (isNarrow ? MemoryLayout<UInt64>.stride : MemoryLayout<Item>.stride)) else { throw noMemory(count) }
+        defer { free(memory) }
+        if isNarrow {
+            let items = memory.bindMemory(to: UInt64.self, capacity: 2 * live), mask: UInt64 = bits == 0 ? 0 : .max >> (64 - bits)
+            var next = 0
+            for index in 0..<count where !entries[index].isDead {
+                let prefix = isText ? textPrefix(entries[index], skip) : numberPrefix(entries[index])
+                items[next] = (prefix &>> low & mask) &<< indexBits | UInt64(truncatingIfNeeded: index)
+                next &+= 1
+            }
+            let sorted = sortByDigits(items, items + live, live, varying: mask << indexBits) { $0 }
+            for place in 0..<live { target[place] = entries[Int(truncatingIfNeeded: sorted[place] & ~(.max &<< indexBits))] }
+            try orderEqual(target, live, isText) { sorted[$0] &>> indexBits }
+        } else {
+            let items = memory.bindMemory(to: Item.self, capacity: 2 * live)
+            var next = 0
+            for index in 0..<count where !entries[index].isDead {
+                items[next] = Item(prefix: isText ? textPrefix(entries[index], skip) : numberPrefix(entries[index]), index: UInt32(truncatingIfNeeded: index))
+                next &+= 1
+            }
+            let sorted = sortByDigits(items, items + live, live, varying: varying) { $0.prefix }
+            for place in 0..<live { target[place] = entries[Int(sorted[place].index)] }
+            try orderEqual(target, live, isText) { sorted[$0].prefix }
+        }
+        return live
+    }
+
+    /// Returns where the sorted items are: in one of the two pieces of memory.
+    @inline(__always)
+    private static func sortByDigits<T>(
+        _ items: UnsafeMutablePointer<T>, _ spare: UnsafeMutablePointer<T>, _ count: Int, varying: UInt64, _ prefix: (T) -> UInt64
+    ) -> UnsafeMutablePointer<T> {
+        var from = items, to = spare
         withUnsafeTemporaryAllocation(of: Int.self, capacity: 2048) { counts in
             let counts = counts.baseAddress.unsafelyUnwrapped
-            var shift: UInt64 = 0
+            var shift = varying == 0 ? 64 : UInt64(varying.trailingZeroBitCount)
             while shift < 64 {
                 if (varying &>> shift) & 2047 != 0 {
                     counts.update(repeating: 0, count: 2048)
-                    for index in 0..<count { counts[Int(truncatingIfNeeded: from[index].prefix &>> shift) & 2047] &+= 1 }
+                    for index in 0..<count { counts[Int(truncatingIfNeeded: prefix(from[index]) &>> shift) & 2047] &+= 1 }
                     var sum = 0
                     for digit in 0..<2048 {
                         let next = sum &+ counts[digit]
@@ -52,7 +112,7 @@ enum IndexSort {
                     }
                     for index in 0..<count {
                         let item = from[index]
-                        let digit = Int(truncatingIfNeeded: item.prefix &>> shift) & 2047
+                        let digit = Int(truncatingIfNeeded: prefix(item) &>> shift) & 2047
                         to[counts[digit]] = item
                         counts[digit] &+= 1
                     }
@@ -61,21 +121,32 @@ enum IndexSort {
                 shift &+= 11
             }
         }
-        let old = copy.bindMemory(to: IndexEntry.self, capacity: count)
-        old.update(from: entries, count: count)
-        for index in 0..<count { entries[index] = old[Int(from[index].index)] }
-        // Equal prefixes: usually none or already in order of their keys.
+        return from
+    }
+
+    /// Puts entries with equal prefixes in order: usually there are none, or they are already in that of their keys.
+    @inline(__always)
+    private static func orderEqual(
+        _ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool, _ prefix: (Int) -> UInt64
+    ) throws(StoreError) {
         var start = 0
         while start < count {
-            var end = start &+ 1
-            var ordered = true
-            while end < count, from[end].prefix == from[start].prefix {
+            let first = prefix(start)
+            var end = start &+ 1, ordered = true
+            while end < count, prefix(end) == first {
                 if ordered, less(entries[end], entries[end &- 1], isText) { ordered = false }
                 end &+= 1
             }
-            if !ordered { mergeSort(entries + start, end &- start, isText, old) }
+            if !ordered { try mergeSort(entries + start, end &- start, isText) }
             start = end
         }
+    }
+
+    private static func mergeSort(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool) throws(StoreError) {
+        if count <= 16 { return insertionSort(entries, count, isText) }
+        guard let memory = malloc((count / 2) * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
+        mergeSort(entries, count, isText, memory.bindMemory(to: IndexEntry.self, capacity: count / 2))
+        free(memory)
     }
 
     /// Nulls get the smallest prefix; values that share it are told apart by comparing.
@@ -98,7 +169,7 @@ enum IndexSort {
     private static func commonPrefix(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int) -> Int {
         var first: IndexEntry?
         var common = 0
-        for index in 0..<count where !entries[index].isNull {
+        for index in 0..<count where !entries[index].isNull && !entries[index].isDead {
             let entry = entries[index]
             guard let first else {
                 first = entry

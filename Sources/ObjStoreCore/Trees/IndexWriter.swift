@@ -21,9 +21,13 @@ package final class IndexWriter {
     private let longValues: MergedLongValues
     private var base: Ref
     /// The tree without what waits.
-    var root: Ref
+    var root: Ref { didSet { greatest = nil } }
     var deltas: IndexDeltas
     private var failure: StoreError?
+    /// Of an index of ints, once it was asked for a few that are not there: no greater one is in the tree. New objects with growing
+    /// keys need no look then.
+    private var greatest: UInt64?
+    private var misses = 0
     /// Changes, and bytes of text in them, that may wait.
     private(set) var pendingLimit = 0
     private var pendingBytes = 0
@@ -62,6 +66,7 @@ package final class IndexWriter {
     /// For the next transaction, which begins with that tree.
     func begin(root: Ref) {
         base = root
+        misses = 0
         limitPending()
         discardAll()
     }
@@ -110,14 +115,41 @@ package final class IndexWriter {
     /// looked up, without a merge (but for null).
     package func find(_ value: Value) throws(StoreError) -> Int64? {
         if let failure { throw failure }
-        if deltas.live == 0 { return try treeReader.find(value) }
+        if let greatest, value.kind == kind, IndexBits.signed(value.low) > greatest, deltas.isGreater(IndexBits.signed(value.low)) { return nil }
+        if deltas.live == 0 { return try findInTree(value) }
         if !isLookedUp || value.isNull { return try reader().find(value) }
         let pending = try value.withIndexBytes { (value) throws(StoreError) in try deltas.pending(try IndexEntry(value, key: .max, kind: kind)) }
         switch pending {
         case .inserted(let key): return key
         case .removed: return nil
-        case .nothing: return try treeReader.find(value)
+        case .nothing: return try findInTree(value)
         }
+    }
+
+    private func findInTree(_ value: Value) throws(StoreError) -> Int64? {
+        let found = try treeReader.find(value)
+        if found == nil, kind == .int {
+            misses &+= 1
+            if misses > 8, greatest == nil { greatest = try greatestInTree() }
+        }
+        return found
+    }
+
+    private func greatestInTree() throws(StoreError) -> UInt64 {
+        if root.isNull { return 0 }
+        let source = builder.space.source
+        var node = try source.node(root, .indexInner), level = IndexInner.level(node)
+        while level > 1 {
+            node = try source.node(IndexInner.ref(node, NodeHeader.count(node) - 1), .indexInner)
+            level -= 1
+            guard IndexInner.level(node) == level else { throw treeReader.wrongLevel() }
+        }
+        let leaf = try source.node(IndexInner.ref(node, NodeHeader.count(node) - 1), .indexLeaf)
+        try treeReader.checkLeaf(leaf)
+        if IndexLeaf.isNull(leaf) { return 0 }
+        if IndexLeaf.encoding(leaf) == IndexLeaf.packed { return IndexLeaf.values(leaf)[NodeHeader.count(leaf) - 1] }
+        let run = IndexLeaf.run(leaf, NodeHeader.count(leaf) - 1)
+        return run.advanced(run.run - 1).bits
     }
 
     /// Reads the transaction's own state; merges what waits. Valid until the next change.

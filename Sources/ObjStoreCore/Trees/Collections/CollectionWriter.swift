@@ -22,7 +22,8 @@ package final class CollectionWriter {
     private(set) var root: Ref { didSet { known = nil } }
     /// Where the elements of the owner that was asked about last are.
     private var known: (owner: Int64, range: Range<Int>)?
-    /// The elements of the leaf, or leaves, that are being written anew.
+    /// The elements that a call gives, and those of the leaf, or leaves, that are being written anew.
+    private var given: ContiguousArray<CollectionElement> = []
     private var work: ContiguousArray<CollectionElement> = []
 
     package init(space: WriteSpace, root: Ref, hasKeys: Bool, limits: CollectionLimits = .standard) {
@@ -56,13 +57,12 @@ package final class CollectionWriter {
     /// - Parameter elements: keys and values; texts are copied. Of maps and sets in order.
     package func replace(_ owner: Int64, _ positions: Range<Int>, with elements: ArraySlice<(key: Value, value: Value)>) throws(StoreError) {
         var range = known.flatMap { $0.owner == owner ? $0.range : nil }
-        var new: ContiguousArray<CollectionElement> = []
-        new.reserveCapacity(elements.count)
-        for (key, value) in elements { new.append(CollectionElement(owner: owner, key: StoredValue(key), value: try stored(value))) }
-        try replace(positions, with: new)
+        given.removeAll(keepingCapacity: elements.count < 256)
+        for (key, value) in elements { given.append(CollectionElement(owner: owner, key: StoredValue(key), value: try stored(value))) }
+        try replace(positions, with: given)
         space.scratch.reset()
         if let old = range {
-            range = old.lowerBound..<old.upperBound + new.count - positions.count
+            range = old.lowerBound..<old.upperBound + elements.count - positions.count
             known = (owner, range!)
         }
     }
@@ -155,25 +155,34 @@ package final class CollectionWriter {
     ) throws(StoreError) -> Outcome {
         let old = try reader.inner(ref, above: above)
         let count = NodeHeader.count(old), level = CollectionInner.level(old)
-        guard positions.upperBound <= CollectionInner.total(old) else { throw CollectionReader.damaged("positions \(positions) do not exist") }
+        let counts = CollectionInner.counts(old), total = CollectionInner.total(old)
+        guard positions.upperBound <= total else { throw CollectionReader.damaged("positions \(positions) do not exist") }
         // An element that goes between two children goes to the end of the first: appending fills leaves.
+        let lowest = positions.lowerBound - (positions.isEmpty ? 1 : 0)
         var first = 0, before = 0
-        while first + 1 < count, positions.lowerBound > before + CollectionInner.counts(old)[first] || (positions.lowerBound == before + CollectionInner.counts(old)[first] && !positions.isEmpty) {
-            before += CollectionInner.counts(old)[first]
-            first += 1
+        if lowest >= total - counts[count - 1] {
+            // An append looks at no other child.
+            first = count - 1
+            before = total - counts[first]
+        } else {
+            while first + 1 < count, lowest >= before + counts[first] {
+                before += counts[first]
+                first += 1
+            }
         }
-        var last = first, end = before + CollectionInner.counts(old)[first]
+        var last = first, end = before + counts[first]
         while positions.upperBound > end {
             last += 1
-            end += CollectionInner.counts(old)[last]
+            end += counts[last]
         }
         let (own, node) = try space.writableNode(ref, .collectionInner)
         if first == last {
             let local = positions.lowerBound - before..<positions.upperBound - before
             let outcome = try replaceChild(node, first, level, local, with: new)
             if case .same(let child) = outcome {
+                let change = child.count - CollectionInner.counts(node)[first]
                 CollectionInner.set(node, first, child)
-                return try settle(own, node, first..<first + 1)
+                return try settle(own, node, first..<first + 1, total: total + change)
             }
             guard case .several(let children) = outcome else { fatalError("two cases") }
             return try put(children, own, node, first..<first + 1)
@@ -216,7 +225,7 @@ package final class CollectionWriter {
             for (index, child) in children.enumerated() { CollectionInner.set(node, range.lowerBound + index, child) }
             if total < count { CollectionWriter.clear(node, total..<count) }
             NodeHeader.setCount(node, total)
-            return try settle(ref, node, range.lowerBound..<range.lowerBound + children.count)
+            return try settle(ref, node, range.lowerBound..<range.lowerBound + children.count, total: CollectionInner.total(node))
         }
         var all: [CollectionChild] = []
         for index in 0..<range.lowerBound { all.append(CollectionInner.child(node, index)) }
@@ -241,8 +250,8 @@ package final class CollectionWriter {
         for column in [32, 704, 1376] { (node + column + range.lowerBound << 3).initializeMemory(as: UInt8.self, repeating: 0, count: range.count << 3) }
     }
 
-    /// After children in `changed` are new: those that are small are put together with a neighbour.
-    private func settle(_ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>) throws(StoreError) -> Outcome {
+    /// After children in `changed` are new: those that are small are put together with a neighbour. `total`: elements below.
+    private func settle(_ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>, total: Int) throws(StoreError) -> Outcome {
         var index = changed.lowerBound, end = changed.upperBound
         while index < end, NodeHeader.count(node) > 1 {
             if try !isSmall(node, index) {
@@ -257,7 +266,7 @@ package final class CollectionWriter {
                 index += 1
             }
         }
-        return .same(CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: CollectionInner.total(node)))
+        return .same(CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: total))
     }
 
     private func isSmall(_ node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> Bool {
