@@ -661,8 +661,8 @@ OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, 
  * OBJECT_ID, UUID) count twice.
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
  * primary key, too many properties, flags that do not fit the kind, or LINK, which objstore_schema_add_link adds.
- * A MIXED property can always be null, with the flag or without; it is no primary key and has no index.
- * NOT_SUPPORTED: a kind of a later version, an index of a mixed property. */
+ * A MIXED property can always be null, with the flag or without; it is no primary key.
+ * NOT_SUPPORTED: a kind of a later version. */
 OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schema, objstore_text class_name,
                                                           objstore_text name, objstore_kind kind,
                                                           uint32_t flags)
@@ -708,7 +708,7 @@ OBJSTORE_API objstore_status objstore_schema_add_link_collection(objstore_schema
 #define OBJSTORE_INDEX_PRIMARY_KEY 0x2u /* only given out: it is the primary key's */
 
 /** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema: by the first, where
- * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY too.
+ * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY and MIXED too.
  * `flags` are OBJSTORE_INDEX_UNIQUE, or 0. In a unique one values of two objects are the same where the index does not order them (0.0 and -0.0, decimals
  * 1.0 and 1.00, NaN and NaN); where one of the values is null they are never the same.
  * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given twice, or
@@ -1807,7 +1807,9 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *  equals nothing, not even NaN, and is neither less nor greater (FLOAT, DOUBLE, DECIMAL128). Decimals compare as
  *  numbers, strings by code point, object ids and uuids bytewise, false before true.
  *  BINARY and LINK only EQUAL and NOT_EQUAL (WRONG_TYPE); a link is compared with an object of its target class, which
- *  may have been deleted: nothing links to it then. Cost: with an index O(log n) + O(k), without one a scan at
+ *  may have been deleted: nothing links to it then. A MIXED property is compared with a value of any kind that it can have, a
+ *  document too: numbers of all kinds exactly and strings with binaries, as by objstore_value_compare; LESS and the like are
+ *  false between values of different families (a number and a string, a bool and a number). Cost: with an index O(log n) + O(k), without one a scan at
  *  memory speed over one column.
  * ================================================================================================ */
 
@@ -1868,8 +1870,8 @@ OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objsto
  *                                     "Gray", "A"         "Gray", "M"         of those, first names from "A" to exactly "M"
  *                                     none                "Gray"              all up to and with the last name "Gray"
  *
- * The order is that of the index, which is total: null first, then values as comparisons have them, NaN last, and equal
- * ones in the order of creation. So null can be a bound: `from` a null, exclusive, finds what is not null. */
+ * The order is that of the index, which is total: null first, then values as comparisons have them, NaN last (of a MIXED property that of
+ * objstore_value_compare, NaN behind the other numbers), and equal ones in the order of creation. So null can be a bound: `from` a null, exclusive, finds what is not null. */
 
 #define OBJSTORE_RANGE_AFTER_FROM 0x1u /* without the objects whose values begin with `from` */
 #define OBJSTORE_RANGE_BEFORE_TO 0x2u  /* without the objects whose values begin with `to` */

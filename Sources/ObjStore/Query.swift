@@ -57,10 +57,23 @@ public enum _QueryValue: Sendable, Equatable {
     case uuid(Int64, Int64)
     /// Class id, store tag and key; nil: an unmanaged object, to which nothing links.
     case link(_ObjectName?)
+    /// The node of a value of any type.
+    case mixed([UInt8])
+    /// It cannot be a value, because …
+    case refused(String)
 
     func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let encoder = _RowEncoder()
         switch self {
+        case .mixed(let bytes):
+            return try core { () throws(StoreError) in
+                var result: Result<T, StoreError>!
+                bytes.withUnsafeBytes { bytes in
+                    result = Result { () throws(StoreError) in try body(MixedNode(bytes.baseAddress, bytes.count).value()) }
+                }
+                return try result.get()
+            }
+        case .refused(let reason): throw ObjStoreError(.outOfRange, reason)
         case .null: encoder.append(.null)
         case .bool(let value): Bool._encode(value, encoder)
         case .int(let value): Int64._encode(value, encoder)

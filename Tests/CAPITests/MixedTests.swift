@@ -194,11 +194,98 @@ private let document = Mixed.map([
     var schema: OpaquePointer?
     try ok(objstore_schema_new(&schema))
     try ok(objstore_schema_add_class(schema, text("C")))
-    refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_MIXED, UInt32(indexed)), .OBJSTORE_ERR_NOT_SUPPORTED)
     refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_MIXED, UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_DOCUMENT, 0), .OBJSTORE_ERR_INVALID_ARGUMENT)
     refused(objstore_schema_add_collection(schema, text("C"), text("a"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_MIXED, 0), .OBJSTORE_ERR_NOT_SUPPORTED)
     try ok(objstore_schema_close(schema))
+}
+
+private let shelves = TestClass(
+    name: "Shelf",
+    properties: [("id", .OBJSTORE_KIND_INT, primaryKey), ("any", .OBJSTORE_KIND_MIXED, indexed), ("plain", .OBJSTORE_KIND_MIXED, 0), ("code", .OBJSTORE_KIND_MIXED, 8)])
+
+/// Numbers of all kinds are one family, strings and binaries another; through the index and without it.
+@Test func mixedValuesAreCompared() throws {
+    let folder = TestFolder()
+    var store = try openStore(folder.store, [shelves])
+    let cls = try ClassOf(store, shelves)
+    let values: [Mixed] = [
+        .null, .bool(true), .int(1), .double(1.0.bitPattern), .decimal(10, 0x303e_0000_0000_0000), .int(2), .double(Double.nan.bitPattern), .text("1"), .bytes([0x31]),
+        .text("n"), .time(1, 0), .list([.int(1)]), .list([.double(1.0.bitPattern), .null]), .map(["a": .int(1)]), .bool(false), .float(Float(-1.5).bitPattern),
+    ]
+    try writing(store) { tx in
+        for (id, value) in values.enumerated() {
+            let packed = try value.packed()
+            try cls.create(tx, ["id": objstore_int(Int64(id)), "any": packed, "plain": packed, "code": try Mixed.list([.int(Int64(id))]).packed()])
+        }
+    }
+    func check(_ view: OpaquePointer) throws {
+        func ask(_ op: objstore_operator, _ value: Mixed, _ wanted: [Int]) throws {
+            for name in ["any", "plain"] {
+                var results: OpaquePointer?, count: UInt64 = 0, filled = 0, first = objstore_object(), found = false
+                try ok(objstore_find_where(view, cls.id, cls[name], op, try value.packed(), &results))
+                var objects = [objstore_object](repeating: objstore_object(), count: 100)
+                try ok(objstore_results_objects(results, 0, &objects, 100, &filled))
+                try ok(objstore_results_close(results))
+                #expect(try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == wanted, "\(name) \(op.rawValue) \(value)")
+                try ok(objstore_count_where(view, cls.id, cls[name], op, try value.packed(), &count))
+                try ok(objstore_first_where(view, cls.id, cls[name], op, try value.packed(), &first, &found))
+                #expect(Int(count) == wanted.count && found == !wanted.isEmpty)
+            }
+        }
+        let all = Array(values.indices)
+        try ask(.OBJSTORE_EQUAL, .int(1), [2, 3, 4])
+        try ask(.OBJSTORE_NOT_EQUAL, .float(Float(1).bitPattern), all.filter { !(2...4).contains($0) })
+        try ask(.OBJSTORE_EQUAL, .bool(true), [1])
+        try ask(.OBJSTORE_LESS, .bool(true), [14])
+        try ask(.OBJSTORE_LESS, .int(2), [2, 3, 4, 15])
+        try ask(.OBJSTORE_GREATER_EQUAL, .int(1), [2, 3, 4, 5])
+        try ask(.OBJSTORE_GREATER, .double((-Double.infinity).bitPattern), [2, 3, 4, 5, 15])
+        try ask(.OBJSTORE_EQUAL, .double(Double.nan.bitPattern), [])
+        try ask(.OBJSTORE_NOT_EQUAL, .double(Double.nan.bitPattern), all)
+        try ask(.OBJSTORE_EQUAL, .bytes([0x31]), [7, 8])
+        try ask(.OBJSTORE_GREATER, .text("1"), [9])
+        try ask(.OBJSTORE_EQUAL, .list([.float(Float(1).bitPattern)]), [11])
+        try ask(.OBJSTORE_GREATER, .list([]), [11, 12])
+        try ask(.OBJSTORE_EQUAL, .map(["a": .int(1)]), [13])
+        try ask(.OBJSTORE_LESS_EQUAL, .map([:]), [])
+        try ask(.OBJSTORE_EQUAL, .null, [0])
+        try ask(.OBJSTORE_NOT_EQUAL, .null, Array(all.dropFirst()))
+        var count: UInt64 = 0
+        refused(objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_LESS, objstore_null(), &count), .OBJSTORE_ERR_WRONG_TYPE)
+        #expect(refused(objstore_count_where(view, cls.id, cls["any"], .OBJSTORE_EQUAL, objstore_list_of(1), &count), .OBJSTORE_ERR_WRONG_TYPE).contains("Shelf.any"))
+        // The index alone has one order for all.
+        var index: objstore_index_id = 0, results: OpaquePointer?, objects = [objstore_object](repeating: objstore_object(), count: 100), filled = 0
+        try ok(objstore_find_index(view, cls.id, [cls["any"]], 1, &index))
+        try ok(objstore_find_in(view, index, nil, 0, nil, 0, 0, &results))
+        try ok(objstore_results_objects(results, 0, &objects, 100, &filled))
+        try ok(objstore_results_close(results))
+        #expect(try objects.prefix(filled).map { Int(try cls.int(view, $0, "id")) } == [0, 14, 1, 15, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13])
+        try ok(objstore_count_in(view, index, [objstore_bool(true)], 1, [objstore_string(text("m"))], 1, UInt32(OBJSTORE_RANGE_AFTER_FROM), &count))
+        #expect(count == 8)
+        var object = objstore_object(), found = false
+        try ok(objstore_find_index(view, cls.id, [cls["code"]], 1, &index))
+        for (wanted, code) in [(5, Mixed.list([.double(5.0.bitPattern)])), (-1, .list([])), (-1, .null)] {
+            try ok(objstore_find_by(view, index, [try code.packed()], 1, &object, &found))
+            #expect(found == (wanted >= 0))
+            if found { #expect(try cls.int(view, object, "id") == Int64(wanted)) }
+        }
+    }
+    try writing(store) { tx in try check(tx) }
+    try writing(store) { tx in
+        let one = try require(try cls.find(tx, objstore_int(1)))
+        #expect(refused(objstore_set(tx, one, cls["code"], try Mixed.list([.float(Float(5).bitPattern)]).packed()), .OBJSTORE_ERR_DUPLICATE_KEY).contains("Shelf"))
+        refused(objstore_mixed_set(tx, one, cls["code"], [objstore_int(0)], 1, objstore_double(5)), .OBJSTORE_ERR_DUPLICATE_KEY)
+        expect(try get(tx, one, cls["code"]) == .list([.int(1)]))
+        // An element inside moves the object in the index.
+        try ok(objstore_mixed_set(tx, one, cls["code"], [objstore_int(0)], 1, objstore_double(1.5)))
+        try ok(objstore_mixed_set(tx, one, cls["code"], [objstore_int(0)], 1, objstore_int(1)))
+    }
+    try verify(store)
+    try ok(objstore_close(store))
+    store = try openStore(folder.store, [shelves])
+    try reading(store) { view in try check(view) }
+    try ok(objstore_close(store))
 }
 
 @Test func limitOfSize() throws {

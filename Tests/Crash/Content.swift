@@ -193,7 +193,7 @@ enum Schemas {
             PropertySchema(name: "trail", kind: .map, columnID: 5, elements: ElementSchema(kind: .int, keyKind: .int)),
             PropertySchema(name: "friend", kind: .link, columnID: 6, isNullable: true, target: 0),
             PropertySchema(name: "pals", kind: .map, columnID: 7, target: 0, elements: ElementSchema(kind: .link, isNullable: true, keyKind: .int)),
-            PropertySchema(name: "document", kind: .mixed, columnID: 8, isNullable: true),
+            PropertySchema(name: "document", kind: .mixed, columnID: 8, isNullable: true, isIndexed: true),
         ], nextColumnID: 9)
 }
 

@@ -19,7 +19,7 @@ struct Subject {
         ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
         ("bytes", .binary, false, false), ("time", .timestamp, false, true), ("maybe", .int, true, true), ("note", .string, true, false),
         ("level", .double, true, false), ("yes", .bool, true, true), ("single", .float, true, true), ("price", .decimal128, true, true),
-        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true), ("any", .mixed, true, false),
+        ("maker", .objectID, false, true), ("friend", .link, true, false), ("token", .uuid, true, true), ("any", .mixed, true, true),
     ]
 
     private static func classSchema(_ name: String, _ id: UInt32, key: ValueKind) -> ClassSchema {

@@ -242,7 +242,7 @@ final class SalvageFixture: @unchecked Sendable {  // immutable once made
                 for child in 0..<NodeHeader.count(found) { try indexTree(IndexInner.ref(found, child), IndexInner.childKind(found), property) }
             }
             for (position, schema) in cls.indexes.enumerated() where !ClassNode.indexRoot(classNode, position).isNull {
-                let name = schema.isCompound ? SalvageFixture.compound + position - cls.singleIndexes : schema.first
+                let name = schema.isCompound ? SalvageFixture.compound + position - cls.plainIndexes : schema.first
                 try indexTree(ClassNode.indexRoot(classNode, position), .indexInner, name)
             }
         }

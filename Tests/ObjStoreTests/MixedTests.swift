@@ -9,6 +9,13 @@ private final class PFrog: Object {
     @Persisted var notes: AnyValue = ["seen": []]
 }
 
+private final class Shelf: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted(indexed: true) var any: AnyValue
+    @Persisted var plain: AnyValue
+    @Persisted(unique: true) var code: AnyValue
+}
+
 @Suite struct MixedTests {
     private static let uuid = UUID()
     private static var values: [AnyValue] {[
@@ -109,6 +116,41 @@ private final class PFrog: Object {
         try store.deliver()
         #expect(heard == [["favorite"]])
         token.invalidate()
+    }
+
+    @Test func valuesOfAnyTypeAreAskedFor() throws {
+        let store = try memoryStore([Shelf.self])
+        let values: [AnyValue] = [.none, true, 1, 1.0, .decimal128(Decimal128(1)), 2, "1", .data([0x31]), "n", [1], ["a": 1]]
+        try store.write { tx in
+            for (id, value) in values.enumerated() { try tx.create(Shelf.self, value: ["id": id, "any": value, "plain": value, "code": [id]]) }
+        }
+        func ids(_ results: Results<Shelf>) -> [Int] { results.map(\.id) }
+        let shelves = store.objects(Shelf.self)
+        #expect(ids(shelves.where { $0.any == 1 }) == [2, 3, 4] && ids(shelves.where { $0.plain == 1.0 }) == [2, 3, 4])
+        #expect(ids(shelves.where { $0.any != true }) == [0, 2, 3, 4, 5, 6, 7, 8, 9, 10] && ids(shelves.where { $0.plain == AnyValue.none }) == [0])
+        #expect(ids(shelves.where { $0.any >= "1" }) == [6, 7, 8] && ids(shelves.where { $0.plain < 2 }) == [2, 3, 4])
+        #expect(ids(shelves.where { $0.any == [.double(1)] }) == [9] && ids(shelves.where { $0.plain == ["a": 1] }) == [10])
+        #expect(try ids(shelves.filter("any > $0", 1)) == [5])
+        #expect(ids(store.objects(Shelf.self, in: ["any"])) == Array(values.indices))
+        #expect(ids(store.objects(Shelf.self, in: ["any"], from: [2], to: ["m"])) == [5, 6, 7])
+        #expect(try store.object(ofType: Shelf.self, by: ["code": AnyValue.list(AnyList([5]))])?.id == 5)
+        #expect(throws: ObjStoreError.self) { try store.write { tx in try tx.create(Shelf.self, value: ["id": 50, "code": [5.0]]) } }
+        var deep: AnyValue = []
+        for _ in 0..<120 { deep = [deep] }
+        #expect(throws: ObjStoreError.self) { _ = try shelves.where { $0.any == deep }.validate() }
+        nonisolated(unsafe) var heard: [[Int]] = []
+        let token = try shelves.where { $0.any > 1 }.observe { change in
+            if case .update(_, let deletions, let insertions, _) = change.kind { heard.append([deletions.count, insertions.count]) }
+        }
+        try store.deliver()
+        try store.write { _ in
+            shelves[5].any = "two"
+            shelves[6].any = 1.5
+        }
+        try store.deliver()
+        #expect(heard == [[1, 1]])
+        token.invalidate()
+        #expect(try store.verify() == [])
     }
 
     @Test func whatCannotBeMixedIsRefused() throws {

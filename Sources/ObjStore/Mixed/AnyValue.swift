@@ -102,6 +102,17 @@ extension AnyValue: Equatable {
     }
 }
 
+/// In a query numbers of all types are compared exactly, so that `.int(1)` equals `.double(1)`, and strings and data by their bytes;
+/// `<` and the like are false between others of different types. ``AnyValue/none`` equals only itself.
+extension AnyValue: OrderedQueryOperand {
+    public var _queryValue: _QueryValue {
+        if case .none = self { return .null }
+        let builder = DocumentBuilder()
+        do throws(StoreError) { try append(to: builder) } catch { return .refused(error.message) }
+        return .mixed(Array(builder.node))
+    }
+}
+
 extension AnyValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {

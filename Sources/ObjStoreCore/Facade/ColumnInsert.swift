@@ -300,7 +300,7 @@ final class ColumnInsert {
         }
         if changes.isEmpty { return false }
         current = row
-        if cls.hasCompounds {
+        if cls.hasEncodedIndexes {
             try state.update(place, changes.map(\.position), changes.map(\.value), changes.count)
         } else {
             for change in changes { try state.update(key, change.position, change.value) }

@@ -64,7 +64,7 @@ extension View {
             try insert.validate()
             try insert.findKeys(state, policy)
             return try changing(state) { () throws(StoreError) in
-                if !cls.constraints.isEmpty || cls.hasCompounds { return try applyUndoably(insert, state, policy, keys) }
+                if !cls.constraints.isEmpty || cls.hasEncodedIndexes { return try applyUndoably(insert, state, policy, keys) }
                 do throws(StoreError) {
                     return try insert.apply(state, policy, keys)
                 } catch {

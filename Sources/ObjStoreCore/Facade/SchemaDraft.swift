@@ -73,9 +73,6 @@ package struct SchemaDraft: Sendable {
             guard !flags.contains(.nullable) else { throw invalid("a primary key cannot be null") }
             if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
         }
-        if !flags.isDisjoint(with: [.indexed, .unique]), kind == .mixed {
-            throw StoreError(.notSupported, "\(className).\(name): an index of a mixed property is not supported by this version").at(class: className, property: name)
-        }
         if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary { throw invalid("a binary property cannot have an index of its own") }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
             throw invalid(SchemaDraft.tooMany)
@@ -97,7 +94,7 @@ package struct SchemaDraft: Sendable {
             guard let property = cls.propertyIndex(named: name) else {
                 throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
             }
-            if cls.properties[property].kind.isIndirect { throw invalid("\(name) is a \(cls.properties[property].kind)") }
+            if cls.properties[property].kind.isCollection { throw invalid("\(name) is a \(cls.properties[property].kind)") }
             if names[..<position].contains(name) { throw invalid("\(name) is given twice") }
         }
         if cls.indexes.contains(where: { $0.names == names }) { throw invalid("the class has it already") }
@@ -365,7 +362,7 @@ package struct SchemaDraft: Sendable {
     private func merge(
         _ cls: Class, _ old: ClassSchema, _ properties: [PropertySchema], _ next: inout UInt32, mayChange: Bool
     ) throws(StoreError) -> (compounds: [IndexSchema], isOther: Bool) {
-        let there = old.indexes[old.singleIndexes...]
+        let there = old.indexes.filter(\.isCompound)
         var kept: [IndexSchema] = [], added: [IndexSchema] = []
         for index in cls.indexes {
             let positions = index.names.map { name in properties.firstIndex { $0.name == name }! }

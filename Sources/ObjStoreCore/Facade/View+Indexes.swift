@@ -142,10 +142,10 @@ extension View {
             try plain.withUnsafeBufferPointer { (values) throws(StoreError) in try check(values, cls, index) }
         }
         let isAfter = question.flags.contains(.afterFrom), isBefore = question.flags.contains(.beforeTo)
-        if index.isCompound {
+        if index.isEncoded {
             let from = IndexKey(), to = IndexKey()
-            for value in question.from { try from.append(value.value) }
-            for value in question.to { try to.append(value.value) }
+            for (place, value) in question.from.enumerated() { try index.append(value.value, at: place, to: from) }
+            for (place, value) in question.to.enumerated() { try index.append(value.value, at: place, to: to) }
             if isAfter { from.becomeEnd() }
             if !isBefore { to.becomeEnd() }
             let lower: IndexBound = question.from.isEmpty ? .start : try .before(from.value, kind: .binary)
@@ -172,6 +172,10 @@ extension View {
     private func check(_ values: UnsafeBufferPointer<Value>, _ cls: ClassSchema, _ index: IndexSchema) throws(StoreError) {
         for (value, position) in zip(values, index.properties) {
             if value.isNull { continue }
+            if cls.columns[position].kind == .mixed {
+                do throws(StoreError) { try MixedCell.admit(value, limit: IndexLimits.longestText) } catch { throw cls.naming(error, position) }
+                continue
+            }
             guard value.kind == cls.columns[position].kind else {
                 throw cls.named(
                     StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not \(value.kind) (\(value.text))"), position)

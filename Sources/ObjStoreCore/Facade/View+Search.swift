@@ -6,9 +6,7 @@ extension View {
             if cls.inversePosition(of: position) != nil {
                 return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: value.low) }
             }
-            if let count = try withIndex(cls, position, asking: value, { (index) throws(StoreError) in try index.count(comparison, value) }) {
-                return count
-            }
+            if let count = try withMatches(cls, position, comparison, value, { (matches) throws(StoreError) in try matches.count() }) { return count }
             return try reader(cls).count(position, comparison, value)
         }
     }
@@ -30,12 +28,9 @@ extension View {
             // An index says how few there are; where there are many, the scan ends soon.
             let reader = try reader(cls)
             var key: Int64?
-            let isKnown = try withIndex(cls, position, asking: value) { (index) throws(StoreError) -> Bool in
-                guard try index.count(comparison, value) <= View.fewMatches else { return false }
-                try index.forEach(comparison, value) { (found) throws(StoreError) in
-                    key = min(key ?? .max, found)
-                    return true
-                }
+            let isKnown = try withMatches(cls, position, comparison, value) { (matches) throws(StoreError) -> Bool in
+                guard try matches.count() <= View.fewMatches else { return false }
+                try matches.forEach { (found) throws(StoreError) in key = min(key ?? .max, found) }
                 return true
             }
             if isKnown != true { key = try reader.first(position, comparison, value)?.key }
@@ -82,12 +77,9 @@ extension View {
         let reader = try reader(cls)
         let total = try reader.count()
         // Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
-        let usedIndex = try withIndex(cls, position, asking: value) { (index) throws(StoreError) -> Bool in
-            guard try index.count(question.comparison, value) <= max(64, total / 10) else { return false }
-            try index.forEach(question.comparison, value) { (key) throws(StoreError) in
-                found.append(key)
-                return true
-            }
+        let usedIndex = try withMatches(cls, position, question.comparison, value) { (matches) throws(StoreError) -> Bool in
+            guard try matches.count() <= max(64, total / 10) else { return false }
+            try matches.forEach { (key) throws(StoreError) in found.append(key) }
             found.sort()
             return true
         }
@@ -96,7 +88,27 @@ extension View {
         return found
     }
 
-    /// Checks what is asked: the value must be of the property's kind, or null for equality; of a collection of links the link that
+    /// What the index of a property says of a comparison; nil: there is none, or a value so long that no index can hold it.
+    /// Serialised by the caller.
+    private func withMatches<T>(
+        _ cls: ClassSchema, _ property: Int, _ comparison: Comparison, _ value: Value, _ body: (IndexMatches) throws(StoreError) -> T
+    ) throws(StoreError) -> T? {
+        if cls.columns[property].kind != .mixed {
+            return try withIndex(cls, property, asking: value) { (index) throws(StoreError) in
+                try index.withRanges(comparison, value) { (first, second) throws(StoreError) in try body(IndexMatches(index: index, first: first, second: second)) }
+            }
+        }
+        // Every byte of a value may become up to eight of a key.
+        guard let position = cls.encodedIndexPosition(of: property), value.count <= IndexLimits.longestText / 8 else { return nil }
+        return try withIndex(cls, at: position, asksLong: value.kind.hasBytes) { (index) throws(StoreError) in
+            try IndexReader.withMixedRanges(comparison, value) { (first, second) throws(StoreError) in
+                try body(IndexMatches(index: index, first: first, second: second))
+            }
+        }
+    }
+
+    /// Checks what is asked: the value must be of the property's kind, or null for equality; of a mixed one of any that it can
+    /// have; of a collection of links the link that
     /// is looked for among them (`equal`).
     private func prepare(_ classID: UInt32, _ propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> (ClassSchema, Int) {
         let cls = try schema.cls(classID)
@@ -107,7 +119,8 @@ extension View {
             cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
         }
         if kind == .mixed, !value.isNull {
-            throw cls.named(StoreError(.notSupported, "\(cls.name).\(cls.properties[position].name): a mixed is only compared with null by this version"), position)
+            do throws(StoreError) { try MixedCell.admit(value, limit: .max) } catch { throw cls.naming(error, position) }
+            return (cls, position)
         }
         if cls.inversePosition(of: position) != nil, comparison == .equal, value.kind == .link {
             try checkTarget(value.givenObject, position, cls)
@@ -126,6 +139,32 @@ extension View {
         guard kind != .binary || isEquality else { throw wrong("binaries are only compared for equality") }
         try ValueCheck.check(value, for: position, of: cls, limit: Int.max)
         return (cls, position)
+    }
+}
+
+/// The entries of an index that satisfy a comparison: at most two stretches of it.
+private struct IndexMatches {
+    let index: IndexReader
+    let first: IndexRange?
+    let second: IndexRange?
+
+    /// O(log n).
+    func count() throws(StoreError) -> Int {
+        var count = 0
+        if let first { count += try index.count(in: first) }
+        if let second { count += try index.count(in: second) }
+        return count
+    }
+
+    /// The keys of objects, in the order of the index.
+    func forEach(_ body: (Int64) throws(StoreError) -> Void) throws(StoreError) {
+        for range in [first, second] {
+            guard let range else { continue }
+            try index.forEach(in: range) { (key) throws(StoreError) in
+                try body(key)
+                return true
+            }
+        }
     }
 }
 

@@ -97,7 +97,7 @@ extension ClassState {
         }
         for (offset, compound) in compounds.enumerated() where compound.schema.properties.contains(where: { given($0) != nil }) {
             guard let keys = try compound.prepareChange(of: row, reader, given) else { continue }
-            try move(schema.singleIndexes + offset, from: keys.old, to: keys.new, isShared: keys.isShared)
+            try move(schema.plainIndexes + offset, from: keys.old, to: keys.new, isShared: keys.isShared)
         }
         // Indexes change no leaf: old values stay where they are.
         var steps = 0, written = 0

@@ -13,7 +13,7 @@ extension ClassState {
         }
         // First what is logged: values may lie in the leaf that changes.
         let mark = ops.mark
-        if schema.hasCompounds {
+        if schema.hasEncodedIndexes {
             // What changes together is replayed together: no compound key stands between the old and the new one.
             ops.update(schema, key: row.key, positions, values, count)
         } else {

@@ -52,11 +52,11 @@ package final class ClassState {
         collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
         inverses = schema.inverses.map { _ in InverseWriter(space: space) }
         self.indexes = indexes
-        indexed = .allocate(capacity: schema.singleIndexes)
-        for position in 0..<schema.singleIndexes {
+        indexed = .allocate(capacity: schema.plainIndexes)
+        for position in 0..<schema.plainIndexes {
             indexed.initializeElement(at: position, to: (schema.indexes[position].first, Unmanaged.passUnretained(indexes[position])))
         }
-        compounds = (schema.singleIndexes..<indexes.count).map { CompoundIndex(schema.indexes[$0], indexes[$0]) }
+        compounds = (schema.plainIndexes..<indexes.count).map { CompoundIndex(schema.indexes[$0], indexes[$0]) }
         compoundCount = compounds.count
         hasConstraints = !schema.constraints.isEmpty
     }
@@ -448,8 +448,8 @@ final class LongValues: IndexLongValues {
 
     override func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer {
         if let row = try reader.find(objectKey) {
-            if !index.isCompound, let bytes = try reader.bytes(row, index.first) { return bytes }
-            if index.isCompound {
+            if !index.isEncoded, let bytes = try reader.bytes(row, index.first) { return bytes }
+            if index.isEncoded {
                 let value = try index.extract(objectKey, into: key) { (property) throws(StoreError) in try reader.value(row, property) }
                 return UnsafeRawBufferPointer(start: value.pointer, count: value.count)
             }

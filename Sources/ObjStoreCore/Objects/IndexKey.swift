@@ -1,6 +1,6 @@
 internal import CSystem
 
-/// A key of a compound index: values encoded so that the order of the bytes is the order of the tuples, and a tuple that
+/// A key of a compound index, or of the index of a mixed property: values encoded so that the order of the bytes is the order of the tuples, and a tuple that
 /// begins another one's values begins its bytes, too.
 ///
 /// ```
@@ -12,11 +12,12 @@ internal import CSystem
 /// decimal128          1 · Decimal128.orderKey, 16 bytes
 /// object id, uuid     1 · their bytes
 /// string, binary      1 · the bytes, 0 as 0 255 · 0 0
+/// mixed               1 · see MixedKey.swift
 /// ```
 /// What an index of one property takes for equal has equal bytes: zeros, NaNs, decimals that are one number. In a unique
 /// index the key of the object follows where there is a null (8 bytes like an int).
 final class IndexKey {
-    private var buffer = ByteBuffer(capacity: IndexKey.usual)
+    private(set) var buffer = ByteBuffer(capacity: IndexKey.usual)
     private static let usual = 128
     private(set) var hasNull = false
 
@@ -38,6 +39,21 @@ final class IndexKey {
             return buffer.append(UInt8(0))
         }
         buffer.append(UInt8(1))
+        guard value.kind.isScalar || value.kind == .link else { throw StoreError(.invalidArgument, "a \(value.kind) cannot be part of an index") }
+        append(content: value)
+        try checkLength()
+    }
+
+    @inline(__always)
+    func checkLength() throws(StoreError) {
+        if buffer.count > IndexLimits.longestText {
+            throw StoreError(.valueTooLarge, "the key of an index takes more than \(IndexLimits.longestText) bytes")
+        }
+    }
+
+    /// What follows the 1 of a value that is not null.
+    @inline(__always)
+    func append(content value: Value) {
         switch value.kind {
         case .bool: buffer.append(UInt8(truncatingIfNeeded: value.low))
         case .int, .link: buffer.append(IndexBits.signed(value.low).bigEndian)
@@ -56,18 +72,14 @@ final class IndexKey {
         case .uuid:
             buffer.append(ValueCell.bytes(value.low))
             buffer.append(ValueCell.bytes(value.high))
-        case .string, .binary: append(text: value)
-        default: throw StoreError(.invalidArgument, "a \(value.kind) cannot be part of an index")
-        }
-        if buffer.count > IndexLimits.longestText {
-            throw StoreError(.valueTooLarge, "the values of a compound index take more than \(IndexLimits.longestText) bytes")
+        default: append(text: value)
         }
     }
 
     @inline(__always)
     func append(objectKey: Int64) { buffer.append(IndexBits.signed(objectKey).bigEndian) }
 
-    private func append(text value: Value) {
+    func append(text value: Value) {
         var start = value.pointer, rest = value.count
         while rest > 0, let here = start {
             let zero = memchr(here, 0, rest).map { UnsafeRawPointer($0) }

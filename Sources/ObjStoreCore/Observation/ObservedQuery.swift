@@ -25,7 +25,7 @@ package struct ObservedQuery: Sendable {
         guard cls.columns.indices.contains(property) else { throw StoreError(.noSuchProperty, "class \(cls.name) has no property \(property)").at(class: cls.name) }
         let spec = cls.columns[property]
         let isLinked = cls.inversePosition(of: property) != nil && constant.kind == .link && comparison == .equal
-        guard constant.isNull || constant.kind == spec.kind || isLinked else {
+        guard constant.isNull || constant.kind == spec.kind || spec.kind == .mixed || isLinked else {
             let name = cls.properties[property].name
             throw StoreError(.wrongType, "\(cls.name).\(name) is of type \(spec.kind), the constant is \(constant.kind)").at(class: cls.name, property: name)
         }
@@ -96,7 +96,7 @@ package struct ObservedQuery: Sendable {
         func holds(_ key: Int64) throws(StoreError) -> Bool {
             guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the log names the object \(key), which the version does not have") }
             if let inverse { return try inverse.contains(target: condition.constant.value.low, occurrence: 0, owner: key) }
-            return LeafMatcher.evaluate(condition.comparison, try reader.value(row, property), condition.constant.value)
+            return try LeafMatcher.holds(condition.comparison, try reader.value(row, property), condition.constant.value, in: reader.columns[property].kind)
         }
     }
 

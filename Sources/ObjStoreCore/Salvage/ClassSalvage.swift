@@ -46,7 +46,7 @@ struct ClassSalvage {
             return try finding("class \(cls.name), its node, so all its objects: \(error.message)")
         }
         expected = ClassNode.objectCount(node)
-        for index in cls.indexes where !index.isCompound {
+        for index in cls.indexes where !index.isEncoded {
             rescues[index.first] = IndexRescue(source: image.source, version: image.version, root: ClassNode.root(node, of: index), kind: index.kind)
         }
         collections = cls.collections.map {

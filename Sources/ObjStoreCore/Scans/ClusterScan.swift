@@ -56,7 +56,7 @@ extension ClusterReader {
         let matcher = try LeafMatcher(source, columns[column], hint: column, comparison, constant)
         let mask = UnsafeMutablePointer<UInt64>.allocate(capacity: LeafMatcher.maskWords)
         defer { mask.deallocate() }
-        let text = constant.kind.isText
+        let text = constant.kind.isText || columns[column].kind == .mixed
         var cursor = LeafCursor(self, from: 0)
         var total = 0
         while let head = try cursor.next() {
@@ -75,7 +75,7 @@ extension ClusterReader {
         let matcher = try LeafMatcher(source, columns[column], hint: column, comparison, constant)
         let mask = UnsafeMutablePointer<UInt64>.allocate(capacity: LeafMatcher.maskWords)
         defer { mask.deallocate() }
-        let text = constant.kind.isText
+        let text = constant.kind.isText || columns[column].kind == .mixed
         var cursor = LeafCursor(self, from: from)
         var found = 0
         while let head = try cursor.next() {

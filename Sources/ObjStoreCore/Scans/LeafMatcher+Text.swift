@@ -49,6 +49,18 @@ extension LeafMatcher {
         }
     }
 
+    /// Cells of mixed values are compared one by one.
+    func findMixed(_ head: UnsafeRawPointer, _ entry: LeafEntry, _ rows: Int, _ mask: UnsafeMutablePointer<UInt64>) throws(StoreError) {
+        guard entry.isText else { throw LeafReader.wrongEncoding(spec) }
+        mask.update(repeating: 0, count: 64)
+        let reader = LeafReader(source: source), fingerprints = try reader.fingerprints(head, entry).assumingMemoryBound(to: UInt8.self)
+        let comparison = comparison == .notEqual ? Comparison.equal : comparison
+        for slot in 0..<rows where fingerprints[slot] != 0 && LeafHead.isLive(head, slot) {
+            let (pointer, count) = try reader.text(head, entry, slot)
+            if try MixedOrder.holds(comparison, Value(kind: .mixed, pointer: pointer, count: count), constant) { mask[slot &>> 6] |= 1 &<< UInt64(slot & 63) }
+        }
+    }
+
     /// Which of the 64 rows from `row` on have a code.
     @inline(__always)
     private static func codes(_ part: UnsafeRawPointer, equal code: Int, from row: Int) -> UInt64 {

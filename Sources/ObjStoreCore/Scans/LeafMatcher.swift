@@ -23,12 +23,13 @@ struct LeafMatcher {
         case decimal(UInt128)
         case textEqual(fingerprint: UInt8)
         case textOrder
+        case mixed
     }
     private let test: Test
     private let complement: Bool
 
     init(_ source: PageSource, _ spec: ColumnSpec, hint: Int, _ comparison: Comparison, _ constant: Value) throws(StoreError) {
-        guard constant.isNull || constant.kind == spec.kind else {
+        guard constant.isNull || constant.kind == spec.kind || spec.kind == .mixed else {
             throw StoreError(.invalidArgument, "column \(spec.id) holds \(spec.kind), the constant is \(constant.kind)")
         }
         self.source = source
@@ -37,7 +38,7 @@ struct LeafMatcher {
         self.comparison = comparison
         self.constant = constant
         complement = comparison == .notEqual
-        test = LeafMatcher.prepare(comparison, constant)
+        test = spec.kind == .mixed && !constant.isNull ? .mixed : LeafMatcher.prepare(comparison, constant)
     }
 
     private static func prepare(_ comparison: Comparison, _ constant: Value) -> Test {
@@ -215,7 +216,7 @@ struct LeafMatcher {
             try find(head, entry, rows, mask)
         } else {
             // The leaf is older than the column: every row has the fill value.
-            LeafMatcher.fill(mask, rows, LeafMatcher.evaluate(complement ? .equal : comparison, spec.fill, constant))
+            LeafMatcher.fill(mask, rows, try LeafMatcher.holds(complement ? .equal : comparison, spec.fill, constant, in: spec.kind))
         }
         let presence = LeafHead.presence(head)
         for word in 0..<64 {
@@ -270,6 +271,8 @@ struct LeafMatcher {
             try findEqualText(head, entry, rows, fingerprint, mask)
         case .textOrder:
             try findOrderedText(head, entry, rows, mask)
+        case .mixed:
+            try findMixed(head, entry, rows, mask)
         }
     }
 

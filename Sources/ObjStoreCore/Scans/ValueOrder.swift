@@ -25,6 +25,11 @@ extension LeafMatcher {
         }
     }
 
+    /// The same of what a column has, with a constant.
+    static func holds(_ comparison: Comparison, _ value: Value, _ constant: Value, in kind: ValueKind) throws(StoreError) -> Bool {
+        kind == .mixed ? try MixedOrder.holds(comparison, value, constant) : evaluate(comparison, value, constant)
+    }
+
     /// One comparison of two values of the same kind (or null): the definition that every kernel follows.
     static func evaluate(_ comparison: Comparison, _ a: Value, _ b: Value) -> Bool {
         if a.isNull || b.isNull {

@@ -3,6 +3,7 @@
 /// ```
 ///                 key in the tree                              id
 ///  one property   the value itself                             the property's column id
+///  a mixed one    the value, encoded (`IndexKey`)              the same
 ///  compound       the values encoded one after another         firstCompoundID + a number of its own
 ///                 (`IndexKey`), an index of binaries
 /// ```
@@ -16,6 +17,10 @@ package struct IndexSchema: Sendable {
     package let isUnique: Bool
     package let isPrimaryKey: Bool
     let isCompound: Bool
+    /// Keys are made by `IndexKey`: of a compound one, and of a mixed property.
+    let isEncoded: Bool
+    /// Of an encoded one: which of `properties` are mixed, a bit each.
+    private var mixedParts: UInt8 = 0
     /// Of a collection of links: it has the objects that are linked to, and how many times (`InverseWriter`). It is none of
     /// `ClassSchema.indexes`, and nothing can be extracted for it from the row alone.
     let isInverse: Bool
@@ -36,6 +41,7 @@ package struct IndexSchema: Sendable {
         kind = .binary
         isPrimaryKey = false
         isCompound = true
+        isEncoded = true
         isInverse = false
         first = properties[0]
     }
@@ -45,11 +51,26 @@ package struct IndexSchema: Sendable {
         id = property.columnID
         properties = [position]
         isInverse = property.kind.isCollection
-        kind = isInverse ? .link : property.kind
+        isEncoded = property.kind == .mixed
+        kind = isInverse ? .link : isEncoded ? .binary : property.kind
         isUnique = property.isPrimaryKey || property.isUnique
         isPrimaryKey = property.isPrimaryKey
         isCompound = false
         first = position
+        if isEncoded { mixedParts = 1 }
+    }
+
+    /// The same of properties of these kinds, in the order of the class.
+    func of(_ kinds: (Int) -> ValueKind) -> IndexSchema {
+        var index = self
+        for (place, property) in properties.enumerated() where kinds(property) == .mixed { index.mixedParts |= 1 << UInt8(place) }
+        return index
+    }
+
+    /// Adds the value of one of its properties, by its place among them, to a key.
+    @inline(__always)
+    func append(_ value: Value, at place: Int, to key: IndexKey) throws(StoreError) {
+        if _slowPath(mixedParts >> UInt8(place) & 1 != 0) { try key.append(mixed: value) } else { try key.append(value) }
     }
 
     /// Unique, and not by being the primary key.
@@ -59,9 +80,9 @@ package struct IndexSchema: Sendable {
     /// used again. `.valueTooLarge` where it would be too long.
     @inline(__always)
     func extract(_ objectKey: Int64, into key: IndexKey, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> Value {
-        if !isCompound { return try value(first) }
+        if !isEncoded { return try value(first) }
         key.removeAll()
-        for property in properties { try key.append(try value(property)) }
+        for (place, property) in properties.enumerated() { try append(try value(property), at: place, to: key) }
         // Nulls make no two objects the same: nobody else has this key.
         if isUnique && key.hasNull { key.append(objectKey: objectKey) }
         return key.value
@@ -69,7 +90,7 @@ package struct IndexSchema: Sendable {
 
     /// Whether other objects may have what `extract` gave, though the index is unique.
     @inline(__always)
-    func isShared(_ value: Value, _ key: IndexKey) -> Bool { value.isNull || isCompound && key.hasNull }
+    func isShared(_ value: Value, _ key: IndexKey) -> Bool { value.isNull || isEncoded && key.hasNull }
 }
 
 extension ClassSchema {

@@ -54,10 +54,11 @@ package final class ClassSchema: Sendable {
     package nonisolated(unsafe) let columns: UnsafeBufferPointer<ColumnSpec>
     /// Position of the primary key in `properties`.
     package let primaryKey: Int?
-    /// The primary key's first, then those of other properties, then compound ones; the order of `ClassNode`'s entries.
+    /// The primary key's first, then those of other properties, mixed ones last, then compound ones; the order of `ClassNode`'s
+    /// entries.
     package let indexes: [IndexSchema]
-    /// How many of them are of one property.
-    let singleIndexes: Int
+    /// How many of them have plain values: all but those of mixed properties and compound ones.
+    let plainIndexes: Int
     /// Positions in `indexes` of those that are unique beside the primary key.
     let constraints: [Int]
     /// Positions of the properties that are lists, sets or maps; the order of `ClassNode`'s collection trees.
@@ -70,7 +71,7 @@ package final class ClassSchema: Sendable {
     /// Id of the next compound index.
     package let nextIndexID: UInt32
     private let byName: [String: Int]
-    /// For each property the position in `indexes` of its own one, or -1.
+    /// For each property the position in `indexes` of its own one, if that is plain, or -1.
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
     /// The same, but `changesTogether` where a change has more to do than to move one pair in one index.
     private nonisolated(unsafe) let changePlans: UnsafePointer<Int>
@@ -101,16 +102,17 @@ package final class ClassSchema: Sendable {
         inverses = collections.filter { properties[$0].elements?.kind == .link }.map { IndexSchema(properties[$0], at: $0) }
         let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
         let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }
-        indexes = singles + compounds
-        singleIndexes = singles.count
+        let plain = singles.filter { !$0.isEncoded }
+        indexes = plain + singles.filter(\.isEncoded) + compounds.map { $0.of { properties[$0].kind } }
+        plainIndexes = plain.count
         constraints = indexes.indices.filter { [indexes] in indexes[$0].isConstraint }
         self.nextIndexID = nextIndexID
         let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count) * 2)
         positions.initialize(repeating: -1, count: max(1, properties.count) * 2)
         let plans = positions + max(1, properties.count)
         for (position, index) in indexes.enumerated() {
-            for property in index.properties { plans[property] = index.isConstraint || index.isCompound ? ClassSchema.changesTogether : position }
-            if !index.isCompound { positions[index.first] = position }
+            for property in index.properties { plans[property] = index.isConstraint || index.isEncoded ? ClassSchema.changesTogether : position }
+            if !index.isEncoded { positions[index.first] = position }
         }
         indexPositions = UnsafePointer(positions)
         changePlans = UnsafePointer(plans)
@@ -151,9 +153,12 @@ package final class ClassSchema: Sendable {
     /// What a change of a property has to do with indexes: the position of the one that has its values, -1 where there is
     /// none, or `changesTogether`.
     @inline(__always) func changePlan(_ property: Int) -> Int { changePlans[property] }
-    @inline(__always) var hasCompounds: Bool { indexes.count != singleIndexes }
+    @inline(__always) var hasEncodedIndexes: Bool { indexes.count != plainIndexes }
 
-    /// Position in `indexes` of the index of a property alone.
+    /// Position in `indexes` of the index of a mixed property alone.
+    func encodedIndexPosition(of property: Int) -> Int? { indexes[plainIndexes...].firstIndex { !$0.isCompound && $0.first == property } }
+
+    /// Position in `indexes` of the index of a property alone, whose keys are its values.
     @inline(__always)
     package func indexPosition(of property: Int) -> Int? {
         let position = indexPositions[property]

@@ -51,7 +51,7 @@ enum SchemaCodec {
         buffer.append(text: "")
         buffer.append(indexes)
         buffer.appendVarint(UInt64(cls.nextIndexID - IndexSchema.firstCompoundID))
-        let compounds = cls.indexes[cls.singleIndexes...]
+        let compounds = cls.indexes.filter(\.isCompound)
         buffer.appendVarint(UInt64(compounds.count))
         for index in compounds {
             buffer.appendVarint(UInt64(index.id - IndexSchema.firstCompoundID))
@@ -113,7 +113,7 @@ enum SchemaCodec {
                         guard value.kind == .mixed else { throw StoreError(.corrupt, "the default of \(propertyName) is a \(value.kind)") }
                         try MixedCell.check(value)
                     }
-                    guard flags & 39 == 1 else { throw StoreError(.corrupt, "the mixed property \(propertyName) is a key, has an index, or cannot be null") }
+                    guard flags & 3 == 1 else { throw StoreError(.corrupt, "the mixed property \(propertyName) is a key, or cannot be null") }
                 }
                 var elements: ElementSchema?
                 if flags & 16 != 0 {

@@ -59,7 +59,7 @@ extension Database {
         }
         if freeMap == nil {
             if InjectedBug.active(.checkpointPublishedOnly) && shared.published.load() < head.version { return }
-            round = try writeCheckpointRecord(after: head, region: region, cutsAll: cutsAll)
+            round = try writeCheckpointRecord(after: head, region: region, clean: clean, cutsAll: cutsAll)
             freeMap = encodeFreeMap(at: round.version, in: round.freeMap)
         }
         // The free map is that of R: taken before others go on.
@@ -98,12 +98,17 @@ extension Database {
     }
 
     /// How many pages the file has from this checkpoint on: where many at its end are free, and pinned by nobody, most of
-    /// them are cut off. Under WRITER.
-    private func pagesAfterCheckpoint(_ space: FreeSpace, cutsAll: Bool) -> Int {
-        let ready = space.readyAtEnd
-        let least = cutsAll ? options.growthPages / 16 : max(options.cutPages, space.pages / 2)
-        if ready <= least { return space.pages }
-        return space.pages - ready + (cutsAll ? options.growthPages / 32 : ready / 4)
+    /// them are cut off; nearly all of them when the store is closed, and by compaction. Under WRITER.
+    private func pagesAfterCheckpoint(_ space: FreeSpace, clean: Bool, cutsAll: Bool) -> Int {
+        let ready = space.readyAtEnd, least: Int, kept: Int
+        if cutsAll {
+            (least, kept) = (options.growthPages / 16, options.growthPages / 32)
+        } else if clean {
+            (least, kept) = (max(options.growthPages / 16, space.pages / 64), max(options.growthPages / 32, space.pages / 128))
+        } else {
+            (least, kept) = (max(options.cutPages, space.pages / 2), ready / 4)
+        }
+        return ready <= least ? space.pages : space.pages - ready + kept
     }
 
     /// Gives the file system back what lies behind the newest version's pages. A meta that is durable says so already;
@@ -145,7 +150,7 @@ extension Database {
     }
 
     /// Version R: the root of HEAD with a new free map. Under WRITER.
-    private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion, cutsAll: Bool) throws(StoreError) -> SharedState.RingEntry {
+    private func writeCheckpointRecord(after head: SharedState.RingEntry, region: LogRegion, clean: Bool, cutsAll: Bool) throws(StoreError) -> SharedState.RingEntry {
         let version = head.version + 1
         let log = try requireLog()
         guard let current = allocator else { throw StoreError(.internalError, "a checkpoint without an allocator") }
@@ -167,7 +172,7 @@ extension Database {
             var record = LogRecord(version: version)
             record.flags = .checkpoint
             record.root = head.root
-            record.filePages = pagesAfterCheckpoint(current.space, cutsAll: cutsAll)
+            record.filePages = pagesAfterCheckpoint(current.space, clean: clean, cutsAll: cutsAll)
             record.time = machine.wallClock()
             record.nextRegion = region
             record.freeMap = run

@@ -37,7 +37,7 @@ extension IndexReader {
     ///
     /// Null equals only null and is in no ordering; NaN equals nothing and is in no ordering either.
     /// `body` gets them, since bounds point to the bytes of the value.
-    private func withRanges<T>(
+    func withRanges<T>(
         _ comparison: Comparison, _ value: Value, _ body: (IndexRange?, IndexRange?) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try value.withIndexBytes { (value) throws(StoreError) -> T in

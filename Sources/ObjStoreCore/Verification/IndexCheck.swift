@@ -62,7 +62,7 @@ struct IndexCheck {
 
     /// The objects that a link may lead to; nil where it is none, or where they cannot be read, which others say.
     private func linkTargets() throws(StoreError) -> ClusterReader? {
-        guard !index.isCompound, let target = cls.properties[index.first].target else { return nil }
+        guard !index.isEncoded, let target = cls.properties[index.first].target else { return nil }
         do throws(StoreError) { return image.reader(target, try image.classNode(target)) } catch {
             guard error.isDamage || error.code == .noSuchClass else { throw error }
             return nil
@@ -84,7 +84,7 @@ struct IndexCheck {
             let stored = try index.extract(objectKey, into: key) { (property) throws(StoreError) in try reader.value(row, property) }
             if IndexCheck.isIndexed(stored, as: value) { return nil }
             let has = try cls.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
-            return index.isCompound ? "it has another key for object \(objectKey), which has \(has)" : "it has \(value.text) for object \(objectKey), which has \(stored.text)"
+            return index.isEncoded ? "it has another key for object \(objectKey), which has \(has)" : "it has \(value.text) for object \(objectKey), which has \(stored.text)"
         } catch {
             guard error.isDamage else { throw error }
             return nil

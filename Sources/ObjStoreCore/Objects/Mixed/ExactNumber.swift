@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Compares numbers of different kinds without rounding either.
 enum ExactNumber {
     /// Of values of kind int, float, double or decimal128.
@@ -20,8 +22,34 @@ enum ExactNumber {
     @inline(__always) private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a == b ? 0 : a < b ? -1 : 1 }
 
     /// Every int has at most 19 digits.
-    private static func decimal(_ value: Int64) -> Decimal128 {
+    static func decimal(_ value: Int64) -> Decimal128 {
         Decimal128(isNegative: value < 0, exponent: Decimal128.bias, coefficient: UInt128(value.magnitude))
+    }
+
+    /// The greatest double that is not greater than a number, and whether it is the number.
+    static func floor(_ value: Value) -> (floor: Double, isExact: Bool) {
+        switch value.kind {
+        case .int:
+            var double = Double(value.low)
+            if compare(double, value.low) > 0 { double = double.nextDown }
+            return (double, compare(double, value.low) == 0)
+        case .decimal128: return floor(value.asDecimal)
+        default: return (binary(value), true)
+        }
+    }
+
+    private static func floor(_ decimal: Decimal128) -> (floor: Double, isExact: Bool) {
+        if decimal.isNaN { return (.nan, true) }
+        if decimal.isInfinite { return (decimal.isNegative ? -.infinity : .infinity, true) }
+        if decimal.coefficient == 0 { return (0, true) }
+        // Near it, and then step by step. In two factors: 10^-340 alone would be 0.
+        let exponent = decimal.exponent - Decimal128.bias
+        let magnitude = Double(decimal.coefficient) * pow(10, Double(exponent / 2)) * pow(10, Double(exponent - exponent / 2))
+        var double = min(magnitude, .greatestFiniteMagnitude)
+        if decimal.isNegative { double = -double }
+        while compare(double, decimal) > 0 { double = double.nextDown }
+        while double.nextUp != .infinity, compare(double.nextUp, decimal) <= 0 { double = double.nextUp }
+        return (double, compare(double, decimal) == 0)
     }
 
     private static func compare(_ a: Double, _ b: Double) -> Int {

@@ -17,6 +17,17 @@ package enum MixedOrder {
         return try compare(a, b)
     }
 
+    /// Whether a comparison with the cell of a mixed property holds. Like everywhere null equals only null and NaN nothing; the
+    /// ordering operators are false for values of different families.
+    static func holds(_ comparison: Comparison, _ cell: Value, _ constant: Value) throws(StoreError) -> Bool {
+        let value = cell.isNull ? Value.null : try MixedNode(cell.pointer, cell.count).value()
+        if value.isNaN || constant.isNaN { return comparison == .notEqual }
+        guard try family(value) == family(constant) else { return comparison == .notEqual }
+        let order = try compare(value, constant)
+        if value.isNull, comparison != .equal, comparison != .notEqual { return false }
+        return LeafMatcher.holds(comparison, order)
+    }
+
     private static func compare(_ a: Value, _ b: Value, left: Int) throws(StoreError) -> Int {
         let family = try self.family(a), other = try self.family(b)
         if family != other { return family - other }
@@ -44,11 +55,14 @@ package enum MixedOrder {
         return a.count - b.count
     }
 
-    private static func family(_ value: Value) throws(StoreError) -> Int {
+    static let numbers = 2
+
+    /// Values of different families are ordered by it.
+    static func family(_ value: Value) throws(StoreError) -> Int {
         switch value.kind {
         case .null: 0
         case .bool: 1
-        case .int, .float, .double, .decimal128: 2
+        case .int, .float, .double, .decimal128: numbers
         case .string, .binary: 3
         case .timestamp: 4
         case .objectID: 5

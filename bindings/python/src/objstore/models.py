@@ -323,14 +323,12 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
 def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
     if declared.primary_key:
         raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
-    if declared.indexed or declared.unique:
-        raise NotSupported(f"{cls.__name__}.{name}: an index of Any is not in this version", class_name=cls.__name__, property_name=name)
     default = declared.default
     if declared.default_factory is not MISSING:
         if declared.default_factory not in (list, dict):
             raise _refused(cls, name, "a default_factory of Any is list or dict; or give it a default")
         default = declared.default_factory()
-    return Property(name, index, kinds.MIXED, nullable=True, default=default)
+    return Property(name, index, kinds.MIXED, nullable=True, indexed=declared.indexed, unique=declared.unique, default=default)
 
 
 def _collection(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:

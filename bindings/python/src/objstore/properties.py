@@ -159,12 +159,6 @@ class Property(property):
 
     def ask(self) -> None:
         """NotSupported: it is none that conditions can be about."""
-        if self.kind == kinds.MIXED:
-            raise NotSupported(
-                f"{self.path} is Any: conditions on mixed values are not in this version",
-                class_name=self.model_name,
-                property_name=self.name,
-            )
         if self.shape is not None:
             raise NotSupported(
                 f"{self.path} is a {self.type_name}: conditions on elements are not in this version",

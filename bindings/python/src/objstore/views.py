@@ -12,7 +12,7 @@ import ctypes
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, kinds, packed
+from . import _ffi, documents, kinds, packed
 from ._check import failure
 from .evaluations import Evaluation, Evaluations
 from .kinds import INT
@@ -237,12 +237,16 @@ def _question(binding: "Binding", condition: "Condition | Stretch | None") -> An
     if condition is None:
         return binding.class_id
     if isinstance(condition, Stretch):
-        bounds = [tuple(_NAN if v != v else v for v in bound) for bound in (condition.first, condition.last)]
+        bounds = [tuple(map(_constant, condition.properties, bound)) for bound in (condition.first, condition.last)]
         return binding.class_id, condition.index_id, bounds[0], bounds[1], condition.flags
-    prop, operator, value = condition
-    if value != value:
-        value = _NAN  # which is found by identity only
-    return binding.class_id, prop.index, operator, value
+    return binding.class_id, condition.property.index, condition.operator, _constant(condition.property, condition.value)
+
+
+def _constant(prop: "Property", value: Any) -> Any:
+    """A value of a question, as a part of that key."""
+    if prop.kind == kinds.MIXED and value is not None:
+        return documents.pack(prop, value)  # True is not 1, and a list is no key
+    return _NAN if value != value else value  # which is found by identity only
 
 
 class Snapshot(View):

@@ -1,0 +1,98 @@
+internal import CSystem
+
+/// The value of a mixed property as a part of an index key, in the order of `MixedOrder`.
+///
+/// ```
+/// null                0
+/// anything else       1 · family · content
+///
+/// 1  bool             0 or 1
+/// 2  number           8 bytes: the greatest double that is not greater (like a double of a compound key)
+///                     · 0, if it is the number
+///                     · 1 · Decimal128.orderKey, 16 bytes, if it is not: an int or a decimal between two doubles
+/// 3  string, binary   the bytes, 0 as 0 255 · 0 0
+/// 4  timestamp        5 object id        6 uuid        as in every compound key
+/// 8  list             elements, each 1 · family · content · then 0
+/// 9  map              entries, each 1 · key, like a string · family · content · then 0
+/// ```
+/// (7 is for links.) Inside a list or map, null is family 0 without content.
+extension IndexKey {
+    /// `value`: the cell of a mixed property, or a value that was given for one and may stand there.
+    func append(mixed value: Value) throws(StoreError) {
+        if value.isNull { return try append(value) }
+        let value = value.kind == .mixed ? try MixedNode(value.pointer, value.count).value() : value
+        buffer.append(UInt8(1))
+        try append(any: value, left: MixedNode.maximumDepth)
+        try checkLength()
+    }
+
+    /// What stands before all values of a value's family.
+    func append(familyOf value: Value) throws(StoreError) { append(family: try MixedOrder.family(value)) }
+
+    /// What stands behind all values of a value's family that are in an order: no NaN is.
+    func append(endOfFamilyOf value: Value) throws(StoreError) {
+        let family = try MixedOrder.family(value)
+        if family != MixedOrder.numbers { return append(family: family + 1) }
+        append(family: family)
+        buffer.append(IndexBits.double(.nan).bigEndian)
+    }
+
+    private func append(family: Int) {
+        buffer.append(UInt8(1))
+        buffer.append(UInt8(truncatingIfNeeded: family))
+    }
+
+    private func append(any value: Value, left: Int) throws(StoreError) {
+        buffer.append(UInt8(truncatingIfNeeded: try MixedOrder.family(value)))
+        switch value.kind {
+        case .null: break
+        case .int, .float, .double, .decimal128:
+            let (floor, isExact) = ExactNumber.floor(value)
+            buffer.append(IndexBits.double(floor).bigEndian)
+            buffer.append(UInt8(isExact ? 0 : 1))
+            if !isExact { append(content: .decimal128(value.kind == .int ? ExactNumber.decimal(value.low) : value.asDecimal)) }
+        case .document:
+            if left == 0 { throw MixedEdit.tooDeep }
+            let container = try MixedContainer(MixedNode(value.pointer, value.count))
+            for index in 0..<container.count {
+                buffer.append(UInt8(1))
+                if container.kind == .map {
+                    let key = try container.key(index)
+                    append(text: .string(key.baseAddress, key.count))
+                }
+                try append(any: try container.node(index).value(), left: left - 1)
+                try checkLength()
+            }
+            buffer.append(UInt8(0))
+        default: append(content: value)
+        }
+    }
+}
+
+extension IndexReader {
+    /// The entries of an index of one mixed property that a comparison selects: at most two ranges, in order.
+    ///
+    /// Null equals only null and NaN nothing; the ordering operators compare within a family. `body` gets the ranges, since bounds
+    /// point to the bytes of keys.
+    static func withMixedRanges<T>(
+        _ comparison: Comparison, _ value: Value, _ body: (IndexRange?, IndexRange?) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let key = IndexKey(), end = IndexKey()
+        defer { withExtendedLifetime((key, end)) {} }
+        if value.isNaN { return try body(comparison == .notEqual ? IndexRange(lower: .start, upper: nil) : nil, nil) }
+        try key.append(mixed: value)
+        let before = try IndexBound.before(key.value, kind: .binary), after = try IndexBound.after(key.value, kind: .binary)
+        switch comparison {
+        case .equal: return try body(IndexRange(lower: before, upper: after), nil)
+        case .notEqual: return try body(IndexRange(lower: .start, upper: before), IndexRange(lower: after, upper: nil))
+        case .less, .lessOrEqual:
+            if value.isNull { return try body(nil, nil) }
+            try end.append(familyOf: value)
+            return try body(IndexRange(lower: .before(end.value, kind: .binary), upper: comparison == .less ? before : after), nil)
+        case .greater, .greaterOrEqual:
+            if value.isNull { return try body(nil, nil) }
+            try end.append(endOfFamilyOf: value)
+            return try body(IndexRange(lower: comparison == .greater ? after : before, upper: .before(end.value, kind: .binary)), nil)
+        }
+    }
+}
