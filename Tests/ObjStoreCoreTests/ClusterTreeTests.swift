@@ -325,6 +325,41 @@ import Testing
     }
 
     /// Old objects go at random, new ones come: what is left of old leaves is put together, and the tree stays small.
+    /// Seven objects deleted in every order, in one leaf, in one leaf each, and in leaves of one to three; every other time the
+    /// last three come while others go.
+    @Test func everyOrderOfDeletingSeven() throws {
+        let gaps: [[Int64]] = [[0, 0, 0, 0, 0, 0, 0], [0, 4095, 4095, 4095, 4095, 4095, 4095], [4090, 0, 10, 0, 0, 4090, 0]]
+        var orders: [[Int]] = [[]]
+        for item in 0..<7 { orders = orders.flatMap { order in (0...order.count).map { Array(order[..<$0]) + [item] + Array(order[$0...]) } } }
+        #expect(orders.count == 5040)
+        var model = Model(TestSchema([(.int, false), (.string, true)]), seed: 3, pages: 1 << 12)
+        for (number, order) in orders.enumerated() {
+            if number % 60 == 0 { model = Model(model.schema, seed: UInt64(number), pages: 1 << 12) }
+            let gaps = gaps[number % 3], comeLater = number % 2 == 0
+            var made: [Int64] = []
+            func put() throws {
+                try model.append([.int(Int64(made.count)), made.count % 3 == 0 ? .null : .text(Array("object \(made.count)".utf8))], skip: gaps[made.count])
+                made.append(model.nextKey - 1)
+            }
+            while made.count < (comeLater ? 4 : 7) { try put() }
+            if number % 5 != 0 { try model.commit() }
+            // One that is not there yet waits until it is.
+            var waiting: [Int] = []
+            for item in order {
+                if item < made.count { try model.delete(made[item]) } else { waiting.append(item) }
+                if made.count < 7 { try put() }
+                if number % 7 == 0 { try model.compact() }
+                try model.check("order \(order), \(item)")
+            }
+            for item in waiting {
+                try model.delete(made[item])
+                try model.check("order \(order), \(item) at last")
+            }
+            if number % 5 != 1 { try model.commit() }
+            if number % 5 != 1, !model.root.isNull || model.file.liveUnitsTotal != 0 { Issue.record("order \(order) leaves something") }
+        }
+    }
+
     @Test func churnWithCompaction() throws {
         let model = Model(TestSchema([(.int, false), (.string, true), (.double, false), (.timestamp, true)]), seed: 21)
         func put() throws {

@@ -5,19 +5,19 @@ import Testing
 @Suite struct IndexTreeTests {
     // MARK: Small and exhaustive
 
-    /// Every order of inserting six entries into nodes that split at three, then every order of removing them.
-    @Test(arguments: [ValueKind.int, .string]) func everyOrderOfSixEntries(_ kind: ValueKind) throws {
+    /// Every order of inserting seven entries into nodes that split at three, and of removing them.
+    @Test(arguments: [ValueKind.int, .string]) func everyOrderOfSevenEntries(_ kind: ValueKind) throws {
         // Neighbours (they form runs), gaps, one value twice, null.
-        let int: [IndexSample] = [.null, .integer(1), .integer(2), .integer(2), .integer(3), .integer(90)]
+        let int: [IndexSample] = [.null, .integer(1), .integer(2), .integer(2), .integer(3), .integer(90), .integer(91)]
         let prefix = [UInt8](repeating: 65, count: 64)
-        let text: [IndexSample] = [.null, .text([]), .text(prefix), .text(prefix + [1]), .text(prefix + [1]), .text(prefix + [2])]
+        let text: [IndexSample] = [.null, .text([]), .text(prefix), .text(prefix + [1]), .text(prefix + [1]), .text(prefix + [2]), .text(prefix + [2, 0])]
         let values = kind == .int ? int : text
-        try indexOrders(kind, values, orders: permutations(6))
+        try indexOrders(kind, values, orders: permutations(7))
     }
 
-    @Test func everyOrderOfSixKeysOfAUniqueIndex() throws {
-        let values = (0..<6).map { IndexSample.integer(Int64($0 < 4 ? $0 : $0 * 10)) }
-        try indexOrders(.int, values, orders: permutations(6), unique: true)
+    @Test func everyOrderOfSevenKeysOfAUniqueIndex() throws {
+        let values = (0..<7).map { IndexSample.integer(Int64($0 < 4 ? $0 : $0 * 10)) }
+        try indexOrders(.int, values, orders: permutations(7), unique: true)
     }
 
     // MARK: Random histories (seeds in the messages)
