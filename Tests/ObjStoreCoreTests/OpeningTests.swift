@@ -83,6 +83,22 @@ import Testing
         }
     }
 
+    // MARK: Closing
+
+    /// The background thread's own last commit, in a compaction, may come after the store has told it to end: nobody would
+    /// wait for a thread that started then.
+    @Test func noThreadStartsAfterTheEnd() throws {
+        let store = try open()
+        let work = try BackgroundWork(store.database)
+        work.didCommit(store.database)
+        #expect(work.isRunning)
+        work.stop()
+        work.didCommit(store.database)
+        work.syncWithin(milliseconds: 1)
+        #expect(!work.isRunning)
+        try store.close()
+    }
+
     // MARK: Compatibility
 
     @Test(arguments: [0, 1], [8, 20, 24]) func aMetaOfALibraryThatKnowsMoreIsNotPassedOver(slot: Int, field: Int) throws {

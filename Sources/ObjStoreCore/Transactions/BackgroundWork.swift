@@ -7,6 +7,8 @@ final class BackgroundWork: @unchecked Sendable {
     private var syncDeadline: Int64?
     private var wantsCheckpoint = false
     private var thread: WorkerThread?
+    /// For ever: the thread's own last commit, in a compaction, must not start another one.
+    private var isStopped = false
     /// Nothing was committed since the last checkpoint: the thread sleeps until the next commit.
     private var isAsleep = false
     /// Kept until `stop`: a store must be closed.
@@ -27,7 +29,7 @@ final class BackgroundWork: @unchecked Sendable {
 
     /// The thread starts with the first commit: who only reads has none.
     private func start() {
-        guard thread == nil, let new = try? machine.startThread("objstore", { [unowned self] in self.run($0) }) else { return }
+        guard thread == nil, !isStopped, let new = try? machine.startThread("objstore", { [unowned self] in self.run($0) }) else { return }
         thread = new
     }
 
@@ -75,10 +77,13 @@ final class BackgroundWork: @unchecked Sendable {
     func stop() {
         let running = lock.withLock { () -> WorkerThread? in
             defer { thread = nil }
+            isStopped = true
             return thread
         }
         running?.stopAndJoin()
     }
+
+    var isRunning: Bool { lock.withLock { thread != nil } }
 
     private func run(_ thread: WorkerThread) {
         var isIdle = false

@@ -109,7 +109,7 @@ extension Database {
     /// Real space, allocated now: a full disk shows here, not at a sync.
     func growFile(by minimum: Int, wanted: Int) throws(StoreError) {
         let pages = allocator!.space.pages
-        let more = max(minimum, min(wanted + minimum, 1 << 16), min(pages / 8, 1 << 14), options.growthPages)
+        let more = max(minimum, min(wanted + minimum, 1 << 16), min(pages / 32, 1 << 14), options.growthPages)
         do throws(StoreError) {
             try file.reserve((pages + more) * PageSize.page)
             allocator!.space.extend(to: pages + more, isReady: true)
