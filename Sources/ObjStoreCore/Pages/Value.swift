@@ -16,6 +16,9 @@
 /// ```
 /// (*) big-endian with the top bit inverted, so that the signed order of (low, high) is that of the bytes. The
 /// kinds that need both words are `isPair`; the order of decimals is in `Decimal128`.
+///
+/// Public like `ValueKind` and `ObjectID`, though no product shows it: what is `package` is never inlined in other modules, and the
+/// layers above make one for every value.
 public struct Value: @unchecked Sendable {
     public var kind: ValueKind
     public var low: Int64
