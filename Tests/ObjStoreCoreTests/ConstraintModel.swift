@@ -349,19 +349,7 @@ final class ConstraintModel {
 
     private func endTransaction() throws {
         scopes = []
-        switch below(6) {
-        case 0:
-            try tx.cancel()
-            state = committed
-        case 1:
-            _ = try tx.commit()
-            try store.close()
-            store = try ConstraintModel.open(folder["db"])
-        case 2:
-            _ = try tx.commit()
-            try store.compact { (_, _) throws(StoreError) in }
-        default: _ = try tx.commit()
-        }
+        if try !tx.endOfHistory(below(6), &store, reopen: { try ConstraintModel.open(folder["db"]) }) { state = committed }
         committed = state
         let view = try store.openView()
         let findings = try view.verify { (_, _) throws(StoreError) in }
@@ -444,6 +432,24 @@ final class ConstraintModel {
         if count != wanted.count || found != wanted {
             throw IndexFailure(description: "seed \(seed), operation \(operations): index \(number), \(from.map(\.value.text)) to \(to.map(\.value.text)), flags \(flags.rawValue): \(found), not \(wanted)")
         }
+    }
+}
+
+extension View {
+    /// Ends a transaction of a history in one of the ways there are: cancelled (false), committed, and then perhaps the store
+    /// is opened again or compacted.
+    func endOfHistory(_ way: Int, _ store: inout Store, reopen: () throws -> Store) throws -> Bool {
+        if way == 0 {
+            try cancel()
+            return false
+        }
+        _ = try commit()
+        if way == 1 {
+            try store.close()
+            store = try reopen()
+        }
+        if way == 2 { try store.compact { (_, _) throws(StoreError) in } }
+        return true
     }
 }
 

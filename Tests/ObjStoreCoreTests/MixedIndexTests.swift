@@ -192,19 +192,7 @@ final class MixedIndexModel {
 
     private func endTransaction() throws {
         scopes = []
-        switch random.below(5) {
-        case 0:
-            try tx.cancel()
-            rows = committed
-        case 1:
-            _ = try tx.commit()
-            try store.close()
-            store = try MixedIndexModel.open(folder["db"])
-        case 2:
-            _ = try tx.commit()
-            try store.compact { (_, _) throws(StoreError) in }
-        default: _ = try tx.commit()
-        }
+        if try !tx.endOfHistory(random.below(5), &store, reopen: { try MixedIndexModel.open(folder["db"]) }) { rows = committed }
         committed = rows
         let view = try store.openView()
         let findings = try view.verify { (_, _) throws(StoreError) in }

@@ -173,7 +173,7 @@ extension View {
         for (value, position) in zip(values, index.properties) {
             if value.isNull { continue }
             if cls.columns[position].kind == .mixed {
-                do throws(StoreError) { try MixedCell.admit(value, limit: IndexLimits.longestText) } catch { throw cls.naming(error, position) }
+                try MixedCell.admit(value, position, cls, limit: IndexLimits.longestText)
                 continue
             }
             guard value.kind == cls.columns[position].kind else {

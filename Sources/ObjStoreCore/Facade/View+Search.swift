@@ -30,7 +30,10 @@ extension View {
             var key: Int64?
             let isKnown = try withMatches(cls, position, comparison, value) { (matches) throws(StoreError) -> Bool in
                 guard try matches.count() <= View.fewMatches else { return false }
-                try matches.forEach { (found) throws(StoreError) in key = min(key ?? .max, found) }
+                try matches.forEach { (found) throws(StoreError) in
+                    key = min(key ?? .max, found)
+                    return true
+                }
                 return true
             }
             if isKnown != true { key = try reader.first(position, comparison, value)?.key }
@@ -79,7 +82,10 @@ extension View {
         // Sorting the keys of an index costs more than the scan from about a tenth of the objects on.
         let usedIndex = try withMatches(cls, position, question.comparison, value) { (matches) throws(StoreError) -> Bool in
             guard try matches.count() <= max(64, total / 10) else { return false }
-            try matches.forEach { (key) throws(StoreError) in found.append(key) }
+            try matches.forEach { (key) throws(StoreError) in
+                found.append(key)
+                return true
+            }
             found.sort()
             return true
         }
@@ -95,15 +101,13 @@ extension View {
     ) throws(StoreError) -> T? {
         if cls.columns[property].kind != .mixed {
             return try withIndex(cls, property, asking: value) { (index) throws(StoreError) in
-                try index.withRanges(comparison, value) { (first, second) throws(StoreError) in try body(IndexMatches(index: index, first: first, second: second)) }
+                try index.withMatches(comparison, value, body)
             }
         }
         // Every byte of a value may become up to eight of a key.
         guard let position = cls.encodedIndexPosition(of: property), value.count <= IndexLimits.longestText / 8 else { return nil }
         return try withIndex(cls, at: position, asksLong: value.kind.hasBytes) { (index) throws(StoreError) in
-            try IndexReader.withMixedRanges(comparison, value) { (first, second) throws(StoreError) in
-                try body(IndexMatches(index: index, first: first, second: second))
-            }
+            try index.withMixedMatches(comparison, value, body)
         }
     }
 
@@ -119,7 +123,7 @@ extension View {
             cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): \(what)"), position)
         }
         if kind == .mixed, !value.isNull {
-            do throws(StoreError) { try MixedCell.admit(value, limit: .max) } catch { throw cls.naming(error, position) }
+            try MixedCell.admit(value, position, cls, limit: .max)
             return (cls, position)
         }
         if cls.inversePosition(of: position) != nil, comparison == .equal, value.kind == .link {
@@ -139,32 +143,6 @@ extension View {
         guard kind != .binary || isEquality else { throw wrong("binaries are only compared for equality") }
         try ValueCheck.check(value, for: position, of: cls, limit: Int.max)
         return (cls, position)
-    }
-}
-
-/// The entries of an index that satisfy a comparison: at most two stretches of it.
-private struct IndexMatches {
-    let index: IndexReader
-    let first: IndexRange?
-    let second: IndexRange?
-
-    /// O(log n).
-    func count() throws(StoreError) -> Int {
-        var count = 0
-        if let first { count += try index.count(in: first) }
-        if let second { count += try index.count(in: second) }
-        return count
-    }
-
-    /// The keys of objects, in the order of the index.
-    func forEach(_ body: (Int64) throws(StoreError) -> Void) throws(StoreError) {
-        for range in [first, second] {
-            guard let range else { continue }
-            try index.forEach(in: range) { (key) throws(StoreError) in
-                try body(key)
-                return true
-            }
-        }
     }
 }
 

@@ -37,51 +37,40 @@ extension IndexReader {
     ///
     /// Null equals only null and is in no ordering; NaN equals nothing and is in no ordering either.
     /// `body` gets them, since bounds point to the bytes of the value.
-    func withRanges<T>(
-        _ comparison: Comparison, _ value: Value, _ body: (IndexRange?, IndexRange?) throws(StoreError) -> T
-    ) throws(StoreError) -> T {
+    func withMatches<T>(_ comparison: Comparison, _ value: Value, _ body: (IndexMatches) throws(StoreError) -> T) throws(StoreError) -> T {
         try value.withIndexBytes { (value) throws(StoreError) -> T in
             // NaN stands last, and is not greater than anything.
             guard let nan = kind.nan, comparison == .greater || comparison == .greaterOrEqual else {
-                let (first, second) = try ranges(comparison, value, end: nil)
-                return try body(first, second)
+                return try body(try matches(comparison, value, end: nil))
             }
             return try nan.withIndexBytes { (nan) throws(StoreError) -> T in
-                let (first, second) = try ranges(comparison, value, end: try .before(nan, kind: kind))
-                return try body(first, second)
+                return try body(try matches(comparison, value, end: try .before(nan, kind: kind)))
             }
         }
     }
 
-    private func ranges(_ comparison: Comparison, _ value: Value, end: IndexBound?) throws(StoreError) -> (IndexRange?, IndexRange?) {
+    private func matches(_ comparison: Comparison, _ value: Value, end: IndexBound?) throws(StoreError) -> IndexMatches {
+        func found(_ first: IndexRange? = nil, _ second: IndexRange? = nil) -> IndexMatches { IndexMatches(index: self, first: first, second: second) }
         let isNaN = value.isNaN
         if comparison == .notEqual {
-            if isNaN { return (IndexRange(lower: .start, upper: nil), nil) }
-            return (
-                IndexRange(lower: .start, upper: try .before(value, kind: kind)), IndexRange(lower: try .after(value, kind: kind), upper: nil)
-            )
+            if isNaN { return found(IndexRange(lower: .start, upper: nil)) }
+            return found(
+                IndexRange(lower: .start, upper: try .before(value, kind: kind)), IndexRange(lower: try .after(value, kind: kind), upper: nil))
         }
-        if isNaN { return (nil, nil) }
-        if comparison == .equal {
-            return (IndexRange(lower: try .before(value, kind: kind), upper: try .after(value, kind: kind)), nil)
-        }
-        if value.isNull { return (nil, nil) }
+        if isNaN { return found() }
+        if comparison == .equal { return found(IndexRange(lower: try .before(value, kind: kind), upper: try .after(value, kind: kind))) }
+        if value.isNull { return found() }
         switch comparison {
-        case .less: return (IndexRange(lower: .values, upper: try .before(value, kind: kind)), nil)
-        case .lessOrEqual: return (IndexRange(lower: .values, upper: try .after(value, kind: kind)), nil)
-        case .greater: return (IndexRange(lower: try .after(value, kind: kind), upper: end), nil)
-        default: return (IndexRange(lower: try .before(value, kind: kind), upper: end), nil)
+        case .less: return found(IndexRange(lower: .values, upper: try .before(value, kind: kind)))
+        case .lessOrEqual: return found(IndexRange(lower: .values, upper: try .after(value, kind: kind)))
+        case .greater: return found(IndexRange(lower: try .after(value, kind: kind), upper: end))
+        default: return found(IndexRange(lower: try .before(value, kind: kind), upper: end))
         }
     }
 
     /// How many entries a comparison selects. O(log n).
     package func count(_ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
-        try withRanges(comparison, value) { (first, second) throws(StoreError) in
-            var count = 0
-            if let first { count += try self.count(in: first) }
-            if let second { count += try self.count(in: second) }
-            return count
-        }
+        try withMatches(comparison, value) { (matches) throws(StoreError) in try matches.count() }
     }
 
     package func count(equal value: Value) throws(StoreError) -> Int { try count(.equal, value) }
@@ -119,11 +108,7 @@ extension IndexReader {
     /// false. Returns whether it came to the end.
     @discardableResult
     package func forEach(_ comparison: Comparison, _ value: Value, _ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
-        try withRanges(comparison, value) { (first, second) throws(StoreError) in
-            if let first, !(try forEach(in: first, body)) { return false }
-            if let second { return try forEach(in: second, body) }
-            return true
-        }
+        try withMatches(comparison, value) { (matches) throws(StoreError) in try matches.forEach(body) }
     }
 
     /// Visits the object keys of a range in ascending order until `body` returns false. Returns whether it
@@ -142,6 +127,29 @@ extension IndexReader {
             left &-= block
             if left > 0 { try cursor.nextLeaf() }
         }
+        return true
+    }
+}
+
+/// The entries of an index that satisfy a comparison: at most two stretches of it, in order.
+struct IndexMatches {
+    let index: IndexReader
+    let first: IndexRange?
+    let second: IndexRange?
+
+    /// O(log n).
+    func count() throws(StoreError) -> Int {
+        var count = 0
+        if let first { count += try index.count(in: first) }
+        if let second { count += try index.count(in: second) }
+        return count
+    }
+
+    /// Visits the object keys in the order of their values, then keys, until `body` returns false. Returns whether it came to the end.
+    @discardableResult
+    func forEach(_ body: (Int64) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+        if let first, !(try index.forEach(in: first, body)) { return false }
+        if let second { return try index.forEach(in: second, body) }
         return true
     }
 }

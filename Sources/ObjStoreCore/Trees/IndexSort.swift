@@ -56,7 +56,7 @@ enum IndexSort {
         let skip = isText ? commonPrefix(entries, count) : 0
         var all: UInt64 = .max, any: UInt64 = 0, live = 0
         for index in 0..<count where !entries[index].isDead {
-            let prefix = isText ? textPrefix(entries[index], skip) : numberPrefix(entries[index])
+            let prefix = prefix(entries[index], skip, isText)
             all &= prefix
             any |= prefix
             live &+= 1
@@ -70,7 +70,7 @@ enum IndexSort {
             let items = memory.bindMemory(to: UInt64.self, capacity: 2 * live), mask: UInt64 = bits == 0 ? 0 : .max >> (64 - bits)
             var next = 0
             for index in 0..<count where !entries[index].isDead {
-                let prefix = isText ? textPrefix(entries[index], skip) : numberPrefix(entries[index])
+                let prefix = prefix(entries[index], skip, isText)
                 items[next] = (prefix &>> low & mask) &<< indexBits | UInt64(truncatingIfNeeded: index)
                 next &+= 1
             }
@@ -81,7 +81,7 @@ enum IndexSort {
             let items = memory.bindMemory(to: Item.self, capacity: 2 * live)
             var next = 0
             for index in 0..<count where !entries[index].isDead {
-                items[next] = Item(prefix: isText ? textPrefix(entries[index], skip) : numberPrefix(entries[index]), index: UInt32(truncatingIfNeeded: index))
+                items[next] = Item(prefix: prefix(entries[index], skip, isText), index: UInt32(truncatingIfNeeded: index))
                 next &+= 1
             }
             let sorted = sortByDigits(items, items + live, live, varying: varying) { $0.prefix }
@@ -148,6 +148,9 @@ enum IndexSort {
         mergeSort(entries, count, isText, memory.bindMemory(to: IndexEntry.self, capacity: count / 2))
         free(memory)
     }
+
+    @inline(__always)
+    private static func prefix(_ entry: IndexEntry, _ skip: Int, _ isText: Bool) -> UInt64 { isText ? textPrefix(entry, skip) : numberPrefix(entry) }
 
     /// Nulls get the smallest prefix; values that share it are told apart by comparing.
     @inline(__always)

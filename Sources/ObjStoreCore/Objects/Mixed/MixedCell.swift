@@ -62,6 +62,11 @@ package enum MixedCell {
         }
     }
 
+    /// The same for a value that is compared with a property, which errors name.
+    static func admit(_ value: Value, _ property: Int, _ cls: ClassSchema, limit: Int) throws(StoreError) {
+        do throws(StoreError) { try admit(value, limit: limit) } catch { throw cls.naming(error, property) }
+    }
+
     static func none(_ error: StoreError) -> StoreError { StoreError(.invalidArgument, "it is no document: \(error.message)") }
 
     static func tooLarge(_ count: Int, _ limit: Int) -> StoreError {
