@@ -817,6 +817,40 @@ OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config,
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),
                     range(version));
 
+/** A store whose content a new one begins with. When objstore_open finds no file, it copies the seed: everything in it, with
+ * the same ids, and a uuid of its own; on any error no file is left. A file that is there is opened, whatever the seed
+ * is. Of a store in memory the same holds. The seed is only read, and needs read permission only; nobody may be writing
+ * it. An empty path: no seed (the default).
+ * objstore_open then has these errors of the seed, too: NOT_FOUND, NOT_A_STORE, NEEDS_LOG (it was not closed), CORRUPT. */
+OBJSTORE_API objstore_status objstore_config_set_seed(objstore_config *config, objstore_text path)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path));
+
+/** Fills a new store through `transaction`, with which it also gets its schema. `store` is the handle that
+ * objstore_open is going to return. Neither may be closed inside (IN_CALLBACK), nor the transaction ended. Any other status
+ * than OBJSTORE_OK undoes everything, and objstore_open returns it. */
+typedef objstore_status (*objstore_initial_data)(objstore *store, objstore_view *transaction, void *userdata);
+
+/** What a new store begins with: `fill` is called by objstore_open, on its thread, when the store has no schema yet:
+ * in the transaction that gives it one, so once, whoever opens it, and whatever fails in between. Where it fails, no file is left
+ * behind, unless it was there before. Not called where a seed was copied that has a schema. Needs a schema
+ * (objstore_config_set_schema), else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. NULL: none (the default). */
+OBJSTORE_API objstore_status objstore_config_set_initial_data(objstore_config *config, objstore_initial_data fill,
+                                                              void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(config), nullable(fill, free_userdata), closed(config), kind(config));
+
+/** Says whether to compact a file of `total_bytes`, of which `used_bytes` are in use: sets `*compact`, which is false. Any
+ * other status than OBJSTORE_OK ends objstore_open, which returns it. */
+typedef objstore_status (*objstore_compaction)(uint64_t total_bytes, uint64_t used_bytes, bool *compact,
+                                               void *userdata);
+
+/** Whether to make the file smaller before it is used, as objstore_compact does: `decide` is asked by objstore_open, on its
+ * thread, by the first handle of the process, and only where no other process has the file open; never of a store in memory, nor by
+ * READ_ONLY and IMMUTABLE. Where the compaction finds no space or no turn to write, the store is open all the same, and a
+ * line of log says so. NULL: none (the default). Usual is: `*compact = total_bytes > 100 << 20 && used_bytes < total_bytes / 2`. */
+OBJSTORE_API objstore_status objstore_config_set_compaction(objstore_config *config, objstore_compaction decide,
+                                                            void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(config), nullable(decide, free_userdata), closed(config), kind(config));
+
 /** Numbers that bound or trigger something. */
 OBJSTORE_ENUM(objstore_limit) {
     OBJSTORE_LIMIT_WRITE_TIMEOUT_MS = 1,      /* wait for other writers; default -1 = forever, 0 = not at all */
@@ -837,8 +871,13 @@ OBJSTORE_API objstore_status objstore_config_set_limit(objstore_config *config, 
 #define OBJSTORE_CONFIG_DELIVER_ON_WORKER 0x1u /* change handlers run on the library's worker thread */
 #define OBJSTORE_CONFIG_EXCLUSIVE 0x2u         /* one process only; works on every file system that can lock */
 #define OBJSTORE_CONFIG_WITHOUT_LOG 0x4u       /* open although the log is lost, and with it commits */
+#define OBJSTORE_CONFIG_DELETE_IF_MIGRATION_NEEDED 0x8u /* a file with another schema is deleted, and made anew */
 
-/** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint. */
+/** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint.
+ * DELETE_IF_MIGRATION_NEEDED is for development: where opening would have to change a class that the file has, or would
+ * be OBJSTORE_ERR_SCHEMA_MISMATCH, the file is deleted instead, and the store begins anew, with seed and initial data;
+ * OBJSTORE_ERR_BUSY: somebody has it open. New classes, and a higher version alone, are no reason. READ_ONLY and
+ * IMMUTABLE never delete. It belongs to the opening; the other flags belong to the store. */
 OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), flags(flags));
 
@@ -875,8 +914,9 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  *
  * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
  * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to be
- * added), POISONED, BUSY (opened exclusively), TIMEOUT, OUT_OF_SPACE, IO. A failed open harms nothing: what was
- * in the file is there when the next one succeeds.
+ * added), POISONED, BUSY (opened exclusively, or to be deleted), TIMEOUT, OUT_OF_SPACE, IO, and what a callback of the
+ * config returns. A failed open harms nothing: what was in the file is there when the next one succeeds, and a file that it
+ * made is removed again.
  * Blocks for a recovery (bounded by the log: about a second at most), in this or another process. */
 OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
     OBJSTORE_CHECKS(null(config, store), closed(config), kind(config));
@@ -989,13 +1029,14 @@ OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress
     OBJSTORE_CHECKS(null(store), nullable(progress, free_userdata), closed(store), kind(store), writable(store),
                     outside(store));
 
-/** Writes what `view` sees, live or frozen, into a new store at `path`: compact, clean, synced, with a uuid of
- * its own. Writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is. On any error no
- * file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size). */
+/** Writes what `view` sees, also of a store in memory, into a new store at `path`: compact, clean, synced, with a uuid of
+ * its own. What a transaction did so far is part of the copy; other threads that use it wait, and `progress` may read it, but
+ * not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is. On
+ * any error no file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size). */
 OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text path, objstore_progress progress,
                                            void *userdata, objstore_free_userdata free_userdata)
-    OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), committed(view),
-                    text(path), name(path));
+    OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), text(path),
+                    name(path));
 
 /** Reads everything that `view`, live or frozen, can reach and checks it: hashes, structure, order, every index
  * against its objects, free space against pages in use. It goes on behind what is damaged: each page that fails is

@@ -1,4 +1,5 @@
 internal import ObjStoreCore
+internal import Synchronization
 
 extension Store {
     /// Where a store is and how it is opened.
@@ -22,7 +23,8 @@ extension Store {
         }
 
         public var location: Location
-        /// The classes that the program uses. Those that the file lacks are added to it.
+        /// The classes that the program uses. Those that the file lacks are added to it; those that it has beside them are
+        /// not seen through this store: `.noSuchClass`.
         public var models: [Object.Type]
         /// Higher than the file's allows new properties, other defaults and indexes, properties that were renamed
         /// (``Object/formerNames``), and properties that are gone, whose values are dropped for ever; lower is
@@ -42,6 +44,19 @@ extension Store {
         /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()` do. The same
         /// wherever this process opens the store.
         public var deliversOnWorker = false
+        /// For development: a file that has a class in another form than the models is deleted, and made anew. `.busy`: somebody has
+        /// it open. New classes, and a higher version alone, are no reason.
+        public var deletesIfMigrationNeeded = false
+        /// The path of a store whose content a new one begins with: copied when there is no file. It is only read, and
+        /// nobody may be writing it. Errors of opening: `.notFound`, `.notAStore`, `.needsLog` of the seed.
+        public var seedPath: String?
+        /// Fills a new store, in the write that creates its classes: once, whoever opens it, and not where a seed was copied. What it
+        /// throws leaves no file; opening throws it if it is an ``ObjStoreError``, and `.callback` with its description for any
+        /// other error. Objects are of no use after it.
+        public var initialData: (@Sendable (Transaction) throws -> Void)?
+        /// Whether to make the file smaller before it is used; asked of the first in the process that opens it, and only where
+        /// no other process has it open. Sizes in bytes. Usual is `{ $0 > 100 << 20 && $1 < $0 / 2 }`.
+        public var compactsOnOpen: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
         /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
         /// happen. Nil: a line on stderr.
         public var onError: (@Sendable (ObjStoreError) -> Void)?
@@ -51,7 +66,15 @@ extension Store {
             self.models = models
         }
 
-        public init(path: String, models: [Object.Type] = []) { self.init(.file(path), models: models) }
+        public init(path: String = "default.objstore", models: [Object.Type] = []) { self.init(.file(path), models: models) }
+
+        /// What `Store()` opens, in all threads: at first `default.objstore` in the current directory, without models. Stores that
+        /// are open stay as they are.
+        public static var defaultConfiguration: Store.Configuration {
+            get { standard.withLock { $0 } }
+            set { standard.withLock { $0 = newValue } }
+        }
+        private static let standard = Mutex(Store.Configuration())
     }
 
     /// When a write returns.
@@ -95,11 +118,19 @@ extension Store.Configuration {
             try result.set(.openTimeout, openTimeout.milliseconds)
             // Only what is asked for: it must be the same wherever this process opens the store.
             if deliversOnWorker { result.flags = .deliverOnWorker }
+            if deletesIfMigrationNeeded { result.flags = (result.flags ?? []).union(.deletesWhereItDiffers) }
             let usual = Store.Configuration(path: "")
             if valueLimit != usual.valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
             if transactionLimit != usual.transactionLimit { try result.set(.transactionBytes, Int64(transactionLimit)) }
         } catch {
             throw ObjStoreError(error)
+        }
+        result.steps.seed = seedPath
+        if let compactsOnOpen { result.steps.compaction = { compactsOnOpen(Int(clamping: $0), Int(clamping: $1)) } }
+        if let initialData {
+            result.steps.initialData = { (view) throws(StoreError) in
+                try StoreHandle.lend(view, infos, onError) { (space) throws in try initialData(Transaction(space)) }
+            }
         }
         return result
     }

@@ -69,11 +69,12 @@ extension Store {
         try core { () throws(StoreError) in try space.view.verify { (_, _) throws(StoreError) in } }
     }
 
-    /// Writes what the store shows into a new store at `path`: compact and whole, with a uuid of its own.
+    /// Writes what the store shows, also one in memory, into a new store at `path`: compact and whole, with a uuid of its own.
+    /// Inside a write what that did so far is part of it.
     ///
     /// Errors: `.alreadyExists`, `.outOfSpace`, `.io`; no file is left behind. O(size).
     public func writeCopy(to path: String) throws(ObjStoreError) {
-        try core { () throws(StoreError) in try space.view.copy(to: path) { (_, _) throws(StoreError) in } }
+        try core { () throws(StoreError) in try space.current.copy(to: path) { (_, _) throws(StoreError) in } }
     }
 
     /// Makes every commit that returned durable, whatever its durability. Errors: `.poisoned`, `.io`, `.alreadyInWrite`.
@@ -99,8 +100,14 @@ extension Store {
         try ObjStore.core { () throws(StoreError) in try StoreFiles.exists(path) }
     }
 
-    /// Deletes a store's files. Errors: `.notFound`, `.notAStore`, `.busy` (some process has it open).
-    public static func delete(atPath path: String) throws(ObjStoreError) {
-        try ObjStore.core { () throws(StoreError) in try StoreFiles.delete(path) }
+    /// Deletes a store's files; false: there was none. Errors: `.notAStore`, `.busy` (some process has it open); nothing is
+    /// deleted then.
+    @discardableResult
+    public static func delete(atPath path: String) throws(ObjStoreError) -> Bool {
+        do throws(StoreError) { try StoreFiles.delete(path) } catch {
+            if error.code == .notFound { return false }
+            throw ObjStoreError(error)
+        }
+        return true
     }
 }

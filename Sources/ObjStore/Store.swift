@@ -16,12 +16,12 @@ public final class Store: Sendable {
     let space: ObjectSpace
     private var handle: StoreHandle { space.handle }
 
-    /// Opens, creates or recovers a store.
+    /// Opens, creates or recovers a store; `Store()` opens that of ``Configuration/defaultConfiguration``.
     ///
     /// Errors: `.notFound`, `.notAStore`, `.corrupt`, `.versionMismatch`, `.schemaMismatch` (file and models differ),
     /// `.invalidSchema` and `.notSupported` (a model cannot be stored; class and property are named), `.configMismatch`
     /// (the process has it open with other settings), `.timeout`, `.incompatibleFileSystem`, `.io` and others.
-    public init(_ configuration: Configuration) throws(ObjStoreError) {
+    public init(_ configuration: Configuration = .defaultConfiguration) throws(ObjStoreError) {
         var infos: [ClassInfo] = []
         for model in configuration.models {
             let info = try ClassInfo.of(model)

@@ -70,6 +70,24 @@ final class StoreHandle: @unchecked Sendable {
         positions = Dictionary(uniqueKeysWithValues: models.enumerated().map { (ObjectIdentifier($1.info.type), $0) })
     }
 
+    /// Runs `body` with a store that shows a transaction, which somebody else began and ends.
+    static func lend(
+        _ view: View, _ infos: [ClassInfo], _ onError: (@Sendable (ObjStoreError) -> Void)?, _ body: (ObjectSpace) throws -> Void
+    ) throws(StoreError) {
+        do {
+            let handle = try StoreHandle(view.store, infos, view, ErrorReports(onError))
+            handle.take(view)
+            defer { _ = handle.takeTransaction() }
+            let space = ObjectSpace(handle, view, isFrozen: false), collector = ErrorCollector()
+            try collector.run { try body(space) }
+            if let error = collector.first { throw error }
+        } catch let error as ObjStoreError {
+            throw error.ofCore
+        } catch {
+            throw StoreError(.callback, "\(error)")
+        }
+    }
+
     deinit {
         transaction?.close()
         for model in models { model.free() }
@@ -104,7 +122,11 @@ final class StoreHandle: @unchecked Sendable {
     }
 
     func begin(_ wait: ObjStoreCore.Store.Wait) throws(ObjStoreError) {
-        let view = try core { () throws(StoreError) in try store.begin(wait) }
+        take(try core { () throws(StoreError) in try store.begin(wait) })
+    }
+
+    /// The transaction is this thread's.
+    private func take(_ view: View) {
         transaction = view
         transactionNumber += 1
         encoder.removeAll()

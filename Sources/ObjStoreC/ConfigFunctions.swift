@@ -6,11 +6,16 @@ internal import ObjStoreCore
 final class ConfigBox {
     let lock = Lock()
     var configuration = StoreConfiguration()
+    var callbacks = OpeningCallbacks()
 }
 
 private func change(_ config: OpaquePointer?, _ body: (inout StoreConfiguration) throws(StoreError) -> Void) -> objstore_status {
+    use(config) { (box) throws(StoreError) in try body(&box.configuration) }
+}
+
+private func use(_ config: OpaquePointer?, _ body: (ConfigBox) throws(StoreError) -> Void) -> objstore_status {
     Handles.use(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
-        try box.lock.withLock { () throws(StoreError) in try body(&box.configuration) }
+        try box.lock.withLock { () throws(StoreError) in try body(box) }
     }
 }
 
@@ -89,6 +94,31 @@ public func objstore_config_set_schema(_ config: OpaquePointer?, _ schema: Opaqu
         configuration.schema = draft
         configuration.schemaVersion = version
     }
+}
+
+@c @implementation
+public func objstore_config_set_seed(_ config: OpaquePointer?, _ path: objstore_text) -> objstore_status {
+    change(config) { (configuration) throws(StoreError) in
+        let path = try naming("path") { () throws(StoreError) in try string(path) }
+        if path.utf8.contains(0) { throw StoreError(.invalidArgument, "path: it contains a NUL byte") }
+        configuration.steps.seed = path.isEmpty ? nil : path
+    }
+}
+
+@c @implementation
+public func objstore_config_set_initial_data(
+    _ config: OpaquePointer?, _ fill: objstore_initial_data?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    return use(config) { (box) throws(StoreError) in box.callbacks.initialData = fill.map { ($0, userdata) } }
+}
+
+@c @implementation
+public func objstore_config_set_compaction(
+    _ config: OpaquePointer?, _ decide: objstore_compaction?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    return use(config) { (box) throws(StoreError) in box.callbacks.compaction = decide.map { ($0, userdata) } }
 }
 
 @c @implementation

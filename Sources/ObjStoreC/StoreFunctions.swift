@@ -23,9 +23,17 @@ public func objstore_open(_ config: OpaquePointer?, _ store: UnsafeMutablePointe
     guard let store else { return failNull("store") }
     store.pointee = nil
     return Handles.pin(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
-        let configuration = box.lock.withLock { box.configuration }
-        store.pointee = try Handles.open(.store, StoreBox(try Store.open(configuration)))
-        return .OBJSTORE_OK
+        let (configuration, callbacks) = box.lock.withLock { (box.configuration, box.callbacks) }
+        let call = OpeningCall(callbacks)
+        do throws(StoreError) {
+            store.pointee = try call.handle(of: try Store.open(call.complete(configuration)))
+            return .OBJSTORE_OK
+        } catch {
+            call.abandon()
+            // The error is the callback's.
+            if call.answer != .OBJSTORE_OK { return call.answer }
+            throw error
+        }
     }
 }
 
@@ -172,7 +180,7 @@ public func objstore_copy(
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return Handles.pin(view, .view, "view", [.wrongView: "view", .alreadyExists: "path", .notFound: "path"]) { (view: View) throws(StoreError) in
+    return Handles.pin(view, .view, "view", [.alreadyExists: "path", .notFound: "path"]) { (view: View) throws(StoreError) in
         try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in try report(progress, userdata.pointer, done, total) }
         return .OBJSTORE_OK
     }

@@ -110,6 +110,11 @@ struct ClassOf {
     init(_ store: OpaquePointer, _ cls: TestClass) throws {
         let view = try liveView(store)
         defer { _ = objstore_view_close(view) }
+        try self.init(tx: view, cls)
+    }
+
+    /// As a view sees it.
+    init(tx view: OpaquePointer, _ cls: TestClass) throws {
         var id: objstore_class_id = 0
         try ok(objstore_find_class(view, text(cls.name), &id))
         var ids: [String: objstore_property_id] = [:]

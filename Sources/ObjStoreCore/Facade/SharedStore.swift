@@ -12,7 +12,7 @@ package final class SharedStore: @unchecked Sendable {
     package let isInMemory: Bool
     package let wasCreated: Bool
     let isImmutable: Bool
-    private let identity: FileIdentity?
+    let identity: FileIdentity?
     /// What opening and closing are serialised by.
     private let key: String
     /// Who asks for something else later is told `.configMismatch`.
@@ -47,7 +47,7 @@ package final class SharedStore: @unchecked Sendable {
         place = configuration.place
         isInMemory = identity == nil
         isImmutable = configuration.mode == .immutable
-        flags = configuration.flags ?? []
+        flags = configuration.sharedFlags ?? []
         limits = configuration.limits
         log = configuration.log
     }
@@ -147,9 +147,16 @@ package final class SharedStore: @unchecked Sendable {
         options.creates = options.creates && mayCreate
         let isNew = identity == nil
         if isNew && mayCreate { options.creates = true }
+        if isNew, let seed = configuration.steps.seed, options.creates, !options.isInMemory {
+            do throws(StoreError) { try StoreFiles.copy(seed, to: path, machine: machine) } catch {
+                // Another process was faster.
+                guard error.code == .alreadyExists, configuration.creation != .always else { throw error }
+            }
+        }
         let database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil)
         do throws(StoreError) {
             if case .file = configuration.place { identity = try database.file.identity() }
+            if options.isInMemory, let seed = configuration.steps.seed { try StoreFiles.copy(seed, into: database, machine: machine) }
         } catch {
             try? database.close()
             throw error
@@ -187,7 +194,7 @@ package final class SharedStore: @unchecked Sendable {
         func mismatch(_ what: String) -> StoreError {
             StoreError(.configMismatch, "this process has \(path) open with \(what)")
         }
-        if let asked = configuration.flags, asked != flags { throw mismatch("other flags") }
+        if let asked = configuration.sharedFlags, asked != flags { throw mismatch("other flags") }
         for (limit, value) in configuration.limits where !limit.isOfHandle && limits[limit] != value { throw mismatch("another limit \(limit)") }
         if isImmutable && configuration.mode != .immutable { throw mismatch("the mode immutable") }
     }

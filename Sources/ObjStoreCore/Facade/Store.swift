@@ -6,6 +6,8 @@ package final class Store: @unchecked Sendable {
     package let durability: StoreOptions.Durability
     /// Milliseconds to wait for other writers; negative: for ever.
     package let writeTimeout: Int64
+    /// It is the first of the process.
+    let isFirst: Bool
     /// This handle created the file / replayed its log.
     package let wasCreated: Bool
     package let wasRecovered: Bool
@@ -24,61 +26,15 @@ package final class Store: @unchecked Sendable {
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
 
-    /// Opens, creates or recovers; applies the configuration's schema.
-    ///
-    /// Errors: those of `objstore_open`. What fails leaves no trace but, possibly, the new empty file.
-    package static func open(_ configuration: StoreConfiguration, machine: Machine = RealMachine.shared) throws(StoreError) -> Store {
-        let shared = try SharedStore.open(configuration, machine: machine)
-        let store: Store
-        do throws(StoreError) { store = try Store(shared, configuration) } catch {
-            try? shared.leave()
-            throw error
-        }
-        do throws(StoreError) { try store.apply(configuration) } catch {
-            // It leaves once: other handles may have the store open.
-            try? store.close()
-            throw error
-        }
-        shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
-        return store
-    }
-
-    private init(_ shared: SharedStore, _ configuration: StoreConfiguration) throws(StoreError) {
+    init(_ shared: SharedStore, _ configuration: StoreConfiguration) throws(StoreError) {
         self.shared = shared
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
-        let isFirst = shared.claimFirst()
+        isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered
         hub = ObserverHub(shared.database, deliversOnWorker: shared.deliversOnWorker)
-    }
-
-    // MARK: Schema
-
-    private func apply(_ configuration: StoreConfiguration) throws(StoreError) {
-        guard let draft = configuration.schema else { return }
-        let schema = try shared.database.snapshot().schema
-        guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion) else { return }
-        // A number alone is no reason to refuse who only reads.
-        let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
-        if mode != .readWrite {
-            if addsNothing { return }
-            throw StoreError(.readOnly, "the store is open read-only, and its file has other classes, properties or indexes than the program's schema")
-        }
-        try shared.checkOutside("open")
-        let transaction = try begin(timeout: writeTimeout, isTry: false)
-        do throws(StoreError) {
-            // Another process may have been faster.
-            if let merged = try draft.merged(into: transaction.schema, version: configuration.schemaVersion) {
-                try transaction.change(to: merged)
-            }
-        } catch {
-            shared.willEnd()
-            transaction.cancel()
-            throw error
-        }
-        try end { () throws(StoreError) in _ = try transaction.commit(.full) }
     }
 
     // MARK: Views
@@ -158,7 +114,7 @@ package final class Store: @unchecked Sendable {
         return try register(View(store: self, transaction: transaction))
     }
 
-    private func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
+    func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
         let transaction: WriteTransaction
         do throws(StoreError) {
             transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout))

@@ -49,7 +49,9 @@ package struct StoreConfiguration: Sendable {
         package static let deliverOnWorker = Flags(rawValue: 1)
         package static let exclusive = Flags(rawValue: 2)
         package static let withoutLog = Flags(rawValue: 4)
-        package static let all = Flags(rawValue: 7)
+        /// Of the opening, and so of no interest to others who open the store.
+        package static let deletesWhereItDiffers = Flags(rawValue: 8)
+        package static let all = Flags(rawValue: 15)
     }
 
     package var place = Place.none
@@ -62,6 +64,7 @@ package struct StoreConfiguration: Sendable {
     /// Nil: not asked for, which goes with any other handle.
     package var flags: Flags?
     package var log: LogSink?
+    package var steps = OpeningSteps()
     /// Only what was asked for.
     package private(set) var limits: [Limit: Int64] = [:]
 
@@ -81,6 +84,11 @@ package struct StoreConfiguration: Sendable {
         }
         self.durability = durability
     }
+
+    /// The flags that all who have the store open must ask for.
+    var sharedFlags: Flags? { flags?.subtracting(.deletesWhereItDiffers) }
+    /// A store with another schema is deleted, and begins anew.
+    var deletesWhereItDiffers: Bool { flags?.contains(.deletesWhereItDiffers) ?? false }
 
     /// Milliseconds, or negative: for ever.
     var writeTimeout: Int64 { limits[.writeTimeout] ?? -1 }

@@ -1,18 +1,7 @@
-/// Stores as files: copying, checking, finding and deleting them.
+/// Stores as files: checking, finding and deleting them.
 extension View {
     /// How far a long operation is; throws `.cancelled` to end it.
     package typealias Progress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
-
-    /// Writes what the view sees into a new store at `path`: compact, clean, synced, with a uuid of its own.
-    ///
-    /// Works under a temporary name beside it. `.alreadyExists`: something is there, and stays. O(size).
-    package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
-        try store.checkOpen()
-        let snapshot = try pinnedSnapshot("copy")
-        try StoreFiles.makeStore(at: path, machine: machine) { (database) throws(StoreError) in
-            try StoreCopy(snapshot: snapshot, database: database).run(progress)
-        }
-    }
 
     /// A line for each finding; empty = sound. Reads everything.
     package func verify(_ progress: Progress) throws(StoreError) -> [String] {
@@ -73,82 +62,6 @@ struct VerifySteps {
     }
 }
 
-/// Copies one version object by object: same keys, new pages.
-private struct StoreCopy {
-    let snapshot: Snapshot
-    let database: Database
-
-    /// Objects in a transaction; its memory is bounded by that and by `bytes`.
-    private static let objects = 200_000
-    private static let bytes = 128 << 20
-    /// Elements that are inserted at a time.
-    private static let elements = 4096
-
-    func run(_ progress: View.Progress) throws(StoreError) {
-        let schema = snapshot.schema
-        let total = UInt64(snapshot.source.limit)
-        var all = 0, done = 0
-        for index in schema.classes.indices { all += ClassNode.objectCount(try snapshot.classNode(index)) }
-        try progress(0, total)
-        var transaction = try WriteTransaction.begin(database)
-        try transaction.setSchema(schema)
-        for (index, cls) in schema.classes.enumerated() {
-            let node = try snapshot.classNode(index)
-            let reader = ClusterReader(source: snapshot.source, root: ClassNode.cluster(node), columns: cls.columns)
-            var values = [Value](repeating: .null, count: cls.columns.count)
-            var next = try reader.seek(0)
-            while let row = next {
-                for property in 0..<cls.columns.count { values[property] = try reader.value(row, property) }
-                try create(row, cls, &values, reader, in: transaction.state(index))
-                done += 1
-                if done % StoreCopy.objects == 0 || (done & 0xff == 0 && transaction.space.arena.capacityInUse > StoreCopy.bytes) {
-                    try end(transaction)
-                    try progress(min(total, UInt64(Double(total) * Double(done) / Double(max(1, all)))), total)
-                    transaction = try WriteTransaction.begin(database)
-                }
-                next = try reader.next(row)
-            }
-            try transaction.state(index).raiseNextKey(to: ClassNode.nextKey(node))
-        }
-        try end(transaction)
-        try progress(total, total)
-    }
-
-    /// Elements that lie in a tree are put into the new one; links, for their inverse, wherever they lie.
-    private func create(_ row: RowPosition, _ cls: ClassSchema, _ values: inout [Value], _ reader: ClusterReader, in state: ClassState) throws(StoreError) {
-        var trees: [Int] = []
-        for property in cls.collections {
-            let cell = CollectionCell.Bytes(start: values[property].pointer, count: values[property].count)
-            guard CollectionCell.isInTree(cell) || cls.inversePosition(of: property) != nil else { continue }
-            values[property] = .zero(of: cls.columns[property].kind)
-            trees.append(property)
-        }
-        try state.replayCreate(row.key, values)
-        for property in trees {
-            let elements = CollectionElements(
-                row.key, cls, property, cell: try reader.value(row, property), tree: try snapshot.collection(cls, property))
-            var waiting: [(key: Value, value: Value)] = [], done = 0
-            func flush() throws(StoreError) {
-                try state.replaceElements(try state.row(row.key), property, done..<done, waiting[...])
-                done += waiting.count
-                waiting.removeAll(keepingCapacity: true)
-            }
-            try elements.forEach { (key, value) throws(StoreError) in
-                waiting.append((key, value))
-                if waiting.count == StoreCopy.elements { try flush() }
-                return true
-            }
-            if !waiting.isEmpty { try flush() }
-        }
-    }
-
-    /// Nothing of it is logged: the close makes everything durable at once.
-    private func end(_ transaction: WriteTransaction) throws(StoreError) {
-        transaction.forceSummary()
-        try transaction.commit(StoreOptions.Durability.none)
-    }
-}
-
 package enum StoreFiles {
     /// Whether the file at `path` begins like a store.
     package static func exists(_ path: String, machine: Machine = RealMachine.shared) throws(StoreError) -> Bool {
@@ -186,6 +99,21 @@ package enum StoreFiles {
         guard try opening.acquire(timeout: 0) else { throw StoreError(.busy, "\(path) is being opened or closed") }
         defer { opening.release() }
         guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
+        try removeFiles(path, machine)
+    }
+
+    /// Removes the file that an opening made which then failed; not if anybody has it open, or has given it a schema.
+    static func deleteUnused(_ path: String, _ identity: FileIdentity, machine: Machine) {
+        guard let image = try? StoreImage.open(path, machine: machine) else { return }
+        defer { image.close() }
+        let version = try? image.newestVersion(prefersNewest: true) { (_) throws(StoreError) in }
+        guard let version, version.hasSchema, version.image.schema.version == 0, version.image.schema.classes.isEmpty, version.meta?.isClean == true,
+            (try? machine.identity(of: path)) == identity
+        else { return }
+        try? removeFiles(path, machine)
+    }
+
+    private static func removeFiles(_ path: String, _ machine: Machine) throws(StoreError) {
         for name in [path + "-log", path + "-lock"] where machine.exists(name) { try machine.remove(name) }
         try machine.remove(path)
         try machine.syncFolder(of: path)

@@ -98,6 +98,15 @@ package final class View: @unchecked Sendable {
         store.unregister(self)
     }
 
+    /// Closes the view of a transaction that goes on.
+    func giveBack() {
+        lock.withLock {
+            transaction = nil
+            didMove()
+        }
+        close()
+    }
+
     /// Moves a live view to the newest version; returns whether there was one.
     package func refresh() throws(StoreError) -> Bool {
         try lock.withLock { () throws(StoreError) in

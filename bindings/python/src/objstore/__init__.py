@@ -21,6 +21,7 @@ from . import _ffi
 from .bound import Bound
 from .changes import Changes
 from .checking import ClassReport, FileReport, salvage, verify_file
+from .default import default_store, set_default
 from .dicts import Dict
 from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, HandlerFailed, InCallback,
@@ -58,6 +59,6 @@ __all__ = [
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "delete_files", "exists", "field", "open",
-    "salvage", "verify_file",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "open",
+    "salvage", "set_default", "verify_file",
 ]  # fmt: skip

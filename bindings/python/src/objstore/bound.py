@@ -1,8 +1,9 @@
 """Bound functions: Python as a plain C function pointer, for C code that can pass a function and nothing else."""
 
+import contextlib
 import ctypes
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, delivery
@@ -67,8 +68,8 @@ class Bound:
         self.close()
 
 
-class _Lent(Transaction):
-    """The transaction that C code runs a bound body in. It is C code that commits."""
+class Lent(Transaction):
+    """A transaction that somebody else began and ends: C code that runs a bound body, or the opening of the store."""
 
     def __init__(self, store: "Store", handle: int) -> None:
         super().__init__(store, None)
@@ -81,6 +82,17 @@ class _Lent(Transaction):
         self._thread, self._task = here.thread, current_task()
         self.is_open = True
         store._began(self)
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[Transaction]:
+        """An exception in it undoes everything."""
+        good = False
+        try:
+            yield self
+            good = True
+        finally:
+            self._outlive()
+            self._end(committed=good)
 
     def cancel(self) -> None:
         raise InCallback("who began this transaction ends it: raise an exception, and it is cancelled")
@@ -100,14 +112,8 @@ def _run_body(view: int, number: int) -> int:
         return Status.CLOSED_HANDLE
     bound.exception = None
     try:
-        transaction = _Lent(bound._store, view)
-        good = False
-        try:
+        with Lent(bound._store, view).body() as transaction:
             bound._body(transaction)
-            good = True
-        finally:
-            transaction._outlive()
-            transaction._end(committed=good)
         return 0
     except BaseException as error:
         bound.exception = error

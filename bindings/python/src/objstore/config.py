@@ -17,6 +17,9 @@ _set_mode = _ffi.bind("objstore_config_set_mode")
 _set_creation = _ffi.bind("objstore_config_set_creation")
 _set_durability = _ffi.bind("objstore_config_set_durability")
 _set_schema = _ffi.bind("objstore_config_set_schema")
+_set_seed = _ffi.bind("objstore_config_set_seed")
+_set_initial_data = _ffi.bind("objstore_config_set_initial_data")
+_set_compaction = _ffi.bind("objstore_config_set_compaction")
 _set_limit = _ffi.bind("objstore_config_set_limit")
 _set_flags = _ffi.bind("objstore_config_set_flags")
 
@@ -36,7 +39,7 @@ LIMITS = {
     "log_bytes": 7,
     "transaction_bytes": 8,
 }
-EXCLUSIVE, WITHOUT_LOG = 0x2, 0x4
+EXCLUSIVE, WITHOUT_LOG, DELETE_IF_MIGRATION_NEEDED = 0x2, 0x4, 0x8
 
 
 def _choice(what: str, value: str, choices: dict[str, int]) -> int:
@@ -79,8 +82,21 @@ class Config:
     def schema(self, schema: Any, version: int) -> None:
         check(_set_schema(self.handle, schema, whole("schema_version", version, UINT64)))
 
-    def flags(self, exclusive: bool, without_log: bool) -> None:
-        flags = switch("exclusive", exclusive) * EXCLUSIVE | switch("without_log", without_log) * WITHOUT_LOG
+    def seed(self, path: "str | os.PathLike[str] | None") -> None:
+        if path is not None:
+            check(_set_seed(self.handle, _ffi.text_of(os.fsencode(path))))
+
+    def callbacks(self, initial_data: Any, compaction: Any) -> None:
+        """C functions, which the caller keeps until the store is open."""
+        check(_set_initial_data(self.handle, initial_data, None, None))
+        check(_set_compaction(self.handle, compaction, None, None))
+
+    def flags(self, exclusive: bool, without_log: bool, delete_if_migration_needed: bool) -> None:
+        flags = (
+            switch("exclusive", exclusive) * EXCLUSIVE
+            | switch("without_log", without_log) * WITHOUT_LOG
+            | switch("delete_if_migration_needed", delete_if_migration_needed) * DELETE_IF_MIGRATION_NEEDED
+        )
         check(_set_flags(self.handle, flags))
 
     def limits(self, limits: dict[str, int]) -> None:

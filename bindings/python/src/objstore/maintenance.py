@@ -76,5 +76,9 @@ def exists(path: "str | os.PathLike[str]") -> bool:
     return there.value
 
 
-def delete_files(path: "str | os.PathLike[str]") -> None:
-    check(_delete_files(_ffi.text_of(os.fsencode(path))))
+def delete_files(path: "str | os.PathLike[str]") -> bool:
+    status = _delete_files(_ffi.text_of(os.fsencode(path)))
+    if status == Status.NOT_FOUND:
+        return False
+    check(status)
+    return True

@@ -2,12 +2,15 @@
 
 import ctypes
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from . import _ffi, config, maintenance
 from ._check import check
 from .arguments import seconds
+from .bound import Lent
 from .config import Creation, Durability, Mode
+from .errors import InvalidArgument
 from .models import ModelMeta
 from .schema import Schema
 from .store import Store
@@ -29,13 +32,18 @@ def open(
     write_timeout: float | None = None,
     exclusive: bool = False,
     without_log: bool = False,
+    delete_if_migration_needed: bool = False,
+    seed: "str | os.PathLike[str] | None" = None,
+    initial_data: Callable[[Store], object] | None = None,
+    compact: Callable[[int, int], bool] | None = None,
     **limits: int,
 ) -> Store:
     """Opens a store, and creates or recovers it where necessary.
 
     path            the file; beside it lie path-log and path-lock while somebody has it open
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
-    models          the model classes to use; those that the file lacks are added
+    models          the model classes to use; those that the file lacks are added, those that it has beside them are not
+                    seen through this store
     schema_version  raise it when a model got a new property, lost one, which drops its values for ever, or calls one
                     otherwise: see field(formerly=…)
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
@@ -45,6 +53,14 @@ def open(
     write_timeout   seconds to wait for other writers; None = for ever
     exclusive       no other process may open it
     without_log     open although the log is lost, and with it the commits after the last checkpoint
+    delete_if_migration_needed
+                    for development: a file whose classes differ from the models is deleted, and made anew; Busy where
+                    somebody has it open
+    seed            a store whose content a new one begins with: copied when there is no file
+    initial_data    initial_data(store) fills a new store, in the write that creates its classes; an exception in it is raised
+                    here, and leaves no file
+    compact         compact(total, used), in bytes: whether to make the file smaller before it is used; asked of the first
+                    who opens it. Usual is `lambda total, used: total > 100 << 20 and used < total / 2`
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
                     checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes
     """
@@ -54,16 +70,82 @@ def open(
         made.mode(mode, create)
         made.durability(durability, relaxed)
         made.schema(schema.handle, schema_version)
-        made.flags(exclusive, without_log)
+        made.flags(exclusive, without_log, delete_if_migration_needed)
         made.limits(limits)
-        write_timeout = seconds("write_timeout", write_timeout)
+        made.seed(seed)
+        opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, compact)
+        made.callbacks(opening.initial_data, opening.compaction)
+        return opening.open(made)
+
+
+class _Opening:
+    """One call of open(), with what it calls."""
+
+    def __init__(
+        self, models: list[ModelMeta], write_timeout: float | None, initial_data: Callable[[Store], object] | None,
+        compact: Callable[[int, int], bool] | None,
+    ) -> None:  # fmt: skip
+        self._models = models
+        self._write_timeout = write_timeout
+        self._store: Store | None = None  # as soon as somebody had to see it
+        self._raised: BaseException | None = None
+        self.initial_data: Any = None
+        self.compaction: Any = None
+        for name, function in (("initial_data", initial_data), ("compact", compact)):
+            if function is not None and not callable(function):
+                raise InvalidArgument(f"{name} is a function, not {function!r}")
+        if initial_data is not None:
+            fill = initial_data
+
+            def filling(store: int, transaction: int, _: object) -> None:
+                opened = self._lend(store, transaction)
+                with Lent(opened, transaction).body():
+                    fill(opened)
+
+            self.initial_data = _ffi.InitialData(self._guarded(filling))
+        if compact is not None:
+            decide = compact
+
+            def deciding(total: int, used: int, wanted: Any, _: object) -> None:
+                wanted[0] = bool(decide(total, used))
+
+            self.compaction = _ffi.Compaction(self._guarded(deciding))
+
+    def open(self, made: config.Config) -> Store:
         handle = ctypes.c_void_p()
-        check(_open(made.handle, ctypes.byref(handle)))
-    try:
-        return Store(handle, classes, write_timeout)
-    except BaseException:
-        _close(handle)
-        raise
+        status = _open(made.handle, ctypes.byref(handle))
+        if status:
+            if self._store is not None:
+                self._store._handle = None  # the library has closed it
+                self._store.close()
+            if self._raised is not None:
+                raise self._raised
+            check(status)
+        if self._store is not None:
+            return self._store
+        try:
+            return Store(handle, self._models, self._write_timeout)
+        except BaseException:
+            _close(handle)
+            raise
+
+    def _lend(self, handle: int, transaction: int) -> Store:
+        if self._store is None:
+            self._store = Store(ctypes.c_void_p(handle), self._models, self._write_timeout, transaction)
+        return self._store
+
+    def _guarded(self, function: Callable[..., None]) -> Callable[..., int]:
+        """The function as a callback of the library; open() raises what it raises."""
+
+        def guarded(*arguments: Any) -> int:
+            try:
+                function(*arguments)
+            except BaseException as error:
+                self._raised = error
+                return maintenance.STOP
+            return 0
+
+        return guarded
 
 
 def exists(path: "str | os.PathLike[str]") -> bool:
@@ -71,6 +153,7 @@ def exists(path: "str | os.PathLike[str]") -> bool:
     return maintenance.exists(path)
 
 
-def delete_files(path: "str | os.PathLike[str]") -> None:
-    """Deletes a store: its file, log and lock. Busy: some process has it open."""
-    maintenance.delete_files(path)
+def delete_files(path: "str | os.PathLike[str]") -> bool:
+    """Deletes a store: its file, log and lock. False: there was none. Busy: some process has it open; NotAStore: it is
+    something else. Nothing is deleted then."""
+    return maintenance.delete_files(path)

@@ -52,7 +52,10 @@ class Store(Source):
     the program has not read for 0.2 s; keeping objects and results around pins nothing.
     """
 
-    def __init__(self, handle: ctypes.c_void_p, models: Iterable[ModelMeta], write_timeout: float | None) -> None:
+    def __init__(
+        self, handle: ctypes.c_void_p, models: Iterable[ModelMeta], write_timeout: float | None, opening: int | None = None
+    ) -> None:
+        """`opening`: the transaction that opens the store, and may be the first to see its classes."""
         self._handle: int | None = handle.value
         self._write_timeout = write_timeout
         found = _ffi.Info(struct_size=ctypes.sizeof(_ffi.Info))
@@ -69,7 +72,8 @@ class Store(Source):
         self._frozen: weakref.WeakSet[Frozen] = weakref.WeakSet()
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
-        bindings: dict[type, Binding] = {model: Binding(model, probe, self._tag) for model in models}
+        view = probe if opening is None else opening
+        bindings: dict[type, Binding] = {model: Binding(model, view, self._tag) for model in models}
         for binding in list(bindings.values()):
             for prop in binding.links:
                 bindings[prop.target].is_target = True
@@ -333,7 +337,11 @@ class Store(Source):
         maintenance.compact(self._open_handle(), step)
 
     def copy_to(self, path: "str | os.PathLike[str]", progress: Callable[[int, int], object] | None = None) -> None:
-        """Writes the newest version into a new store at `path`, compact and clean. Writers are not disturbed."""
+        """Writes the newest version into a new store at `path`, compact and clean, also of a store in memory; inside a write
+        what that did so far, too. AlreadyExists: something is at `path`. Other writers are not disturbed."""
+        transaction = self._transaction
+        if transaction is not None and transaction.mine():
+            return maintenance.copy(transaction.handle, path, progress)
         with self.freeze() as frozen:
             maintenance.copy(frozen._view.handle, path, progress)
 

@@ -1,0 +1,71 @@
+import CObjStore
+internal import ObjStoreCore
+
+/// What a configuration calls while a store is opened.
+struct OpeningCallbacks {
+    var initialData: (function: objstore_initial_data, userdata: Userdata)?
+    var compaction: (function: objstore_compaction, userdata: Userdata)?
+}
+
+/// One call of `objstore_open`: what it shows to callbacks, and what they answer.
+final class OpeningCall: @unchecked Sendable {
+    private let callbacks: OpeningCallbacks
+    /// That of the store, as soon as somebody had to see it.
+    private var handle: OpaquePointer?
+    /// What a callback ended the opening with; it is for the application to say why.
+    private(set) var answer = objstore_status.OBJSTORE_OK
+
+    init(_ callbacks: OpeningCallbacks) { self.callbacks = callbacks }
+
+    /// The configuration with the callbacks of this call.
+    func complete(_ configuration: StoreConfiguration) -> StoreConfiguration {
+        var result = configuration
+        if let (function, userdata) = callbacks.initialData {
+            nonisolated(unsafe) let function = function
+            result.steps.initialData = { (view) throws(StoreError) in
+                try self.lend([view]) { store, views in function(store, views[0], userdata.pointer) }
+            }
+        }
+        if let (function, userdata) = callbacks.compaction {
+            nonisolated(unsafe) let function = function
+            result.steps.compaction = { (total, used) throws(StoreError) in
+                var isWanted = false
+                try self.check(function(total, used, &isWanted, userdata.pointer))
+                return isWanted
+            }
+        }
+        return result
+    }
+
+    /// The handle of the store, for good or as long as the opening goes on.
+    func handle(of store: Store) throws(StoreError) -> OpaquePointer {
+        if let handle { return handle }
+        let made = try Handles.open(.store, StoreBox(store))
+        handle = made
+        return made
+    }
+
+    /// The opening has failed, and closed the store.
+    func abandon() {
+        if let handle, case .mine = Handles.claim(handle, .store, "store") { Handles.forget(handle) }
+        handle = nil
+    }
+
+    /// Calls a callback that sees the store through `views`.
+    private func lend(_ views: [View], _ body: (OpaquePointer, [OpaquePointer]) -> objstore_status) throws(StoreError) {
+        let store = try handle(of: views[0].store)
+        var handles: [OpaquePointer] = []
+        defer {
+            for handle in handles { if case .mine = Handles.claim(handle, .view, "view") { Handles.forget(handle) } }
+        }
+        for view in views { handles.append(try Handles.open(.view, view, parent: store)) }
+        // It cannot be closed inside.
+        try check(Handles.pin(store, .store, "store") { (_: StoreBox) throws(StoreError) in body(store, handles) })
+    }
+
+    private func check(_ status: objstore_status) throws(StoreError) {
+        if status == .OBJSTORE_OK { return }
+        answer = status
+        throw StoreError(.callback, "a callback ended the opening with status \(status.rawValue)")
+    }
+}

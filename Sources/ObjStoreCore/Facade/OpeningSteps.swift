@@ -1,0 +1,165 @@
+/// What an application adds to the opening of a store.
+///
+/// ```
+///  the file is missing ─ seed: a copy of another one
+///  ────────────────────┬──────────────────────────────────────────────────────────────
+///  one transaction     │ the schema becomes the program's
+///                      │ it had none at all: initialData
+///  ────────────────────┴──────────────────────────────────────────────────────────────
+///  nobody else has it open: compaction, if wanted
+/// ```
+package struct OpeningSteps: Sendable {
+    /// A store whose content a new one begins with.
+    package var seed: String?
+    /// Fills a store that has no schema yet, in the transaction that gives it one. What it throws undoes both.
+    package var initialData: (@Sendable (View) throws(StoreError) -> Void)?
+    /// Says whether a file of `total` bytes, of which `used` are in use, is to be made smaller.
+    package var compaction: (@Sendable (_ total: UInt64, _ used: UInt64) throws(StoreError) -> Bool)?
+
+    package init() {}
+}
+
+extension Store {
+    /// Opens, creates or recovers; applies the configuration's schema.
+    ///
+    /// Errors: those of `objstore_open`. A file that was made for an opening that fails is removed again.
+    package static func open(_ configuration: StoreConfiguration, machine: Machine = RealMachine.shared) throws(StoreError) -> Store {
+        do throws(NeedsOtherFile) {
+            return try openOnce(configuration, deletes: configuration.deletesWhereItDiffers, machine: machine)
+        } catch {
+            switch error {
+            case .failed(let error): throw error
+            case .differs(let error):
+                guard case .file(let path) = configuration.place else {
+                    throw StoreError(.busy, "the store in memory would have to begin anew, but somebody has it open: \(error.message)")
+                }
+                do throws(StoreError) { try StoreFiles.delete(path, machine: machine) } catch {
+                    // Somebody else was faster.
+                    if error.code != .notFound { throw error }
+                }
+            }
+        }
+        do throws(NeedsOtherFile) {
+            return try openOnce(configuration, deletes: false, machine: machine)
+        } catch {
+            throw error.reason
+        }
+    }
+
+    /// Why an opening came to nothing.
+    private enum NeedsOtherFile: Error {
+        case failed(StoreError)
+        /// The file has another schema, and is to be deleted for that.
+        case differs(StoreError)
+
+        var reason: StoreError {
+            switch self {
+            case .failed(let error), .differs(let error): error
+            }
+        }
+    }
+
+    private static func openOnce(_ configuration: StoreConfiguration, deletes: Bool, machine: Machine) throws(NeedsOtherFile) -> Store {
+        let store: Store
+        do throws(StoreError) {
+            let shared = try SharedStore.open(configuration, machine: machine)
+            do throws(StoreError) { store = try Store(shared, configuration) } catch {
+                try? shared.leave()
+                throw error
+            }
+        } catch {
+            throw .failed(error)
+        }
+        do throws(NeedsOtherFile) {
+            if deletes { try store.checkSame(configuration) }
+            do throws(StoreError) { try store.finishOpening(configuration) } catch { throw .failed(error) }
+        } catch {
+            // It leaves once: other handles may have the store open.
+            try? store.close()
+            if store.wasCreated, let identity = store.shared.identity { StoreFiles.deleteUnused(store.shared.path, identity, machine: machine) }
+            throw error
+        }
+        let shared = store.shared
+        shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
+        return store
+    }
+
+    private func finishOpening(_ configuration: StoreConfiguration) throws(StoreError) {
+        try apply(configuration)
+        try compactIfWanted(configuration.steps)
+    }
+
+    // MARK: The schema
+
+    /// Throws where a class of the file would have to become another one.
+    private func checkSame(_ configuration: StoreConfiguration) throws(NeedsOtherFile) {
+        guard mode == .readWrite, let draft = configuration.schema else { return }
+        let difference: StoreError
+        do throws(StoreError) {
+            let schema = try shared.database.snapshot().schema
+            guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion) else { return }
+            guard let (other, _) = zip(schema.classes, merged.classes).first(where: { $0 !== $1 }) else { return }
+            difference = StoreError(.schemaMismatch, "\(other.name): the file has another schema than the program").at(class: other.name)
+        } catch {
+            if error.code != .schemaMismatch { throw .failed(error) }
+            throw .differs(error)
+        }
+        throw .differs(difference)
+    }
+
+    private func apply(_ configuration: StoreConfiguration) throws(StoreError) {
+        let steps = configuration.steps
+        guard let draft = configuration.schema else {
+            if steps.initialData != nil { throw StoreError(.invalidArgument, "initial data need the schema that they are of") }
+            return
+        }
+        let schema = try shared.database.snapshot().schema
+        guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion) else { return }
+        // A number alone is no reason to refuse who only reads.
+        let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
+        if mode != .readWrite {
+            if addsNothing { return }
+            throw StoreError(.readOnly, "the store is open read-only, and its file has other classes, properties or indexes than the program's schema")
+        }
+        try shared.checkOutside("open")
+        let transaction = try begin(timeout: writeTimeout, isTry: false)
+        do throws(StoreError) {
+            // Another process may have been faster.
+            let before = transaction.schema
+            if let merged = try draft.merged(into: before, version: configuration.schemaVersion) {
+                try transaction.change(to: merged)
+                if let fill = steps.initialData, before.version == 0, before.classes.isEmpty {
+                    try lend(transaction) { (view) throws(StoreError) in try fill(view) }
+                }
+            }
+        } catch {
+            shared.willEnd()
+            transaction.cancel()
+            throw error
+        }
+        try end { () throws(StoreError) in _ = try transaction.commit(.full) }
+    }
+
+    /// Shows the application a transaction that it cannot end.
+    private func lend(_ transaction: WriteTransaction, _ body: (View) throws(StoreError) -> Void) throws(StoreError) {
+        let view = try register(View(store: self, transaction: transaction))
+        view.isBodys = true
+        defer { view.giveBack() }
+        try body(view)
+    }
+
+    // MARK: Compaction
+
+    private func compactIfWanted(_ steps: OpeningSteps) throws(StoreError) {
+        guard let isWanted = steps.compaction, isFirst, mode == .readWrite, !shared.isInMemory else { return }
+        let now = try statistics()
+        guard now.processes == 1, try isWanted(UInt64(now.fileBytes), UInt64(now.liveBytes)) else { return }
+        do throws(StoreError) {
+            try compact { (_, _) throws(StoreError) in }
+        } catch {
+            // The store is whole, only larger than it could be.
+            guard error.code == .outOfSpace || error.code == .timeout else { throw error }
+            shared.log?.write(.warning, "compacting \(shared.path): \(error.message)")
+        }
+    }
+}

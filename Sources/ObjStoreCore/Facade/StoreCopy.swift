@@ -1,0 +1,189 @@
+/// Copying stores: a version, or what a transaction sees, into a new one.
+extension View {
+    /// Writes what the view sees into a new store at `path`: compact, clean, synced, with a uuid of its own.
+    ///
+    /// Works under a temporary name beside it. Of a transaction what it did so far is copied, too; `progress` must not change it
+    /// (`.inCallback`). `.alreadyExists`: something is there, and stays. O(size).
+    package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
+        try store.checkOpen()
+        if kind == .transaction { return try copyTransaction(to: path, machine: machine, progress) }
+        try StoreFiles.makeStore(of: .version(try pinnedSnapshot("copy")), at: path, machine: machine, progress)
+    }
+
+    private func copyTransaction(to path: String, machine: Machine, _ progress: Progress) throws(StoreError) {
+        lock.lock()
+        defer { lock.unlock() }
+        let transaction = try writing()
+        try StoreFiles.makeStore(of: .transaction(transaction), at: path, machine: machine) { (done, total) throws(StoreError) in
+            let before = epoch
+            // What it calls may read the transaction.
+            lock.unlock()
+            defer { lock.lock() }
+            try progress(done, total)
+            guard before == stamp else {
+                throw StoreError(.inCallback, "progress: the transaction was changed, or ended, while it was copied")
+            }
+        }
+    }
+}
+
+extension StoreFiles {
+    fileprivate static func makeStore(of source: CopySource, at path: String, machine: Machine, _ progress: View.Progress) throws(StoreError) {
+        try makeStore(at: path, machine: machine) { (database) throws(StoreError) in
+            try StoreCopy(source: source, database: database).run(progress)
+        }
+    }
+
+    /// A new store at `target` with the content of the one at `path`, which nobody may be writing.
+    ///
+    /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one that is copied.
+    static func copy(_ path: String, to target: String, machine: Machine) throws(StoreError) {
+        try withSeed(path, machine) { (snapshot) throws(StoreError) in
+            try makeStore(of: .version(snapshot), at: target, machine: machine) { (_, _) throws(StoreError) in }
+        }
+    }
+
+    /// The same for a store that is new and empty.
+    static func copy(_ path: String, into database: Database, machine: Machine) throws(StoreError) {
+        try withSeed(path, machine) { (snapshot) throws(StoreError) in
+            try StoreCopy(source: .version(snapshot), database: database).run { (_, _) throws(StoreError) in }
+        }
+    }
+
+    private static func withSeed(_ path: String, _ machine: Machine, _ body: (Snapshot) throws(StoreError) -> Void) throws(StoreError) {
+        var options = StoreOptions()
+        options.isReadOnly = true
+        options.hasBackgroundThread = false
+        do throws(StoreError) {
+            let seed = try Database.open(path, options: options, machine: machine)
+            do throws(StoreError) {
+                try body(try seed.snapshot())
+            } catch {
+                try? seed.close()
+                throw error
+            }
+            try seed.close()
+        } catch {
+            // Of the new store's path the message speaks for itself.
+            if error.code == .alreadyExists { throw error }
+            throw StoreError(error.code, "the seed \(path): \(error.message)").system(error.systemError)
+        }
+    }
+}
+
+/// What is copied: a version, or what a transaction has made of one so far.
+enum CopySource {
+    case version(Snapshot)
+    case transaction(WriteTransaction)
+
+    var schema: Schema {
+        switch self {
+        case .version(let snapshot): snapshot.schema
+        case .transaction(let transaction): transaction.schema
+        }
+    }
+
+    /// Bytes, about.
+    var size: UInt64 {
+        switch self {
+        case .version(let snapshot): UInt64(snapshot.source.limit)
+        case .transaction(let transaction): UInt64(transaction.space.source.limit)
+        }
+    }
+
+    /// The objects of a class, how many there are, and which key comes next.
+    func objects(_ index: Int) throws(StoreError) -> (reader: ClusterReader, count: Int, nextKey: Int64) {
+        switch self {
+        case .version(let snapshot):
+            let node = try snapshot.classNode(index)
+            let reader = ClusterReader(source: snapshot.source, root: ClassNode.cluster(node), columns: schema.classes[index].columns)
+            return (reader, ClassNode.objectCount(node), ClassNode.nextKey(node))
+        case .transaction(let transaction):
+            let state = try transaction.state(index)
+            return (try state.reader(), state.objectCount, state.storedNextKey)
+        }
+    }
+
+    func elements(_ row: RowPosition, _ cls: ClassSchema, _ property: Int, _ reader: ClusterReader) throws(StoreError) -> CollectionElements {
+        switch self {
+        case .version(let snapshot):
+            CollectionElements(row.key, cls, property, cell: try reader.value(row, property), tree: try snapshot.collection(cls, property))
+        case .transaction(let transaction): try transaction.state(Int(cls.id)).elements(row.key, property)
+        }
+    }
+}
+
+/// Copies one object by object: same keys, new pages.
+struct StoreCopy {
+    let source: CopySource
+    /// New and empty.
+    let database: Database
+
+    /// Objects in a transaction; its memory is bounded by that and by `bytes`.
+    private static let objects = 200_000
+    private static let bytes = 128 << 20
+    /// Elements that are inserted at a time.
+    private static let elements = 4096
+
+    func run(_ progress: View.Progress) throws(StoreError) {
+        let schema = source.schema
+        let total = source.size
+        var all = 0, done = 0
+        for index in schema.classes.indices { all += try source.objects(index).count }
+        try progress(0, total)
+        var transaction = try WriteTransaction.begin(database)
+        try transaction.setSchema(schema)
+        for (index, cls) in schema.classes.enumerated() {
+            let (reader, _, nextKey) = try source.objects(index)
+            var values = [Value](repeating: .null, count: cls.columns.count)
+            var next = try reader.seek(0)
+            while let row = next {
+                for property in 0..<cls.columns.count { values[property] = try reader.value(row, property) }
+                try create(row, cls, &values, reader, in: transaction.state(index))
+                done += 1
+                if done % StoreCopy.objects == 0 || (done & 0xff == 0 && transaction.space.arena.capacityInUse > StoreCopy.bytes) {
+                    try end(transaction)
+                    try progress(min(total, UInt64(Double(total) * Double(done) / Double(max(1, all)))), total)
+                    transaction = try WriteTransaction.begin(database)
+                }
+                next = try reader.next(row)
+            }
+            try transaction.state(index).raiseNextKey(to: nextKey)
+        }
+        try end(transaction)
+        try progress(total, total)
+    }
+
+    /// Elements that lie in a tree are put into the new one; links, for their inverse, wherever they lie.
+    private func create(_ row: RowPosition, _ cls: ClassSchema, _ values: inout [Value], _ reader: ClusterReader, in state: ClassState) throws(StoreError) {
+        var trees: [Int] = []
+        for property in cls.collections {
+            let cell = CollectionCell.Bytes(start: values[property].pointer, count: values[property].count)
+            guard CollectionCell.isInTree(cell) || cls.inversePosition(of: property) != nil else { continue }
+            values[property] = .zero(of: cls.columns[property].kind)
+            trees.append(property)
+        }
+        try state.replayCreate(row.key, values)
+        for property in trees {
+            let elements = try source.elements(row, cls, property, reader)
+            var waiting: [(key: Value, value: Value)] = [], done = 0
+            func flush() throws(StoreError) {
+                try state.replaceElements(try state.row(row.key), property, done..<done, waiting[...])
+                done += waiting.count
+                waiting.removeAll(keepingCapacity: true)
+            }
+            try elements.forEach { (key, value) throws(StoreError) in
+                waiting.append((key, value))
+                if waiting.count == StoreCopy.elements { try flush() }
+                return true
+            }
+            if !waiting.isEmpty { try flush() }
+        }
+    }
+
+    /// Nothing of it is logged: the close makes everything durable at once.
+    private func end(_ transaction: WriteTransaction) throws(StoreError) {
+        transaction.forceSummary()
+        try transaction.commit(StoreOptions.Durability.none)
+    }
+}

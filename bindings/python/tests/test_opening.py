@@ -1,0 +1,176 @@
+"""What is added to opening: the default store, seed, initial data, compaction, deleting what differs; and copies."""
+
+import os
+
+import pytest
+
+import objstore
+from models import Dog, Person, Turtle
+
+
+def other_dog():
+    """Another form of Dog."""
+
+    class Dog(objstore.Model):
+        name: str = ""
+        age: float = 0.0
+
+    return Dog
+
+
+def test_a12_default_store(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setattr(objstore.default, "_arguments", objstore.default._arguments)
+    with objstore.default_store() as store:
+        assert store.path == str(path.parent / "default.objstore")
+    objstore.set_default(models=[Dog])
+    with objstore.default_store() as first, objstore.default_store() as second:
+        with first.write():
+            first.add(Dog(name="Rex"))
+        assert [dog.name for dog in second.objects(Dog)] == ["Rex"]
+        objstore.set_default(path, models=[Dog], initial_data=lambda store: store.add(Dog(name="Fido")))
+        with objstore.default_store() as third:
+            assert third.path == str(path) and [dog.name for dog in third.objects(Dog)] == ["Fido"]
+        assert first.objects(Dog).count() == 1
+    objstore.set_default(memory="", models=[Dog])
+    with objstore.default_store() as store:
+        assert store.path == ""
+
+
+def test_a13_subset_of_the_classes(path):
+    with objstore.open(path, models=[Dog, Person]) as store, objstore.open(path, models=[Person]) as subset:
+        with store.write():
+            store.add(Dog(name="Rex"))
+        with subset.write():
+            dog = Dog(name="Fido")
+            with pytest.raises(objstore.NoSuchClass, match="with Person, not with Dog"):
+                subset.add(dog)
+            with pytest.raises(objstore.NoSuchClass):
+                subset.create(Dog, {"name": "Fido"})
+            subset.add(Person(id=1, name="Ada"))
+        assert not dog.is_managed and store.objects(Dog).count() == 1 and subset.objects(Person).count() == 1
+
+
+def test_a101_in_memory_and_copies(path):
+    inside, outside = path.with_name("inside"), path.with_name("outside")
+    with objstore.open(memory="a101", models=[Dog]) as store:
+        with store.write():
+            store.add(Dog(name="Rex"))
+            store.copy_to(inside)
+        store.copy_to(outside)
+        with store.write():
+            for other in (inside, outside):
+                with pytest.raises(objstore.AlreadyExists):
+                    store.copy_to(other)
+            store.add(Dog(name="Fido"))
+            counts = []
+            store.copy_to(path, lambda done, total: counts.append(store.objects(Dog).count()))
+            assert set(counts) == {2}
+            with pytest.raises(objstore.InCallback):
+                store.copy_to(path.with_name("third"), lambda done, total: store.add(Dog()))
+    with objstore.open(memory="a101", models=[Dog]) as store:
+        assert store.objects(Dog).count() == 0
+    for copy, count in ((inside, 1), (outside, 1), (path, 2)):
+        with objstore.open(copy, models=[Dog]) as store:
+            store.verify()
+            assert store.objects(Dog).count() == count
+            with pytest.raises(objstore.Busy):
+                objstore.delete_files(copy)
+        assert objstore.delete_files(copy) and not objstore.delete_files(copy)
+    assert os.listdir(path.parent) == []
+
+
+def test_a101_delete_if_migration_needed(path):
+    with objstore.open(path, models=[Dog], delete_if_migration_needed=True) as store:
+        with store.write():
+            store.add(Dog(name="Rex"))
+        with pytest.raises(objstore.Busy):
+            objstore.open(path, models=[other_dog()], delete_if_migration_needed=True)
+    with objstore.open(path, models=[Dog, Turtle], schema_version=2, delete_if_migration_needed=True) as store:
+        assert store.objects(Dog).count() == 1
+    changed = other_dog()
+    with objstore.open(path, models=[changed], delete_if_migration_needed=True) as store:
+        assert store.objects(changed).count() == 0
+
+
+def test_a101_compact_on_open(path):
+    calls = []
+
+    def compact(total, used):
+        calls.append((total, used))
+        return used < total / 2
+
+    with objstore.open(path, models=[Dog]) as store:
+        with store.write():
+            store.add_all([Dog(name=f"a long name of a dog {i}") for i in range(20_000)])
+        with store.write():
+            for dog in list(store.objects(Dog))[10:]:
+                store.delete(dog)
+    before = path.stat().st_size
+    with objstore.open(path, models=[Dog], compact=compact) as store, objstore.open(path, models=[Dog], compact=compact):
+        assert calls == [(before, calls[0][1])]
+        assert store.objects(Dog).count() == 10
+    assert path.stat().st_size < before / 2
+    with pytest.raises(ZeroDivisionError):
+        objstore.open(path, models=[Dog], compact=lambda total, used: 1 // 0)
+    with pytest.raises(objstore.InvalidArgument):
+        objstore.open(path, models=[Dog], compact=True)
+
+
+def test_initial_data(path):
+    kept = []
+
+    def fill(store):
+        kept.append(store.add(Dog(name="Rex")))
+        assert store.objects(Dog).count() == 1
+        with pytest.raises(objstore.AlreadyInWrite):
+            store.write().__enter__()
+        with pytest.raises(objstore.InCallback):
+            store.close()
+
+    with objstore.open(path, models=[Dog], initial_data=fill) as store:
+        (dog,) = store.objects(Dog)
+        assert dog.name == "Rex" and dog == kept[0] and kept[0].is_valid
+        with store.write():
+            dog.age = 3
+        assert store.objects(Dog)[0].age == 3
+    with objstore.open(path, models=[Dog], initial_data=fill) as store:
+        assert store.objects(Dog)[0].age == 3
+    assert len(kept) == 1
+
+
+def test_initial_data_that_fail(path):
+    kept = []
+
+    def fill(store):
+        kept.append((store, store.add(Dog(name="Rex"))))
+        raise KeyError("not today")
+
+    for place in ({"path": path}, {"memory": "fails"}):
+        with pytest.raises(KeyError, match="not today"):
+            objstore.open(models=[Dog], initial_data=fill, **place)
+        store, dog = kept[-1]
+        assert store.is_closed and not dog.is_managed
+        with pytest.raises(objstore.Closed):
+            store.objects(Dog).count()
+    assert os.listdir(path.parent) == []
+    with pytest.raises(objstore.InvalidArgument):
+        objstore.open(path, models=[Dog], initial_data=5)
+
+
+def test_seed(path):
+    seed = path.with_name("seed")
+    with pytest.raises(objstore.NotFound, match="seed"):
+        objstore.open(path, models=[Dog], seed=seed)
+    with objstore.open(seed, models=[Dog]) as store:
+        with store.write():
+            store.add(Dog(name="Rex"))
+        with pytest.raises(objstore.Error):
+            objstore.open(path, models=[Dog], seed=seed)
+    with objstore.open(path, models=[Dog], seed=seed) as store:
+        with store.write():
+            store.add(Dog(name="Fido"))
+    seed.unlink()
+    with objstore.open(path, models=[Dog], seed=seed) as store:
+        assert [dog.name for dog in store.objects(Dog)] == ["Rex", "Fido"]
+    assert os.listdir(path.parent) == [path.name]
