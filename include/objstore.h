@@ -255,6 +255,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_INVALID_QUERY = 21,     /* of a later version */
     OBJSTORE_ERR_NOT_SUPPORTED = 22,     /* valid, but this version of the library cannot do it */
     OBJSTORE_ERR_NO_SUCH_INDEX = 23,     /* the class has no index of these properties */
+    OBJSTORE_ERR_EMBEDDED = 24,          /* an embedded object has exactly one parent, in which it is made */
 
     /* Not now, not here. Nothing happened. */
     OBJSTORE_ERR_NOT_IN_WRITE = 40,     /* writing through a view that is no transaction */
@@ -645,6 +646,11 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
 #define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null; of a collection: its elements may */
 #define OBJSTORE_PROPERTY_UNIQUE 0x8u      /* no two objects have the same value; any number may have null. Has an index,
                                             * with or without OBJSTORE_PROPERTY_INDEXED; a primary key is unique anyway */
+#define OBJSTORE_PROPERTY_CASCADE 0x10u    /* of a link, or a collection of links: deleting an object deletes what it links to by
+                                            * this property, whoever else links there. Taking a link away deletes nothing */
+#define OBJSTORE_PROPERTY_GENERATED 0x20u  /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a
+                                            * value gets a new one: a random one, or an int above all that there are and all
+                                            * that were generated, from 1 */
 #define OBJSTORE_PROPERTY_HAS_DEFAULT 0x100u /* only given out: objstore_schema_set_default makes it */
 
 /** An empty schema. */
@@ -655,6 +661,16 @@ OBJSTORE_API objstore_status objstore_schema_new(objstore_schema **schema)
  * there. */
 OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
+
+#define OBJSTORE_CLASS_EMBEDDED 0x1u /* each object lies in one property of one other object, its parent, is made there
+                                      * (objstore_create_embedded), and goes with it, or when it loses its place */
+
+/** Replaces the flags of a class of the schema: OBJSTORE_CLASS_…, or 0, the default.
+ * An embedded class has no primary key; links, lists and maps lead to its objects, sets do not (objstore_open looks for that).
+ * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: it has a primary key. */
+OBJSTORE_API objstore_status objstore_schema_set_class_flags(objstore_schema *schema, objstore_text class_name,
+                                                             uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(flags));
 
 /** Adds a property to a class of the schema. The order in which properties are added is their order everywhere.
  * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
@@ -682,8 +698,8 @@ OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *sch
 
 /** Adds a link: a property of kind LINK that leads to an object of class `target_class`, or is null. The target may be
  * the class itself, and may be added to the schema later: objstore_open looks for it (INVALID_SCHEMA, with class and
- * property, if it is missing). `flags` may be 0 or OBJSTORE_PROPERTY_NULLABLE, which means the same: a link can
- * always be null. It has an index, without the flag: who links to an object is known (objstore_incoming). When the
+ * property, if it is missing). `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; OBJSTORE_PROPERTY_NULLABLE means nothing: a link
+ * can always be null. It has an index, without the flag: who links to an object is known (objstore_incoming). When the
  * object that it leads to is deleted, the link becomes null. Errors as of objstore_schema_add_property. */
 OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, objstore_text class_name,
                                                       objstore_text name, objstore_text target_class,
@@ -692,8 +708,8 @@ OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, o
                     name(class_name, name, target_class), flags(flags));
 
 /** Adds a list, set or map whose elements (of a map: values) are links to objects of class `target_class`, which is
- * looked for as by objstore_schema_add_link. Values of a map can always be null, elements of lists and sets never: `flags`
- * may be 0 or, of a map only, OBJSTORE_PROPERTY_NULLABLE, which means the same. `collection` and `key_kind` as in
+ * looked for as by objstore_schema_add_link. Values of a map can always be null, elements of lists and sets never. `flags`
+ * are OBJSTORE_PROPERTY_CASCADE, or 0; of a map also OBJSTORE_PROPERTY_NULLABLE, which means nothing. `collection` and `key_kind` as in
  * objstore_schema_add_collection, errors as there. A set is in the order in which its objects were created. When an
  * object is deleted it leaves all lists and sets, whose elements close up, and keys of maps get null instead. Who has
  * an object among its elements is known (objstore_incoming), without a flag. */
@@ -1262,7 +1278,7 @@ typedef struct objstore_class_info {
     objstore_text name;
     size_t property_count;
     objstore_property_id primary_key; /* 0 = none */
-    uint32_t flags;                   /* none in this version: 0 */
+    uint32_t flags;                   /* OBJSTORE_CLASS_… */
 } objstore_class_info;
 
 /** The class at `index` (0 to count - 1, in the order they were added). OUT_OF_RANGE. */
@@ -1440,18 +1456,88 @@ OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_inde
     OBJSTORE_CHECKS(null(view, values, object), nullable(found), closed(view), kind(view), index(index_id),
                     array(values, count), count(count), text(values));
 
+/** Makes an embedded object in a property of its parent: a link, a list or a map whose target class is embedded. The rest as
+ * objstore_create. `place` says where: of a link null, of a list an index (INT), before which it is inserted, or null for its
+ * end, of a map the key. What a link or a key led to before is deleted.
+ * WRONG_TYPE: the property does not hold embedded objects, or `place` does not fit it. OUT_OF_RANGE: a list has no such index.
+ * Embedded objects are made in no other way, and have no other place: creating one without a parent, or giving a property a link
+ * to one, is OBJSTORE_ERR_EMBEDDED (a link may be set to what it leads to already). Setting such a link to null, taking one out
+ * of its list or map, or deleting the parent deletes the embedded object, and what lies in it. */
+OBJSTORE_API objstore_status objstore_create_embedded(
+    objstore_view *transaction, objstore_object parent, objstore_property_id property_id, objstore_value place,
+    const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object)
+    OBJSTORE_CHECKS(null(transaction), nullable(properties, values, object), closed(transaction), kind(transaction),
+                    write(transaction), store(parent), deleted(parent), property(property_id), type(property_id),
+                    array(properties, count), array(values, count), count(count));
+
+#define OBJSTORE_FROM_EXACT 0x1u          /* a list of values has one for every property of its class */
+#define OBJSTORE_FROM_IGNORE_UNKNOWN 0x2u /* names that a class does not have are passed over */
+
+/** Creates the object that nested values describe, or, with a policy other than ERROR, updates the one that has its primary key;
+ * with everything that is nested in it, all or nothing. The array has the values flat, as objstore_document_pack takes them:
+ *
+ *      objstore_value jane[] = {objstore_map_of(3),                                     {"id": 7, "name": "Jane",
+ *                               objstore_string(OBJSTORE_STR("id")), objstore_int(7),
+ *                               objstore_string(OBJSTORE_STR("name")), objstore_string(OBJSTORE_STR("Jane")),
+ *                               objstore_string(OBJSTORE_STR("dogs")), objstore_list_of(2),  "dogs": [
+ *                               objstore_link(rex),                                             rex,
+ *                               objstore_list_of(2), objstore_string(OBJSTORE_STR("Buster")), objstore_int(5)};  ["Buster", 5]]}
+ *      objstore_create_from(tx, person, OBJSTORE_POLICY_ERROR, 0, jane, 11, &object, NULL);
+ *
+ * - An object is a map of property names and values, or a list of values in the order of the properties. A shorter list leaves
+ *   out the last ones, if each has a default, can be null, is generated or a collection (EXACT: none may be left out); a longer
+ *   one is OUT_OF_RANGE.
+ * - A link is an objstore_link, null, or an object in its turn: created, or, with a policy other than ERROR, updated where its
+ *   primary key is known.
+ * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their text). They
+ *   replace what is there.
+ * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one.
+ * - A mixed value is anything, lists and maps become documents.
+ * - Values are of the property's kind. An INT may stand for a FLOAT, DOUBLE or DECIMAL128 that is exactly it, a DOUBLE for the
+ *   nearest FLOAT.
+ *
+ * Properties that are not given get their default in a new object, and stay what they are in one that exists. With MODIFIED only
+ * what differs is written, collections and embedded objects included; with ALL everything given. `flags` are OBJSTORE_FROM_…, or
+ * 0. `object` and `outcome` may be NULL.
+ * Errors are those of objstore_create and objstore_upsert; the message begins with where it is: "$.dogs[1].age: …".
+ * INVALID_ARGUMENT: values are missing or left over, or a name comes twice. OUT_OF_RANGE: more than 200 lists and maps inside each
+ * other. NO_PRIMARY_KEY: a policy other than ERROR for a class without one (objects nested in it may have none: they are created). */
+OBJSTORE_API objstore_status objstore_create_from(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags,
+    const objstore_value *values, size_t count, objstore_object *object, objstore_outcome *outcome)
+    OBJSTORE_CHECKS(null(transaction), nullable(values, object, outcome), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), flags(flags), array(values, count), count(count));
+
+/** Gives one property what nested values describe, as objstore_create_from would: a value, an object that it links to, an embedded
+ * object, or all elements of a collection. Objects that are described there and whose primary key is known: `policy`. With
+ * MODIFIED nothing is written that is there already; `changed` (NULL: not wanted) says whether something was. */
+OBJSTORE_API objstore_status objstore_set_from(
+    objstore_view *transaction, objstore_object object, objstore_property_id property_id, objstore_policy policy,
+    const objstore_value *values, size_t count, bool *changed)
+    OBJSTORE_CHECKS(null(transaction), nullable(values, changed), closed(transaction), kind(transaction),
+                    write(transaction), store(object), deleted(object), property(property_id), enum(policy),
+                    array(values, count), count(count));
+
+/** The parent of an embedded object, and the property in which it lies there. WRONG_TYPE: its class is not embedded.
+ * Cost: O(log n) for each property that leads to its class. */
+OBJSTORE_API objstore_status objstore_parent(objstore_view *view, objstore_object object, objstore_object *parent,
+                                             objstore_property_id *property_id)
+    OBJSTORE_CHECKS(null(view, parent), nullable(property_id), closed(view), kind(view), store(object), deleted(object),
+                    type(object));
+
 /** Does the object exist in this view? The only question one may ask about a deleted object. */
 OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_object object, bool *exists)
     OBJSTORE_CHECKS(null(view, exists), closed(view), kind(view), store(object));
 
 /** Deletes an object. Links to it, of objects of any class, become null in the same step, which observers see as a
- * change of those objects. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link
+ * change of those objects. The objects embedded in it, and those that it links to by properties that cascade, go with it. Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link
  * to it. */
 OBJSTORE_API objstore_status objstore_delete(objstore_view *transaction, objstore_object object)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
                     store(object), deleted(object));
 
-/** Deletes all objects of a class; the class stays. Links to them become null. `count` (NULL: not wanted) is how many
+/** Deletes all objects of a class, and what goes with them as with objstore_delete; the class stays. Links to them become
+ * null. `count` (NULL: not wanted) is how many
  * there were. */
 OBJSTORE_API objstore_status objstore_delete_all(objstore_view *transaction, objstore_class_id class_id,
                                                  uint64_t *count)
@@ -2043,7 +2129,8 @@ typedef struct objstore_insert_counts {
  * not wanted) has room for row_count and receives the object key of each row; `counts` may be NULL. The memory
  * of the columns may change only after the call. `position` of the error is the row that was refused.
  * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values), MISSING_VALUE, WRONG_TYPE,
- * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). */
+ * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). Generated values must be given (MISSING_VALUE). EMBEDDED: the class is, or
+ * a column leads to such a class. */
 OBJSTORE_API objstore_status objstore_insert_rows(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
     const objstore_column *columns, size_t column_count, size_t row_count, int64_t *keys,

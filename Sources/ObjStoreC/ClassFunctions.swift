@@ -62,6 +62,7 @@ private func full(_ info: ClassInfo) -> objstore_class_info {
     full.name = Names.text(info.name)
     full.property_count = info.propertyCount
     full.primary_key = info.primaryKey
+    full.flags = info.isEmbedded ? classEmbedded : 0
     return full
 }
 

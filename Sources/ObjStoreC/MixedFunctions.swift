@@ -38,7 +38,7 @@ extension Value {
     }
 
     /// A value that may be a list or map of so many elements.
-    fileprivate init(counted value: objstore_value) throws(StoreError) {
+    init(counted value: objstore_value) throws(StoreError) {
         self = try Value(value)
         if kind == .list || kind == .map { low = value.data.integer }
     }
@@ -157,14 +157,7 @@ public func objstore_document_pack(
         try check(count: count, "count")
         try check(array: values, count, "values")
         guard let output = try outputBuffer(buffer) else { return }
-        var flat: [Value] = []
-        flat.reserveCapacity(count)
-        for index in 0..<count {
-            do throws(StoreError) { flat.append(try Value(counted: values.unsafelyUnwrapped[index])) } catch {
-                throw StoreError(error.code, "values[\(index)]: \(error.message)")
-            }
-        }
-        let value = try DocumentArray.pack(flat, into: output)
+        let value = try DocumentArray.pack(try flatValues(values, count), into: output)
         document?.pointee = objstore_null()
         if let document { value.store(to: document, storeTag: 0) }
     }

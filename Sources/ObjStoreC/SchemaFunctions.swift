@@ -45,6 +45,18 @@ public func objstore_schema_add_class(_ schema: OpaquePointer?, _ class_name: ob
     }
 }
 
+/// OBJSTORE_CLASS_EMBEDDED
+let classEmbedded: UInt32 = 1
+
+@c @implementation
+public func objstore_schema_set_class_flags(_ schema: OpaquePointer?, _ class_name: objstore_text, _ flags: UInt32) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        guard flags & ~classEmbedded == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try draft.setEmbedded(className, flags & classEmbedded != 0)
+    }
+}
+
 @c @implementation
 public func objstore_schema_add_property(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ kind: objstore_kind, _ flags: UInt32
@@ -84,8 +96,11 @@ private func addCollection(
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind"), (kind, target) = try elements()
-        guard flags & ~SchemaDraft.Flags.nullable.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
-        try draft.addCollection(className, property, collection, ElementSchema(kind: kind, isNullable: flags != 0, keyKind: key), target: target)
+        let given = SchemaDraft.Flags(rawValue: flags), known: SchemaDraft.Flags = target == nil ? .nullable : [.nullable, .cascade]
+        guard given.isSubset(of: known) else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try draft.addCollection(
+            className, property, collection, ElementSchema(kind: kind, isNullable: given.contains(.nullable), keyKind: key), target: target,
+            isCascading: given.contains(.cascade))
     }
 }
 

@@ -139,6 +139,18 @@ func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ bod
     return try result.get()
 }
 
+/// Values in one array that may hold lists and maps, as their kind and number of elements.
+func flatValues(_ values: UnsafePointer<objstore_value>?, _ count: Int) throws(StoreError) -> [Value] {
+    var flat: [Value] = []
+    flat.reserveCapacity(count)
+    for index in 0..<count {
+        do throws(StoreError) { flat.append(try Value(counted: values.unsafelyUnwrapped[index])) } catch {
+            throw StoreError(error.code, "values[\(index)]: \(error.message)")
+        }
+    }
+    return flat
+}
+
 @inline(__always)
 func objectID(_ object: objstore_object) -> ObjectID { ObjectID(classID: object.class_id, storeTag: object.store_tag, key: object.key) }
 @inline(__always)

@@ -52,6 +52,11 @@ SPECIAL = {
     ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
     ("objstore_row_link", "property_id"): "P_LINK", ("objstore_incoming", "property_id"): "P_LINK",
     ("objstore_incoming_count", "property_id"): "P_LINK",
+    ("objstore_create_embedded", "parent"): "OBJ", ("objstore_create_embedded", "property_id"): "P_INNER",
+    ("objstore_create_embedded", "properties"): "&P_Y", ("objstore_create_embedded", "count"): "1", ("objstore_create_embedded", "place"): "objstore_null()",
+    ("objstore_parent", "object"): "INNER_OBJ",
+    ("objstore_create_from", "values"): "NESTED", ("objstore_create_from", "count"): "3",
+    ("objstore_set_from", "values"): "NESTED + 2", ("objstore_set_from", "count"): "1",
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
     ("objstore_find_class", "name"): 'OBJSTORE_STR("Item")',
     ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",
@@ -93,10 +98,12 @@ WRONG_TYPE = {
     "objstore_aggregate": {"property_id": "P_NAME"}, "objstore_insert_rows": {"columns": "bad_columns(0)"},
     "objstore_read_column": {"property_id": "P_NAME"}, "objstore_read_text_column": {"property_id": "P_N"},
     "objstore_incoming": {"property_id": "P_NAME"}, "objstore_incoming_count": {"object": "OTHER_OBJ"},
+    "objstore_create_embedded": {"property_id": "P_NAME"}, "objstore_parent": {"object": "OBJ"},
 } | {name: {"property_id": "P_NAME"} for name in MIXED}
 BLAMED = {"objstore_row_seek": "object", "objstore_increment": "property_id", "objstore_aggregate": "property_id",
           "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns",
-          "objstore_incoming": "property_id", "objstore_incoming_count": "property_id"} | dict.fromkeys(MIXED, "property_id")
+          "objstore_incoming": "property_id", "objstore_incoming_count": "property_id",
+          "objstore_create_embedded": "property_id", "objstore_parent": "object"} | dict.fromkeys(MIXED, "property_id")
 
 PRELUDE = r'''
 #include <objstore.h>
@@ -120,16 +127,17 @@ static objstore_token *TOKEN, *closed_token;
 static objstore_bound *BOUND, *closed_bound;
 static objstore_class_id ITEM, OTHER;
 static objstore_property_id P_WORDS, P_SEEN, P_NOTES, P_EXTRA;
+static objstore_value NESTED[3];
 static objstore_value STEPS[2], BAD_STEPS[4], DOCUMENT;
 static objstore_buffer DOCUMENT_BUFFER;
 static objstore_collection LIST, SET, MAP;
 static objstore_value A_TEXT;
-static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_X;
+static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_X, P_INNER, P_Y;
 static objstore_index_id INDEX;
 static objstore_text NAMES[2];
 static objstore_decimal128 DECIMAL;
 static objstore_object_id TAG;
-static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ;
+static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ, INNER_OBJ;
 static objstore *closed_store;
 static objstore_schema *closed_schema;
 static objstore_config *closed_config;
@@ -208,6 +216,11 @@ static objstore_schema *make_schema(void) {
     NAMES[1] = OBJSTORE_STR("score");
     MUST(objstore_schema_add_class(schema, other));
     MUST(objstore_schema_add_property(schema, other, OBJSTORE_STR("x"), OBJSTORE_KIND_INT, 0));
+    MUST(objstore_schema_add_class(schema, OBJSTORE_STR("Inner")));
+    MUST(objstore_schema_set_class_flags(schema, OBJSTORE_STR("Inner"), OBJSTORE_CLASS_EMBEDDED));
+    MUST(objstore_schema_add_property(schema, OBJSTORE_STR("Inner"), OBJSTORE_STR("y"), OBJSTORE_KIND_INT, 0));
+    MUST(objstore_schema_add_link(schema, other, OBJSTORE_STR("none"), OBJSTORE_STR("Inner"), 0));
+    MUST(objstore_schema_add_link(schema, item, OBJSTORE_STR("inner"), OBJSTORE_STR("Inner"), 0));
     return schema;
 }
 
@@ -262,6 +275,12 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("seen"), &P_SEEN));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("notes"), &P_NOTES));
     MUST(objstore_find_property(view, OTHER, OBJSTORE_STR("x"), &P_X));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("inner"), &P_INNER));
+    {
+        objstore_class_id inner;
+        MUST(objstore_find_class(view, OBJSTORE_STR("Inner"), &inner));
+        MUST(objstore_find_property(view, inner, OBJSTORE_STR("y"), &P_Y));
+    }
     PROPS[0] = P_N;
     PROPS[1] = P_NAME;
     MUST(objstore_find_index(view, ITEM, PROPS, 2, &INDEX));
@@ -276,6 +295,9 @@ static void set_up(void) {
         const objstore_value flat[] = {objstore_map_of(1), objstore_string(OBJSTORE_STR("l")), objstore_list_of(2),
                                        objstore_string(OBJSTORE_STR("w")), objstore_int(1)};
         MUST(objstore_document_pack(flat, 5, &DOCUMENT_BUFFER, &DOCUMENT));
+        NESTED[0] = objstore_map_of(1);
+        NESTED[1] = objstore_string(OBJSTORE_STR("id"));
+        NESTED[2] = objstore_int(1);
         STEPS[0] = flat[1];
         STEPS[1] = objstore_int(0);
         BAD_STEPS[0] = objstore_double(1);
@@ -296,6 +318,10 @@ static void set_up(void) {
     find_ids(tx);
     OBJ = make_item(tx, 1);
     MUST(objstore_set(tx, OBJ, P_LINK, objstore_link(OBJ)));
+    {
+        const objstore_value seven = objstore_int(7);
+        MUST(objstore_create_embedded(tx, OBJ, P_INNER, objstore_null(), &P_Y, &seven, 1, &INNER_OBJ));
+    }
     DELETED = make_item(tx, 2);
     make_item(tx, 3);
     MUST(objstore_delete(tx, DELETED));

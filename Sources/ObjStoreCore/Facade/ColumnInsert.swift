@@ -31,9 +31,14 @@ final class ColumnInsert {
         self.columns = columns
         self.rows = rows
         inputs = Array(repeating: nil, count: cls.columns.count)
+        if cls.isEmbedded { throw view.embeddedError(cls) }
         for (index, column) in columns.enumerated() {
             let position = try cls.position(column.propertyID)
             if inputs[position] != nil { throw cls.named(StoreError(.invalidArgument, "\(path(position)) is given twice"), position) }
+            if cls.columns[position].kind == .link {
+                let target = try view.schema.classes[ClassID.index(cls.columns[position].target)]
+                if target.isEmbedded { throw view.givenEmbedded(position, cls, target) }
+            }
             inputs[position] = index
             positions.append(position)
         }
@@ -159,7 +164,17 @@ final class ColumnInsert {
             if hasRepeated && hasExisting { linkRepeated() }
         }
         // Only new objects need a value for every property.
-        if needsDefaults { for position in 0..<cls.columns.count where inputs[position] == nil { _ = try view.missing(cls, position) } }
+        if needsDefaults {
+            for position in 0..<cls.columns.count where inputs[position] == nil {
+                if cls.properties[position].isGenerated { throw notGenerated(position) }
+                _ = try view.missing(cls, position)
+            }
+        }
+    }
+
+    private func notGenerated(_ position: Int) -> StoreError {
+        cls.named(
+            StoreError(.missingValue, "\(path(position)): values are generated for objects that are created one by one, not for columns: they must be given"), position)
     }
 
     /// A repetition of a key that exists is one more update of that object.

@@ -2,6 +2,7 @@
 package struct SchemaDraft: Sendable {
     package struct Class: Sendable {
         package var name: String
+        package fileprivate(set) var isEmbedded = false
         package fileprivate(set) var properties: [PropertySchema] = []
         /// Compound ones, by the names of their properties.
         package fileprivate(set) var indexes: [(names: [String], isUnique: Bool)] = []
@@ -35,9 +36,11 @@ package struct SchemaDraft: Sendable {
         package static let indexed = Flags(rawValue: 2)
         package static let nullable = Flags(rawValue: 4)
         package static let unique = Flags(rawValue: 8)
+        package static let cascade = Flags(rawValue: 0x10)
+        package static let generated = Flags(rawValue: 0x20)
         package static let hasDefault = Flags(rawValue: 0x100)
         /// What may be asked for; `hasDefault` is only told.
-        package static let all = Flags(rawValue: 15)
+        package static let all = Flags(rawValue: 0x3f)
     }
 
     package private(set) var classes: [Class] = []
@@ -52,6 +55,17 @@ package struct SchemaDraft: Sendable {
             throw StoreError(.invalidSchema, "the schema has a class \(name) already").at(class: name)
         }
         classes.append(Class(name: name))
+    }
+
+    /// Says that each object of the class lies in one property of one other object and goes with it, or not.
+    package mutating func setEmbedded(_ className: String, _ isEmbedded: Bool) throws(StoreError) {
+        let index = try classIndex(className)
+        if isEmbedded, let key = classes[index].properties.first(where: \.isPrimaryKey) { throw SchemaDraft.embeddedKey(className, key.name) }
+        classes[index].isEmbedded = isEmbedded
+    }
+
+    private static func embeddedKey(_ className: String, _ name: String) -> StoreError {
+        StoreError(.invalidSchema, "\(className).\(name): an embedded class cannot have a primary key").at(class: className, property: name)
     }
 
     package mutating func addProperty(_ className: String, _ name: String, _ kind: ValueKind, _ flags: Flags) throws(StoreError) {
@@ -71,15 +85,21 @@ package struct SchemaDraft: Sendable {
             default: throw invalid("a primary key is an int, a string, an object id or a uuid, not a \(kind)")
             }
             guard !flags.contains(.nullable) else { throw invalid("a primary key cannot be null") }
+            if classes[index].isEmbedded { throw SchemaDraft.embeddedKey(className, name) }
             if let other = classes[index].properties.first(where: \.isPrimaryKey) { throw invalid("the class has a primary key already: \(other.name)") }
         }
         if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary { throw invalid("a binary property cannot have an index of its own") }
+        if flags.contains(.cascade) { throw invalid("only a link, or a collection of links, can cascade") }
+        if flags.contains(.generated), !kind.canBeGenerated(isPrimaryKey: flags.contains(.primaryKey)) {
+            throw invalid("generated are object ids, uuids, and ints that are the primary key, not \(kind == .int ? "other ints" : "a \(kind)")")
+        }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
             throw invalid(SchemaDraft.tooMany)
         }
         classes[index].append(PropertySchema(
             name: name, kind: kind, isNullable: flags.contains(.nullable) || kind == .mixed, isPrimaryKey: flags.contains(.primaryKey),
-            isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey), isUnique: flags.contains(.unique) && !flags.contains(.primaryKey)))
+            isIndexed: flags.contains(.indexed) && !flags.contains(.primaryKey), isUnique: flags.contains(.unique) && !flags.contains(.primaryKey),
+            isGenerated: flags.contains(.generated)))
     }
 
     /// An index of two properties or more.
@@ -104,7 +124,7 @@ package struct SchemaDraft: Sendable {
     /// A list, set or map; in objects that do not give it elements it is empty. Elements that are links lead to objects of
     /// class `target`, which may be described later; those of a map can always be null, others never.
     package mutating func addCollection(
-        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil
+        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil, isCascading: Bool = false
     ) throws(StoreError) {
         var elements = elements
         let index = try classIndex(className)
@@ -129,7 +149,8 @@ package struct SchemaDraft: Sendable {
         default: guard elements.keyKind == .null else { throw invalid("a \(kind) has no keys") }
         }
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
-        classes[index].append(PropertySchema(name: name, kind: kind, elements: elements), target: target)
+        if isCascading, target == nil { throw invalid("only a link, or a collection of links, can cascade") }
+        classes[index].append(PropertySchema(name: name, kind: kind, isCascading: isCascading, elements: elements), target: target)
     }
 
     /// A link to an object of class `target`, which may be described later. It can always be null.
@@ -140,9 +161,10 @@ package struct SchemaDraft: Sendable {
         try checkIsNew(name, in: classes[index])
         if flags.contains(.primaryKey) { throw invalid("a link cannot be a primary key") }
         if flags.contains(.indexed) { throw invalid("a link has an index anyway: it cannot be asked for") }
+        if flags.contains(.generated) { throw invalid("a link cannot be generated") }
         try SchemaDraft.checkName(target, "class")
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid(SchemaDraft.tooMany) }
-        classes[index].append(PropertySchema(name: name, kind: .link, isNullable: true), target: target)
+        classes[index].append(PropertySchema(name: name, kind: .link, isNullable: true, isCascading: flags.contains(.cascade)), target: target)
     }
 
     package mutating func setDefault(_ className: String, _ name: String, _ value: Value) throws(StoreError) {
@@ -160,12 +182,15 @@ package struct SchemaDraft: Sendable {
         if declared.isPrimaryKey {
             throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
         }
+        if declared.isGenerated {
+            throw StoreError(.invalidSchema, "\(className).\(name) is generated: it cannot have a default").at(class: className, property: name)
+        }
         let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0), cell = ByteBuffer()
         let value = try MixedCell.column(value, property, cls, limit: Int(Int32.max), into: cell)
         try ValueCheck.check(value, for: property, of: cls, limit: Int(Int32.max))
         classes[index].properties[property] = PropertySchema(
             name: name, kind: declared.kind, isNullable: declared.isNullable, isIndexed: declared.isIndexed, isUnique: declared.isUnique,
-            defaultValue: OwnedValue(value))
+            isCascading: declared.isCascading, defaultValue: OwnedValue(value))
         withExtendedLifetime(cell) {}
     }
 
@@ -240,7 +265,7 @@ package struct SchemaDraft: Sendable {
                 }
                 result.append(ClassSchema(
                     name: cls.name, id: UInt32(result.count), properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds,
-                    nextIndexID: IndexSchema.firstCompoundID + UInt32(compounds.count)))
+                    nextIndexID: IndexSchema.firstCompoundID + UInt32(compounds.count), isEmbedded: cls.isEmbedded))
                 changed = true
                 continue
             }
@@ -265,9 +290,13 @@ package struct SchemaDraft: Sendable {
         }
         for cls in classes {
             for property in cls.properties {
-                guard let target = cls.targets[property.name], indexes[target] == nil else { continue }
-                throw StoreError(.invalidSchema, "\(cls.name).\(property.name) leads to class \(target), which the schema does not have")
-                    .at(class: cls.name, property: property.name)
+                guard let target = cls.targets[property.name] else { continue }
+                func invalid(_ what: String) -> StoreError {
+                    StoreError(.invalidSchema, "\(cls.name).\(property.name) \(what)").at(class: cls.name, property: property.name)
+                }
+                guard indexes[target] != nil else { throw invalid("leads to class \(target), which the schema does not have") }
+                let isEmbedded = classes.first { $0.name == target }?.isEmbedded ?? file.classIndex(named: target).map { file.classes[$0].isEmbedded }
+                if isEmbedded == true, property.kind == .set { throw invalid("is a set of \(target), an embedded class: a list or a map can be") }
             }
         }
         return indexes
@@ -276,6 +305,9 @@ package struct SchemaDraft: Sendable {
     private func merge(_ cls: Class, _ old: ClassSchema, _ indexes: [String: Int], _ file: Schema, mayChange: Bool) throws(StoreError) -> ClassSchema? {
         func mismatch(_ property: String, _ what: String) -> StoreError {
             StoreError(.schemaMismatch, "\(cls.name).\(property): \(what)").at(class: cls.name, property: property)
+        }
+        guard cls.isEmbedded == old.isEmbedded else {
+            throw StoreError(.schemaMismatch, "class \(cls.name) is \(old.isEmbedded ? "" : "not ")embedded in the file, unlike in the program").at(class: cls.name)
         }
         let places = try places(of: cls, in: old)
         // Where properties of the file are when what is gone has been dropped.
@@ -321,6 +353,13 @@ package struct SchemaDraft: Sendable {
             }
             guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
             guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }
+            if there.isCascading != property.isCascading || there.isGenerated != property.isGenerated {
+                let what = there.isCascading != property.isCascading ? "it \(there.isCascading ? "cascades" : "does not cascade")" : "it is \(there.isGenerated ? "" : "not ")generated"
+                guard mayChange else { throw mismatch(property.name, "\(what) in the file, unlike in the program, and the schema version is not higher than the file's") }
+                properties[index].isCascading = property.isCascading
+                properties[index].isGenerated = property.isGenerated
+                changed = true
+            }
             if there.isIndexed != property.isIndexed || there.isUnique != property.isUnique {
                 guard mayChange else {
                     let what = there.isUnique != property.isUnique ? "it is \(there.isUnique ? "" : "not ")unique" : "it has \(there.isIndexed ? "an" : "no") index"
@@ -339,7 +378,8 @@ package struct SchemaDraft: Sendable {
         var nextIndex = old.nextIndexID
         let (compounds, isOther) = try merge(cls, old, properties, &nextIndex, mayChange: mayChange)
         return changed || isOther
-            ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next, compounds: compounds, nextIndexID: nextIndex) : nil
+            ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next, compounds: compounds, nextIndexID: nextIndex, isEmbedded: old.isEmbedded)
+            : nil
     }
 
     /// For each property of the program's class its position in the file's, by its name or by one that it had before.

@@ -5,6 +5,7 @@ package struct ClassInfo: Sendable {
     package let propertyCount: Int
     /// 0 = none.
     package let primaryKey: UInt32
+    package let isEmbedded: Bool
 }
 
 package struct PropertyInfo: Sendable {
@@ -64,7 +65,8 @@ extension View {
 
     private static func info(_ cls: ClassSchema) -> ClassInfo {
         ClassInfo(
-            classID: cls.classID, name: cls.name, propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0)
+            classID: cls.classID, name: cls.name, propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
+            isEmbedded: cls.isEmbedded)
     }
 
     package func propertyInfo(_ classID: UInt32, at index: Int) throws(StoreError) -> PropertyInfo {
@@ -101,6 +103,8 @@ extension View {
         if property.isPrimaryKey { flags.insert(.primaryKey) }
         if property.isIndexed { flags.insert(.indexed) }
         if property.isUnique { flags.insert(.unique) }
+        if property.isCascading { flags.insert(.cascade) }
+        if property.isGenerated { flags.insert(.generated) }
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(

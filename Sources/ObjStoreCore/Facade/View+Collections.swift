@@ -195,7 +195,7 @@ extension View {
                 // The first that does not exist.
                 throw state.schema.outOfRange(position, index < 0 || index > count ? index : count, count)
             }
-            if removed > 0 { try state.splice(id.owner.key, position, index..<index + removed, []) }
+            if removed > 0 { try replace(state, elements, position, index..<index + removed, []) }
         }
     }
 
@@ -241,7 +241,7 @@ extension View {
             try check(key, keyOf: position, state.schema)
             let value = try checked(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(key)
-            try state.splice(id.owner.key, position, index..<(found ? index + 1 : index), [(key, value)])
+            try replace(state, elements, position, index..<(found ? index + 1 : index), [(key, value)])
             return !found
         }
     }
@@ -251,7 +251,7 @@ extension View {
         try changing(id, .map) { (state, elements, position) throws(StoreError) in
             try check(key, keyOf: position, state.schema)
             let (index, found) = try elements.search(key)
-            if found { try state.splice(id.owner.key, position, index..<index + 1, []) }
+            if found { try replace(state, elements, position, index..<index + 1, []) }
             return found
         }
     }
@@ -259,8 +259,23 @@ extension View {
     package func removeAllElements(_ id: CollectionID) throws(StoreError) {
         try changing(id, .all) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
-            if count > 0 { try state.splice(id.owner.key, position, 0..<count, []) }
+            if count > 0 { try replace(state, elements, position, 0..<count, []) }
         }
+    }
+
+    /// Replaces elements; embedded objects that lose their place go.
+    func replace(
+        _ state: ClassState, _ elements: CollectionElements, _ position: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
+        let owner = elements.owner
+        guard let link = state.embedded(position) else { return try state.splice(owner, position, indexes, new) }
+        var orphans: [Int64] = []
+        try elements.forEach(from: indexes.lowerBound, limit: indexes.count) { (_, value) throws(StoreError) in
+            if !value.isNull { orphans.append(value.low) }
+            return true
+        }
+        try state.splice(owner, position, indexes, new)
+        try deleteOrphans(state, link.target, orphans)
     }
 
     // MARK: Checks
@@ -274,13 +289,13 @@ extension View {
     }
 
     /// The same for one that is to become an element: what a link leads to exists.
-    private func checked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+    func checked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
         let stored = try asked(value, elementOf: position, cls)
         if stored.kind == .link { try checkExists(stored.low, position, cls, try linkTargets(position, cls)) }
         return stored
     }
 
-    private func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
+    func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
         guard cls.columns[position].kind == .map else { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
         try ValueCheck.check(key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
     }

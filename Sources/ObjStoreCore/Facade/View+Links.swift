@@ -28,8 +28,11 @@ extension View {
     }
 
     /// Who can say whether objects of a link's class exist. Of a transaction, serialised by the caller.
+    /// `.embedded` where they have a parent already.
     func linkTargets(_ position: Int, _ cls: ClassSchema) throws(StoreError) -> ClassState {
-        try writing().state(ClassID.index(cls.columns[position].target))
+        let targets = try writing().state(ClassID.index(cls.columns[position].target))
+        if targets.schema.isEmbedded { throw givenEmbedded(position, cls, targets.schema) }
+        return targets
     }
 
     @inline(__always)

@@ -25,6 +25,7 @@ extension View {
     /// Creates an object; what is not given gets its default, or null. `.missingValue`, `.duplicateKey`.
     package func create(_ classID: UInt32, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> ObjectID {
         try write(classID) { (state) throws(StoreError) in
+            if _slowPath(state.schema.isEmbedded) { throw embeddedError(state.schema) }
             let row = try fullRow(state.schema, properties, values)
             let key = try changing(state) { () throws(StoreError) in try state.create(row) }
             return ObjectID(classID: classID, storeTag: shared.tag, key: key)
@@ -40,6 +41,11 @@ extension View {
             guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
             let positions = try positions(cls, properties)
             let given = (0..<properties.count).first { positions[$0] == primary }
+            if given == nil, cls.properties[primary].isGenerated {
+                let row = try fullRow(cls, properties, values)
+                let key = try changing(state) { () throws(StoreError) in try state.create(row) }
+                return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
+            }
             guard let given, isKey(values[given], primary, cls) else {
                 try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
                 throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)
@@ -53,24 +59,39 @@ extension View {
                 try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
                 throw state.duplicate(values[given])
             }
-            let object = ObjectID(classID: classID, storeTag: shared.tag, key: key), values = try columns(values, positions, properties.count, cls)
-            let row = try state.row(key)
-            state.cluster.tree.prefetch(row, positions, properties.count)
-            // Key out, and what does not differ where that matters. What is there already need not be checked.
-            var count = 0
-            let changes = scratch.reserve(properties.count), limit = shared.database.options.valueLimit
-            for index in 0..<properties.count where positions[index] != primary {
-                let isThere = try state.value(row, positions[index]).isSame(as: values[index])
-                if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
-                if isThere, policy == .modified { continue }
-                positions[count] = positions[index]
-                changes[count] = values[index]
-                count += 1
-            }
-            if count == 0 { return (object, .unchanged) }
-            try changing(state, row) { () throws(StoreError) in try state.update(row, positions, changes, count) }
-            return (object, .changed)
+            let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
+            return (object, try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count))
         }
+    }
+
+    /// Writes some properties of an object, those that differ or all, but for its primary key, which has that value.
+    private func update(
+        _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ positions: UnsafeMutablePointer<Int>, _ values: UnsafePointer<Value>, _ given: Int
+    ) throws(StoreError) -> UpsertOutcome {
+        let cls = state.schema, row = try state.row(key)
+        state.cluster.tree.prefetch(row, positions, given)
+        // Key out, and what does not differ where that matters. What is there already need not be checked.
+        var count = 0
+        let changes = scratch.reserve(given), limit = shared.database.options.valueLimit
+        for index in 0..<given where positions[index] != cls.primaryKey {
+            let isThere = try state.value(row, positions[index]).isSame(as: values[index])
+            if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
+            if isThere, policy == .modified { continue }
+            positions[count] = positions[index]
+            changes[count] = values[index]
+            count += 1
+        }
+        if count == 0 { return .unchanged }
+        try changing(state, row) { () throws(StoreError) in try update(state, row, positions, changes, count) }
+        return .changed
+    }
+
+    /// The same for who knows the object already.
+    func updateExisting(
+        _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> UpsertOutcome {
+        let cls = state.schema, positions = try positions(cls, properties)
+        return try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count)
     }
 
     // MARK: Reading
@@ -165,6 +186,9 @@ extension View {
         try write(object) { (state) throws(StoreError) in
             let cls = state.schema
             let position = try cls.position(propertyID), value = try column(value, position, cls)
+            if _slowPath(cls.columns[position].kind == .link), let link = state.embedded(position) {
+                return try changing(state) { () throws(StoreError) in try setEmbedded(state, object.key, link, value) }
+            }
             try check(value, position, cls)
             let row = try state.row(object.key)
             if position == cls.primaryKey { return try confirm(state, row, position, value) }
@@ -194,8 +218,17 @@ extension View {
                 count -= 1
             }
             if count == 0 { return }
-            try changing(state, row) { () throws(StoreError) in try state.update(row, positions, changes, count) }
+            try changing(state, row) { () throws(StoreError) in try update(state, row, positions, changes, count) }
         }
+    }
+
+    /// Writes several properties that were checked; embedded objects that lose their place go.
+    @inline(__always)
+    func update(
+        _ state: ClassState, _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+    ) throws(StoreError) {
+        if _fastPath(state.owning.isEmpty) { return try state.update(row, positions, values, count) }
+        try updateOwner(state, row, positions, values, count)
     }
 
     /// A primary key may be given where it stays what it is.
@@ -219,7 +252,7 @@ extension View {
     package func delete(_ object: ObjectID) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
             try changing(state) { () throws(StoreError) in
-                if state.incoming.isEmpty { try state.delete(object.key) } else { try writing().delete(Int(state.schema.id), object.key) }
+                if state.incoming.isEmpty, state.owning.isEmpty { try state.delete(object.key) } else { try writing().delete(Int(state.schema.id), object.key) }
             }
         }
     }
@@ -429,7 +462,7 @@ extension View {
 
     /// A value for each property of the class: given, default or null. Valid until the next call.
     @inline(__always)
-    private func fullRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
+    func fullRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
         guard _fastPath(isRow(cls, properties)) else { return try completeRow(cls, properties, values) }
         for position in 0..<properties.count { try check(values[position], position, cls) }
         return values
@@ -464,6 +497,7 @@ extension View {
     /// What a property gets that was not given.
     func missing(_ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
         if let value = cls.properties[position].defaultValue { return value.value }
+        if cls.properties[position].isGenerated { return try generated(cls, position) }
         if cls.columns[position].nullable { return .null }
         throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[position].name) has no default and cannot be null: a value must be given"), position)
     }
@@ -472,7 +506,7 @@ extension View {
         StoreError(.noPrimaryKey, "class \(cls.name) does not have a primary key").at(class: cls.name)
     }
 
-    private func keyImmutable(_ cls: ClassSchema) -> StoreError {
+    func keyImmutable(_ cls: ClassSchema) -> StoreError {
         let primary = cls.primaryKey!
         return cls.named(StoreError(.keyImmutable, "\(cls.name).\(cls.properties[primary].name) is the primary key: it cannot be changed"), primary)
     }

@@ -106,6 +106,10 @@ extension WriteTransaction {
                 try state.fillIndex(position, self)
             }
         }
+        // Objects that lay in a property that is gone have no parent any more.
+        for (number, cls) in new.classes.enumerated() where cls.isEmbedded && number < old.classes.count {
+            if new.incoming[number].count < old.incoming[number].count { _ = try deleteOrphans(number) }
+        }
         ops.becomeSummary()
     }
 }

@@ -7,6 +7,8 @@ package final class ClassState {
     package let schema: ClassSchema
     /// The links that lead to objects of the class: who deletes one makes them null (`WriteTransaction.delete`).
     let incoming: [IncomingLink]
+    /// Its own links whose targets go when an object goes.
+    let owning: [OwningLink]
     let space: WriteSpace
     let cluster: ClusterWriter
     /// In the order of `schema.indexes`.
@@ -35,9 +37,10 @@ package final class ClassState {
     /// A failing call could not be undone.
     package internal(set) var isBroken = false { didSet { if isBroken { space.mayBeBroken = true } } }
 
-    init(_ schema: ClassSchema, incoming: [IncomingLink], space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
+    init(_ schema: ClassSchema, incoming: [IncomingLink], owning: [OwningLink], space: WriteSpace, nextKey: UnsafeMutablePointer<Int64>, ops: OpLog) {
         self.schema = schema
         self.incoming = incoming
+        self.owning = owning
         self.space = space
         self.ops = ops
         sharedNextKey = nextKey
@@ -182,6 +185,21 @@ package final class ClassState {
     package func reader() throws(StoreError) -> ClusterReader { try cluster.reader() }
 
     // MARK: Writing
+
+    /// The int primary key for an object that is created next: above all that there are, all that were given here, and all object
+    /// keys, whose counter moves up with it: so none comes twice, also when the greatest is deleted.
+    func generateKey() throws(StoreError) -> Int64 {
+        // At least 0, so that keys begin with 1.
+        let last = try indexes[0].bound(atLeast: max(0, sharedNextKey.pointee - 1))
+        guard last < ClassState.greatestGenerated else {
+            let name = schema.properties[schema.primaryKey!].name
+            throw StoreError(.outOfRange, "\(schema.name).\(name): no key can be generated, since there is one of \(last)").at(class: schema.name, property: name)
+        }
+        raiseNextKey(to: last + 1)
+        return last + 1
+    }
+
+    private static let greatestGenerated: Int64 = 1 << 62
 
     /// Creates an object; `values` has one for each property.
     package func create(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {

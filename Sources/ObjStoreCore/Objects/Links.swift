@@ -8,10 +8,16 @@
 /// that a replay sets the same values and derives nothing, and observers see it modified. Links leave lists and sets, whose
 /// elements close up; in a map their key gets null.
 extension WriteTransaction {
-    /// Deletes an object; links to it become null in the same step.
+    /// Deletes an object, and what goes with it (`Ownership`); links to them become null in the same step.
     package func delete(_ classIndex: Int, _ key: Int64) throws(StoreError) {
         let state = try state(classIndex)
+        if !state.owning.isEmpty { return try deleteOwner(state, key) }
         if state.incoming.isEmpty { return try state.delete(key) }
+        try deleteAlone(state, key)
+    }
+
+    /// Deletes an object and no other; links to it become null.
+    func deleteAlone(_ state: ClassState, _ key: Int64) throws(StoreError) {
         _ = try state.row(key)
         let mark = ops.mark
         var nulled: [NulledLinks] = []
@@ -48,10 +54,12 @@ extension WriteTransaction {
         }
     }
 
-    /// Deletes all objects of a class; links to them become null. Returns how many objects there were.
+    /// Deletes all objects of a class, and what goes with them; links to them become null. Returns how many objects of the class
+    /// there were.
     package func deleteAll(_ classIndex: Int) throws(StoreError) -> Int {
         let state = try state(classIndex)
         if state.objectCount == 0 { return 0 }
+        if !state.owning.isEmpty { return try deleteAllOwners(state) }
         do throws(StoreError) {
             // Its own links go with their objects.
             for link in state.incoming where link.classIndex != classIndex {

@@ -86,6 +86,9 @@ extension ValueKind {
         }
     }
 
+    /// Values of it can be made by the store: object ids and uuids; ints only as primary keys, which are counted.
+    package func canBeGenerated(isPrimaryKey: Bool) -> Bool { self == .objectID || self == .uuid || self == .int && isPrimaryKey }
+
     @inline(__always) package var isCollection: Bool { rawValue >= ValueKind.list.rawValue && rawValue <= ValueKind.map.rawValue }
 
     /// What a column of it has is not the value, but says what it is.

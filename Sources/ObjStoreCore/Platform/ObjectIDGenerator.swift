@@ -36,11 +36,31 @@ package enum ObjectIDGenerator {
     }
 }
 
+/// Makes uuids of version 4: random ones.
+package enum UUIDGenerator {
+    package static func next() -> Value {
+        var words: (UInt64, UInt64) = (0, 0)
+        let count = withUnsafeMutableBytes(of: &words) { cs_random($0.baseAddress, 16) }
+        precondition(count == 16, "getrandom failed")
+        let front = words.0 & ~0xf000 | 0x4000, back = words.1 & ~(3 << 62) | 1 << 63
+        return Value(kind: .uuid, low: Int64(bitPattern: front ^ 1 << 63), high: Int64(bitPattern: back ^ 1 << 63))
+    }
+}
+
 extension Value {
     /// 24 hexadecimal digits; nil: it is something else.
     package static func objectID(hex text: UnsafeRawBufferPointer) -> Value? {
         guard text.count == 24, let a = number(text, 0, 16), let b = number(text, 16, 8) else { return nil }
         return Value(kind: .objectID, low: Int64(bitPattern: a ^ 1 << 63), high: Int64(b))
+    }
+
+    /// 32 hexadecimal digits, in groups of 8, 4, 4, 4 and 12 with hyphens between; nil: it is something else.
+    package static func uuid(text: UnsafeRawBufferPointer) -> Value? {
+        guard text.count == 36, [8, 13, 18, 23].allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
+        guard let a = number(text, 0, 8), let b = number(text, 9, 4), let c = number(text, 14, 4), let d = number(text, 19, 4), let e = number(text, 24, 12) else {
+            return nil
+        }
+        return Value(kind: .uuid, low: Int64(bitPattern: (a << 32 | b << 16 | c) ^ 1 << 63), high: Int64(bitPattern: (d << 48 | e) ^ 1 << 63))
     }
 
     private static func number(_ text: UnsafeRawBufferPointer, _ start: Int, _ digits: Int) -> UInt64? {

@@ -24,6 +24,7 @@ public enum StatusCode: Int32, Sendable {
     case invalidQuery = 21
     case notSupported = 22
     case noSuchIndex = 23
+    case embedded = 24
 
     case notInWrite = 40
     case alreadyInWrite = 41

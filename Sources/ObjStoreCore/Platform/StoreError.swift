@@ -28,6 +28,12 @@ public final class StoreError: Error, @unchecked Sendable {
         return self
     }
 
+    /// The same error with words before its message.
+    func prefixed(_ words: String) -> StoreError {
+        let error = StoreError(code, words + message).at(class: className, property: propertyName, position: position).callback(callbackCode)
+        return error.system(systemError)
+    }
+
     func system(_ code: Int32) -> StoreError {
         systemError = code
         return self

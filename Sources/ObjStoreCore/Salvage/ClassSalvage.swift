@@ -38,6 +38,12 @@ struct ClassSalvage {
 
     var lost: Int? { expected.map { max(0, $0 - copied - deletedLost) } }
 
+    /// Embedded objects that were copied without their parent, and left out again.
+    mutating func didLoseParents(_ count: Int) {
+        objects -= count
+        copied -= count
+    }
+
     /// - Parameter copy: called after each object that was copied.
     mutating func run(_ target: SalvageTarget, finding: (String) throws(StoreError) -> Void, copied didCopy: () throws(StoreError) -> Void) throws(StoreError) {
         let node: UnsafeRawPointer

@@ -38,6 +38,12 @@ enum Salvage {
             try copyClasses(&classes, version.image, target, progress, lose)
             try replay(version, image, target, &classes, report, lose)
             try LinkSalvage(target: target).run(&classes)
+            for index in target.schema.classes.indices where target.schema.classes[index].isEmbedded {
+                let orphans = try target.deleteOrphans(index)
+                if orphans == 0 { continue }
+                classes[index].didLoseParents(orphans)
+                try lose("class \(target.schema.classes[index].name): \(orphans) embedded objects have lost their parent, and were left out")
+            }
         } catch {
             target.transaction.cancel()
             throw error

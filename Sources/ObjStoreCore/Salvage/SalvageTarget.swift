@@ -18,6 +18,13 @@ final class SalvageTarget {
 
     func state(_ cls: Int) throws(StoreError) -> ClassState { try transaction.state(cls) }
 
+    /// Leaves out embedded objects without a parent; returns how many.
+    func deleteOrphans(_ cls: Int) throws(StoreError) -> Int {
+        let count = try transaction.deleteOrphans(cls)
+        if count > 0 { try next() }
+        return count
+    }
+
     /// After each change; true where what was changed so far was written.
     @discardableResult
     func didChange() throws(StoreError) -> Bool {

@@ -11,6 +11,8 @@ package final class Schema: Sendable {
     nonisolated(unsafe) let table: UnsafeBufferPointer<Unmanaged<ClassSchema>>
     /// By class index: the links, and the collections of links, of all classes that lead to it.
     let incoming: [[IncomingLink]]
+    /// By class index: the properties whose targets go when their object is deleted.
+    let owning: [[OwningLink]]
 
     package init(classes: [ClassSchema], version: UInt64) {
         self.classes = classes
@@ -27,6 +29,12 @@ package final class Schema: Sendable {
             }
         }
         self.incoming = incoming
+        owning = classes.map { cls in
+            cls.properties.enumerated().compactMap { position, property in
+                guard let target = property.target, property.isCascading || classes[target].isEmbedded else { return nil }
+                return OwningLink(property: position, target: target, isCollection: property.kind.isCollection, isEmbedding: classes[target].isEmbedded)
+            }
+        }
         byName = Dictionary(uniqueKeysWithValues: classes.enumerated().map { ($1.name, $0) })
     }
 
@@ -44,12 +52,25 @@ struct IncomingLink: Sendable {
     let isCollection: Bool
 }
 
+/// A link property, or a collection of links, as its own class sees it, if what it leads to goes with its object.
+struct OwningLink: Sendable {
+    /// Position in the class.
+    let property: Int
+    /// Index of the class that it leads to.
+    let target: Int
+    let isCollection: Bool
+    /// The targets are embedded: they also go when the link does.
+    let isEmbedding: Bool
+}
+
 /// One class: its properties in the order in which they were declared.
 package final class ClassSchema: Sendable {
     package let name: String
     /// Position in `Schema.classes`, and class id in objects.
     package let id: UInt32
     package let properties: [PropertySchema]
+    /// Each of its objects lies in one property of one other object, its parent, and goes with it.
+    package let isEmbedded: Bool
     /// The columns as trees see them, in the order of `properties`; valid as long as this object.
     package nonisolated(unsafe) let columns: UnsafeBufferPointer<ColumnSpec>
     /// Position of the primary key in `properties`.
@@ -81,10 +102,11 @@ package final class ClassSchema: Sendable {
     /// - Parameter compounds: in the order of their ids.
     package init(
         name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32, compounds: [IndexSchema] = [],
-        nextIndexID: UInt32 = IndexSchema.firstCompoundID
+        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false
     ) {
         self.name = name
         self.id = id
+        self.isEmbedded = isEmbedded
         self.properties = properties
         self.nextColumnID = nextColumnID
         let specs = UnsafeMutableBufferPointer<ColumnSpec>.allocate(capacity: properties.count)
@@ -179,6 +201,10 @@ package struct PropertySchema: Sendable {
     package var target: Int?
     /// No two objects have the same value; has an index, too.
     package var isUnique: Bool
+    /// Of a link, or a collection of links: deleting its object deletes what it leads to.
+    package var isCascading: Bool
+    /// An object that is created without a value gets a new one, which no other has.
+    package var isGenerated: Bool
     /// Beside that of a primary key.
     var hasIndex: Bool { isIndexed || isUnique || kind == .link }
     /// What a new object gets where the application gives nothing; nil: a value is required.
@@ -190,8 +216,10 @@ package struct PropertySchema: Sendable {
 
     package init(
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
-        isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
+        isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, isCascading: Bool = false, isGenerated: Bool = false,
+        defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
     ) {
+        self.isCascading = isCascading; self.isGenerated = isGenerated
         self.elements = elements
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
         self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.isUnique = isUnique; self.target = target

@@ -4,14 +4,17 @@
 /// schema version · classes × { name · next column id · count · properties × { name · kind · column id · flags · default? · fill
 ///                                                                                       · elements? · target? } [· indexes] }
 /// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys,
-///        32 unique. The target, of links and of collections of links only, is the index of a class. The kind of elements that are
+///        32 unique, 64 cascades, 128 is generated. The target, of links and of collections of links only, is the index of a class. The kind of elements that are
 ///        links is 11 + 128: who does not know of their inverse meets an unknown kind.
+/// traits   no name · 241 · 1: embedded
 /// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }         flags: 1 unique
 /// ```
 /// `indexes` follows where a class has, or had, compound indexes or unique properties, and counts as one more property: who
-/// does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break.
+/// does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break. So does `traits`, which
+/// embedded classes have, last of all.
 enum SchemaCodec {
     private static let indexes: UInt8 = 240
+    private static let traits: UInt8 = 241
     private static let linkElements: UInt8 = ValueKind.link.rawValue | 0x80
 
     static func append(_ schema: Schema, to buffer: ByteBuffer) {
@@ -21,7 +24,7 @@ enum SchemaCodec {
             buffer.append(text: cls.name)
             buffer.appendVarint(UInt64(cls.nextColumnID))
             let hasIndexes = !cls.constraints.isEmpty || cls.nextIndexID > IndexSchema.firstCompoundID
-            buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0)))
+            buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0) + (cls.isEmbedded ? 1 : 0)))
             for property in cls.properties {
                 buffer.append(text: property.name)
                 buffer.append(property.kind.rawValue)
@@ -33,6 +36,8 @@ enum SchemaCodec {
                 if property.defaultValue != nil { flags |= 8 }
                 if property.elements != nil { flags |= 16 }
                 if property.isUnique { flags |= 32 }
+                if property.isCascading { flags |= 64 }
+                if property.isGenerated { flags |= 128 }
                 buffer.append(flags)
                 if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
                 ValueCodec.append(property.fill.value, to: buffer)
@@ -44,6 +49,11 @@ enum SchemaCodec {
                 if let target = property.target { buffer.appendVarint(UInt64(target)) }
             }
             if hasIndexes { appendIndexes(cls, to: buffer) }
+            if cls.isEmbedded {
+                buffer.append(text: "")
+                buffer.append(traits)
+                buffer.append(UInt8(1))
+            }
         }
     }
 
@@ -95,12 +105,19 @@ enum SchemaCodec {
             let count = try reader.readCount()
             guard count <= reader.remaining, nextColumnID <= UInt64(UInt32.max) else { throw ByteReader.truncated }
             var properties: [PropertySchema] = []
-            var compounds: [IndexSchema] = [], nextIndexID = IndexSchema.firstCompoundID
+            var compounds: [IndexSchema] = [], nextIndexID = IndexSchema.firstCompoundID, isEmbedded = false
             for number in 0..<count {
                 let propertyName = try reader.readText(), kindNumber = try reader.read(UInt8.self)
-                if kindNumber == indexes, number == count - 1 {
+                if kindNumber == indexes, number >= count - 2 {
                     (compounds, nextIndexID) = try readIndexes(&reader, name, properties)
-                    break
+                    continue
+                }
+                if kindNumber == traits, number == count - 1 {
+                    guard try reader.read(UInt8.self) == 1, !properties.contains(where: \.isPrimaryKey) else {
+                        throw StoreError(.corrupt, "the traits of class \(name) are unknown, or do not fit")
+                    }
+                    isEmbedded = true
+                    continue
                 }
                 guard let kind = ValueKind(rawValue: kindNumber) else { throw StoreError(.corrupt, "unknown type of property \(propertyName)") }
                 let column = try reader.readVarint()
@@ -130,13 +147,22 @@ enum SchemaCodec {
                 // Whoever is linked to may be deleted: a link becomes null, as the value in a map, and leaves a list or set.
                 let isNullable = elements.map { !($0.kind == .link) || $0.isNullable == (kind == .map) } ?? (kind != .link || flags & 7 == 1)
                 guard isNullable else { throw StoreError(.corrupt, "the link \(propertyName) is a key, or cannot be null, or is an element that can") }
+                guard flags & 64 == 0 || target != nil, flags & 128 == 0 || kind.canBeGenerated(isPrimaryKey: flags & 2 != 0) else {
+                    throw StoreError(.corrupt, "the flags of \(propertyName) do not fit a \(kind)")
+                }
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
-                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, isUnique: flags & 32 != 0, target: target, defaultValue: defaultValue, fill: fill, elements: elements))
+                    isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, isUnique: flags & 32 != 0, target: target,
+                    isCascading: flags & 64 != 0, isGenerated: flags & 128 != 0, defaultValue: defaultValue, fill: fill, elements: elements))
             }
             guard Set(properties.map(\.name)).count == properties.count else { throw StoreError(.corrupt, "two properties of \(name) have one name") }
             classes.append(ClassSchema(
-                name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID), compounds: compounds, nextIndexID: nextIndexID))
+                name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID), compounds: compounds, nextIndexID: nextIndexID, isEmbedded: isEmbedded))
+        }
+        for cls in classes {
+            if let set = cls.properties.first(where: { $0.kind == .set && $0.target.map { classes[$0].isEmbedded } == true }) {
+                throw StoreError(.corrupt, "the set \(set.name) is of embedded objects")
+            }
         }
         guard Set(classes.map(\.name)).count == classCount else { throw StoreError(.corrupt, "two classes have one name") }
         return Schema(classes: classes, version: version)

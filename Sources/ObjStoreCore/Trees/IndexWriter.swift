@@ -135,6 +135,16 @@ package final class IndexWriter {
         return found
     }
 
+    /// Of an index of ints: at least as much as the greatest value, and at most as much as that or `value`, whichever is more.
+    func bound(atLeast value: Int64) throws(StoreError) -> Int64 {
+        if let failure { throw failure }
+        if greatest == nil { greatest = try greatestInTree() }
+        let bits = IndexBits.signed(value)
+        if let greatest, greatest <= bits, deltas.live == 0 || bits < .max && deltas.isGreater(bits + 1) { return value }
+        try merge()
+        return max(value, IndexBits.toSigned(try greatestInTree()))
+    }
+
     private func greatestInTree() throws(StoreError) -> UInt64 {
         if root.isNull { return 0 }
         let source = builder.space.source

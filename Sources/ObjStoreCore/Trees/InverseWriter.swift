@@ -133,6 +133,13 @@ extension IndexReader {
         return try rank(IndexBound(entry, isAfter: true)) > rank(IndexBound(entry, isAfter: false))
     }
 
+    /// How many links lead to an object, of all owners. O(log n).
+    func linkCount(to target: Int64) throws(StoreError) -> Int {
+        try count(in: IndexRange(
+            lower: IndexBound(IndexEntry(target: target, occurrence: 0, owner: .min), isAfter: false),
+            upper: IndexBound(IndexEntry(target: target, occurrence: .max, owner: .max), isAfter: true)))
+    }
+
     /// How many links an owner has to an object. O(log n), and a look-up more each time they double.
     func linkCount(from owner: Int64, to target: Int64) throws(StoreError) -> Int {
         var low = 0, high = 1

@@ -50,6 +50,9 @@ package enum Verifier {
         try checkHead(image, visit, wrong)
         var classes: [(objects: Int, lost: Int?)] = []
         for index in image.schema.classes.indices { classes.append(try checkClass(image, index, visit, step, wrong)) }
+        for index in image.schema.classes.indices where image.schema.classes[index].isEmbedded {
+            try ParentCheck(image: image, classIndex: index).run(finding: wrong)
+        }
         let units = UsedUnitsOfVersion(version: image.version, pages: image.source.limit / PageSize.page, used: used)
         return Outcome(used: units, isSound: isSound, classes: classes)
     }

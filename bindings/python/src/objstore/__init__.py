@@ -24,7 +24,7 @@ from .checking import ClassReport, FileReport, salvage, verify_file
 from .default import default_store, set_default
 from .dicts import Dict
 from .errors import (
-    AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Error, Forked, HandlerFailed, InCallback,
+    AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Embedded, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
     MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
     NotInWrite, NotNullable, NotSupported, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
@@ -53,7 +53,7 @@ __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
-    "Corrupt", "Counts", "Dict", "DuplicateKey", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "Corrupt", "Counts", "Dict", "DuplicateKey", "Embedded", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",

@@ -34,6 +34,7 @@ class Status(IntEnum):
     INVALID_QUERY = 21
     NOT_SUPPORTED = 22
     NO_SUCH_INDEX = 23
+    EMBEDDED = 24
     NOT_IN_WRITE = 40
     ALREADY_IN_WRITE = 41
     IN_CALLBACK = 42
@@ -210,6 +211,12 @@ class NoSuchIndex(Error, LookupError):
     code = Status.NO_SUCH_INDEX
 
 
+class Embedded(Error, ValueError):
+    """An embedded object has exactly one parent, in which it is made."""
+
+    code = Status.EMBEDDED
+
+
 class KeyImmutable(Error, AttributeError):
     """A primary key cannot be changed."""
 
@@ -350,7 +357,7 @@ class InternalError(Error, RuntimeError):
 _BY_STATUS: dict[int, type[Error]] = {
     int(kind.code): kind
     for kind in (
-        InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchIndex, NoSuchObject, WrongType, NotNullable,
+        InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchIndex, Embedded, NoSuchObject, WrongType, NotNullable,
         MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery,
         InvalidSignature, HandlerFailed, NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
         Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,

@@ -1,0 +1,339 @@
+/// Creates and updates objects from nested values: by names or positions, with links, embedded objects and collections nested in them.
+///
+/// ```
+///  {"id": 7, "name": "Jane", "dogs": [["Buster", 5], Dog#3], "address": {"city": "Rome"}}
+///
+///  object ─► key known? ─┬ no  ─► what it links to ─► create ─┐
+///                        └ yes ─► what it links to ─► update ─┴─► embedded objects, elements of lists, sets and maps
+/// ```
+/// A call is one step, whatever it makes: what was created is deleted when it fails, and before something that existed is changed a
+/// savepoint begins.
+final class Assembler {
+    struct Options {
+        var policy = UpsertPolicy.error
+        /// A list has a value for every property.
+        var isExact = false
+        /// Names that the class does not have are passed over.
+        var ignoresUnknown = false
+        /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property, or a value inside
+        /// a document, it is asked for all.
+        var convert: ((_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError) -> Value?)?
+    }
+
+    let view: View
+    let flat: FlatValues
+    let options: Options
+    /// Index of the value that is being looked at.
+    var current = 0
+    /// How it is reached.
+    var path: [Step] = []
+
+    enum Step {
+        case name(String)
+        case index(Int)
+    }
+
+    private var created: [(classIndex: Int, key: Int64)] = []
+    private let mark: OpLog.Mark
+    private var savepoint: (id: UInt64, created: Int)?
+    private var documents: [ByteBuffer] = []
+
+    /// Of a transaction, serialised by the caller.
+    init(_ view: View, _ flat: FlatValues, _ options: Options) throws(StoreError) {
+        self.view = view
+        self.flat = flat
+        self.options = options
+        mark = try view.writing().ops.mark
+    }
+
+    func state(_ classIndex: Int) throws(StoreError) -> ClassState { try view.writing().state(classIndex) }
+
+    // MARK: As a whole
+
+    /// Runs a body that changes the store; what it did is undone when it fails.
+    func run<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        do throws(StoreError) {
+            let result = try body()
+            if let savepoint { try view.writing().releaseSavepoint(savepoint.id) }
+            return result
+        } catch {
+            undo()
+            throw described(error)
+        }
+    }
+
+    /// Something that existed is about to change, and more may follow.
+    func willChange() throws(StoreError) {
+        if savepoint == nil { savepoint = (try view.writing().beginSavepoint(), created.count) }
+    }
+
+    private func undo() {
+        do throws(StoreError) {
+            let transaction = try view.writing()
+            var left = created.count
+            if let savepoint {
+                try transaction.rollBack(toSavepoint: savepoint.id)
+                left = savepoint.created
+            }
+            for (classIndex, key) in created[..<left].reversed() {
+                // Embedded objects go with their parent.
+                if try transaction.state(classIndex).contains(key) { try transaction.delete(classIndex, key) }
+            }
+            transaction.ops.rollBack(to: mark)
+        } catch {
+            if let transaction = try? view.writing() { for (classIndex, _) in created { (try? transaction.state(classIndex))?.isBroken = true } }
+        }
+    }
+
+    /// The error, with where in the values it came about.
+    private func described(_ error: StoreError) -> StoreError {
+        if path.isEmpty { return error }
+        return error.prefixed("\(pathText): ")
+    }
+
+    var pathText: String {
+        path.reduce("$") { text, step in
+            switch step {
+            case .name(let name): "\(text).\(name)"
+            case .index(let index): "\(text)[\(index)]"
+            }
+        }
+    }
+
+    /// Goes one step down; the path stays where a failure is.
+    func within<T>(_ step: Step, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        path.append(step)
+        let result = try body()
+        path.removeLast()
+        return result
+    }
+
+    // MARK: Objects
+
+    /// What an object is made of, or gets.
+    struct Parts {
+        /// Properties of one value, links included, by id and position.
+        var properties: [UInt32] = []
+        var positions: [Int] = []
+        var values: [Value] = []
+        /// Embedded objects, lists, sets and maps: the property, and where its value begins.
+        var later: [(property: Int, value: Int)] = []
+        /// Of the primary key.
+        var key: Value?
+    }
+
+    /// The object that a value describes: made, updated, or given.
+    func object(_ classIndex: Int, _ start: Int) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
+        let state = try state(classIndex), cls = state.schema
+        if options.policy != .error, cls.primaryKey == nil, start == 0 { throw view.noPrimaryKey(cls) }
+        let parts = try described(cls, start)
+        if let key = parts.key, let existing = try state.find(primaryKey: key) {
+            if options.policy == .error { throw state.duplicate(key) }
+            return (existing, try update(state, existing, parts, isAlone: start == 0 && created.isEmpty))
+        }
+        return (try create(state, parts), .created)
+    }
+
+    func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
+        let cls = state.schema
+        let key = try naming(cls) { () throws(StoreError) in
+            try parts.values.withUnsafeBufferPointer { (values) throws(StoreError) in
+                try parts.properties.withUnsafeBufferPointer { (properties) throws(StoreError) in
+                    let row = try withUnsafePointer(to: Value.null) { (none) throws(StoreError) in try view.fullRow(cls, properties, values.baseAddress ?? none) }
+                    return try view.changing(state) { () throws(StoreError) in try state.create(row) }
+                }
+            }
+        }
+        created.append((Int(cls.id), key))
+        for part in parts.later { try fill(state, key, part.property, part.value, isNew: true) }
+        try view.spillIfLarge(state)
+        return key
+    }
+
+    /// - Parameter isAlone: nothing was changed before.
+    private func update(_ state: ClassState, _ key: Int64, _ parts: Parts, isAlone: Bool) throws(StoreError) -> UpsertOutcome {
+        if !isAlone || !parts.later.isEmpty { try willChange() }
+        var outcome = UpsertOutcome.unchanged
+        if try write(state, key, parts, all: options.policy == .all) { outcome = .changed }
+        for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { outcome = .changed }
+        try view.spillIfLarge(state)
+        return outcome
+    }
+
+    /// Writes the properties of one value; returns whether there was something to write.
+    func write(_ state: ClassState, _ key: Int64, _ parts: Parts, all: Bool) throws(StoreError) -> Bool {
+        try naming(state.schema) { () throws(StoreError) in
+            try parts.values.withUnsafeBufferPointer { (values) throws(StoreError) in
+                try parts.properties.withUnsafeBufferPointer { (properties) throws(StoreError) in
+                    guard let base = values.baseAddress else { return false }
+                    return try view.updateExisting(state, key, all ? .all : .modified, properties, base) != .unchanged
+                }
+            }
+        }
+    }
+
+    /// The property of an object that an error is about belongs to the path.
+    private func naming<T>(_ cls: ClassSchema, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+        do throws(StoreError) { return try body() } catch {
+            if error.className == cls.name, let property = error.propertyName, cls.propertyIndex(named: property) != nil { path.append(.name(property)) }
+            throw error
+        }
+    }
+
+    // MARK: Properties
+
+    /// Splits a description into its properties; objects that links describe are made.
+    func described(_ cls: ClassSchema, _ start: Int) throws(StoreError) -> Parts {
+        current = start
+        let value = flat[start]
+        var parts = Parts(), given = Set<Int>()
+        switch value.kind {
+        case .map:
+            var index = start + 1
+            for number in 0..<Int(value.low) {
+                current = index
+                let name = flat[index]
+                if let position = propertyPosition(cls, name, guess: number) {
+                    guard given.insert(position).inserted else { throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position) }
+                    try add(&parts, cls, position, index + 1)
+                } else if !options.ignoresUnknown {
+                    let name = name.text
+                    throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(class: cls.name, property: FlatValues.name(flat[index]))
+                }
+                index = flat.end(index + 1)
+            }
+        case .list:
+            let count = Int(value.low)
+            guard count <= cls.properties.count else {
+                throw StoreError(.outOfRange, "more values (\(count)) than properties (\(cls.properties.count)) of class \(cls.name)").at(class: cls.name)
+            }
+            if options.isExact, count < cls.properties.count {
+                let missing = cls.properties[count].name
+                throw StoreError(.missingValue, "\(count) values for the \(cls.properties.count) properties of class \(cls.name): that of \(missing) is missing").at(class: cls.name, property: missing)
+            }
+            var index = start + 1
+            for position in 0..<count {
+                try add(&parts, cls, position, index)
+                index = flat.end(index)
+            }
+        default:
+            throw StoreError(.wrongType, "an object of class \(cls.name) is described by a map of its properties or a list of their values, not by a \(value.kind) (\(value.text))").at(class: cls.name)
+        }
+        current = start
+        return parts
+    }
+
+    /// The property of a name. Objects of one kind mostly have their names in one order.
+    private func propertyPosition(_ cls: ClassSchema, _ name: Value, guess: Int) -> Int? {
+        if guess < cls.properties.count, FlatValues.isSame(name, cls.properties[guess].name) { return guess }
+        return cls.propertyIndex(named: FlatValues.name(name))
+    }
+
+    private func add(_ parts: inout Parts, _ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) {
+        path.append(.name(cls.properties[position].name))
+        current = index
+        let column = cls.columns[position]
+        if try isPlace(cls, position) {
+            parts.later.append((position, index))
+        } else {
+            let value = try column.kind == .link ? link(cls, position, index) : scalar(index, column.kind, cls, position)
+            if position == cls.primaryKey {
+                // What is wrong with it is said where everything is checked.
+                try ValueCheck.check(value, for: position, of: cls, limit: .max)
+                parts.key = value
+            }
+            parts.properties.append(cls.propertyID(position))
+            parts.positions.append(position)
+            parts.values.append(value)
+        }
+        path.removeLast()
+    }
+
+    /// Whether a property holds embedded objects, or is a collection.
+    private func isPlace(_ cls: ClassSchema, _ position: Int) throws(StoreError) -> Bool {
+        if cls.columns[position].kind != .link { return cls.columns[position].kind.isCollection }
+        return try view.schema.classes[ClassID.index(cls.columns[position].target)].isEmbedded
+    }
+
+    /// The link that a value is or describes.
+    func link(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> Value {
+        let value = flat[index]
+        guard value.kind == .list || value.kind == .map else { return value }
+        let target = cls.columns[position].target, made = try object(ClassID.index(target), index)
+        return .link(ObjectID(classID: target, storeTag: view.shared.tag, key: made.key))
+    }
+
+    /// A value of the kind that a property wants, where it can be one.
+    func scalar(_ index: Int, _ kind: ValueKind, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
+        let value = flat[index]
+        current = index
+        if kind == .mixed { return try mixed(index, cls, position) }
+        if value.kind == kind && value.high & FlatValues.numberText == 0 || value.isNull { return value }
+        if let convert = options.convert, let converted = try convert(value, kind, cls, position) { return converted }
+        return value.widened(to: kind) ?? value
+    }
+
+    private func mixed(_ index: Int, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
+        let value = flat[index]
+        guard value.kind == .list || value.kind == .map else {
+            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) { return converted }
+            return value
+        }
+        let builder = DocumentBuilder(limit: view.shared.database.options.valueLimit)
+        var next = index
+        do throws(StoreError) { try append(&next, to: builder, cls, position) } catch {
+            current = min(next, flat.values.count) - 1
+            throw cls.naming(error, position)
+        }
+        let buffer = ByteBuffer(capacity: max(16, builder.node.count))
+        buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)
+        documents.append(buffer)
+        return Value(kind: .document, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
+    }
+
+    private func append(_ next: inout Int, to builder: DocumentBuilder, _ cls: ClassSchema, _ position: Int) throws(StoreError) {
+        let value = flat[next]
+        next += 1
+        guard value.kind == .list || value.kind == .map else {
+            if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) { return try builder.append(converted) }
+            return try builder.append(value)
+        }
+        try builder.begin(value.kind)
+        for _ in 0..<value.low {
+            if value.kind == .map {
+                try builder.key(UnsafeRawBufferPointer(start: flat[next].pointer, count: flat[next].count))
+                next += 1
+            }
+            try append(&next, to: builder, cls, position)
+        }
+        try builder.end()
+    }
+}
+
+extension FlatValues {
+    /// In `high` of a string: it is the text of a number, which `Assembler.Options.convert` makes one of the kind that is wanted.
+    static let numberText: Int64 = 1
+
+    static func name(_ value: Value) -> String {
+        String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
+    }
+
+    static func isSame(_ value: Value, _ name: String) -> Bool {
+        guard name.utf8.count == value.count else { return false }
+        return UnsafeRawBufferPointer(start: value.pointer, count: value.count).elementsEqual(name.utf8)
+    }
+}
+
+extension Value {
+    /// The same number as another kind, where that has it: ints exactly, doubles as the nearest float; nil: it cannot be one.
+    func widened(to wanted: ValueKind) -> Value? {
+        switch (kind, wanted) {
+        case (.int, .double): Double(exactly: low).map { .double($0) }
+        case (.int, .float): Float(exactly: low).map { .float($0) }
+        case (.int, .decimal128): .decimal128(Decimal128(isNegative: low < 0, exponent: 0, coefficient: UInt128(low.magnitude)))
+        case (.double, .float):
+            asDouble.isFinite && !Float(asDouble).isFinite ? nil : .float(Float(asDouble))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// Creating objects from nested values, and giving properties such values.
+extension View {
+    /// Creates the object that `values` describe (`FlatValues`), or updates the one with its primary key, with everything that is nested
+    /// in it; all or nothing. Errors say where in the values: "$.dogs[0].age: …".
+    ///
+    /// - Parameter exact: a list of values has one for each property; else those at the end may be missing that need none.
+    /// - Parameter ignoresUnknown: names that a class does not have are passed over.
+    package func create(
+        _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false, ignoresUnknown: Bool = false
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        try assemble(values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown), in: { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            if cls.isEmbedded { throw embeddedError(cls) }
+        }) { (assembler) throws(StoreError) in
+            let made = try assembler.object(ClassID.index(classID), 0)
+            return (ObjectID(classID: classID, storeTag: shared.tag, key: made.key), made.outcome)
+        }
+    }
+
+    /// Gives one property of an object what `values` describe: a value, an object that it links to, embedded objects, all elements of a
+    /// collection. Objects that are described and have a primary key are updated by `policy`; with `modified`, what is there already is
+    /// not written. Returns whether something changed.
+    package func set(_ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy) throws(StoreError) -> Bool {
+        try assemble(values, Assembler.Options(policy: policy), in: { () throws(StoreError) in _ = try classOf(object, try schema) }) {
+            (assembler) throws(StoreError) in
+            let state = try assembler.state(ClassID.index(object.classID)), cls = state.schema, position = try cls.position(propertyID)
+            _ = try state.row(object.key)
+            try assembler.willChange()
+            if cls.columns[position].kind.isCollection || state.embedded(position) != nil { return try assembler.fill(state, object.key, position, 0, isNew: false) }
+            if position == cls.primaryKey { throw keyImmutable(cls) }
+            return try assembler.within(.name(cls.properties[position].name)) { () throws(StoreError) in
+                let value = try cls.columns[position].kind == .link ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
+                let parts = Assembler.Parts(properties: [propertyID], positions: [position], values: [value])
+                return try assembler.write(state, object.key, parts, all: policy != .modified)
+            }
+        }
+    }
+
+    /// Runs an assembler in the transaction, as one step.
+    private func assemble<T>(
+        _ values: UnsafeBufferPointer<Value>, _ options: Assembler.Options, in check: () throws(StoreError) -> Void,
+        _ body: (Assembler) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        if kind != .transaction { throw notInWrite }
+        lock.lock()
+        defer { lock.unlock() }
+        let transaction = try writing()
+        if transaction.isBroken { throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled") }
+        try check()
+        _ = try FlatValues(checking: values)
+        // They may lie in what changes before they are read.
+        var copy = Array(values)
+        let bytes = KeptBytes()
+        bytes.keep(&copy)
+        defer {
+            withExtendedLifetime(bytes) {}
+            didMove()
+            // A rollback closes classes.
+            written = nil
+        }
+        return try copy.withUnsafeBufferPointer { (copy) throws(StoreError) in
+            let assembler = try Assembler(self, try FlatValues(checking: copy), options)
+            return try assembler.run { () throws(StoreError) in try body(assembler) }
+        }
+    }
+}

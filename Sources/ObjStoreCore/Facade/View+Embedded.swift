@@ -1,0 +1,181 @@
+/// Embedded objects: each lies in one property of one other object, its parent, is made there, and goes with it.
+extension View {
+    // MARK: Making
+
+    /// Makes an embedded object in a property of its parent; what is not given gets its default, or null.
+    ///
+    /// - Parameter place: of a link null: what it led to goes. Of a list an index, before which it is inserted, or null: at its end.
+    ///   Of a map a key: what it led to goes.
+    package func createEmbedded(
+        in parent: ObjectID, _ propertyID: UInt32, at place: Value, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> ObjectID {
+        try write(parent) { (state) throws(StoreError) in
+            let position = try state.schema.position(propertyID)
+            guard let link = state.embedded(position) else { throw notEmbedding(position, state.schema) }
+            let targets = try writing().state(link.target)
+            let place = try self.place(place, state, parent.key, position)
+            let row = try fullRow(targets.schema, properties, values)
+            return try changing(state) { () throws(StoreError) in
+                let key = try targets.create(row)
+                do throws(StoreError) { try put(key, state, parent.key, link, place) } catch {
+                    targets.isBroken = true
+                    throw error
+                }
+                return ObjectID(classID: targets.schema.classID, storeTag: shared.tag, key: key)
+            }
+        }
+    }
+
+    /// Where in its parent's property an embedded object is put.
+    enum EmbeddingPlace {
+        case link
+        case list(Int)
+        case map(OwnedValue)
+    }
+
+    /// Checks what an application says of the place.
+    func place(_ place: Value, _ state: ClassState, _ owner: Int64, _ position: Int) throws(StoreError) -> EmbeddingPlace {
+        let cls = state.schema
+        func wrong(_ wanted: String) -> StoreError {
+            cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): the place in a \(cls.columns[position].kind) is \(wanted), not \(place.kind) (\(place.text))"), position)
+        }
+        switch cls.columns[position].kind {
+        case .list:
+            let count = try state.elements(owner, position).count()
+            if place.isNull { return .list(count) }
+            guard place.kind == .int else { throw wrong("an index, or null for its end") }
+            guard place.low >= 0, place.low <= count else { throw cls.outOfRange(position, Int(place.low), count) }
+            return .list(Int(place.low))
+        case .map:
+            try check(place, keyOf: position, cls)
+            _ = try state.row(owner)
+            return .map(OwnedValue(place))
+        default:
+            _ = try state.row(owner)
+            guard place.isNull else { throw wrong("null") }
+            return .link
+        }
+    }
+
+    /// Gives an embedded object its place; what was there goes.
+    func put(_ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: EmbeddingPlace) throws(StoreError) {
+        let value = Value(kind: .link, low: key)
+        switch place {
+        case .link:
+            let row = try state.row(owner), old = try state.value(row, link.property)
+            try state.update(row, link.property, value)
+            if !old.isNull { try deleteOrphans(state, link.target, [old.low]) }
+        case .list(let index): try state.splice(owner, link.property, index..<index, [(.null, value)])
+        case .map(let key):
+            let elements = try state.elements(owner, link.property), (index, found) = try elements.search(key.value)
+            try replace(state, elements, link.property, index..<(found ? index + 1 : index), [(key.value, value)])
+        }
+    }
+
+    // MARK: Unlinking
+
+    /// Sets a link to an embedded object: to null, or to what it leads to already.
+    func setEmbedded(_ state: ClassState, _ key: Int64, _ link: OwningLink, _ value: Value) throws(StoreError) {
+        let cls = state.schema, position = link.property
+        try ValueCheck.check(value, for: position, of: cls, limit: .max)
+        let row = try state.row(key), old = try state.value(row, position)
+        if !value.isNull {
+            try checkTarget(value.givenObject, position, cls)
+            guard !old.isNull, old.low == value.low else { throw givenEmbedded(position, cls, try schema.classes[link.target]) }
+        }
+        try state.update(row, position, value.isNull ? .null : Value(kind: .link, low: value.low))
+        if value.isNull, !old.isNull { try deleteOrphans(state, link.target, [old.low]) }
+    }
+
+    /// Writes properties of an object with owning links. A link to an embedded object can only become null here.
+    @inline(never)
+    func updateOwner(
+        _ state: ClassState, _ row: RowPosition, _ positions: UnsafePointer<Int>, _ values: UnsafePointer<Value>, _ count: Int
+    ) throws(StoreError) {
+        var orphans: [(target: Int, key: Int64)] = []
+        for index in 0..<count {
+            guard let link = state.embedded(positions[index]) else { continue }
+            let old = try state.value(row, positions[index])
+            if !old.isNull { orphans.append((link.target, old.low)) }
+        }
+        try state.update(row, positions, values, count)
+        for orphan in orphans { try deleteOrphans(state, orphan.target, [orphan.key]) }
+    }
+
+    /// Deletes embedded objects whose place is gone. What fails leaves the transaction fit for nothing but cancelling.
+    func deleteOrphans(_ state: ClassState, _ target: Int, _ keys: [Int64]) throws(StoreError) {
+        do throws(StoreError) { try writing().deleteOrphans(target, keys) } catch {
+            state.isBroken = true
+            throw error
+        }
+    }
+
+    // MARK: Backwards
+
+    /// The object that an embedded one lies in, and in which property; nil only while it is being made. O(log n) for each property
+    /// that leads to its class.
+    package func parent(of object: ObjectID) throws(StoreError) -> (object: ObjectID, propertyID: UInt32)? {
+        try serialised { () throws(StoreError) in
+            let schema = try schema, cls = try classOf(object, schema)
+            if try reader(cls).find(object.key) == nil { throw View.noSuchObject(cls, object.key) }
+            guard cls.isEmbedded else {
+                throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(class: cls.name)
+            }
+            for link in schema.incoming[Int(cls.id)] {
+                let origin = schema.classes[link.classIndex]
+                var owner: Int64?
+                func take(_ key: Int64) -> Bool {
+                    owner = key
+                    return false
+                }
+                if link.isCollection {
+                    try withInverse(origin, link.property) { (inverse) throws(StoreError) in
+                        try inverse.forEachOwner(of: object.key) { (key) throws(StoreError) in take(key) }
+                    }
+                } else {
+                    let target = Value.link(object)
+                    _ = try withIndex(origin, link.property, asking: target) { (index) throws(StoreError) in
+                        try index.forEach(.equal, target) { (key) throws(StoreError) in take(key) }
+                    }
+                }
+                if let owner {
+                    return (ObjectID(classID: origin.classID, storeTag: shared.tag, key: owner), PropertyID.of(origin.id, origin.columns[link.property].id))
+                }
+            }
+            return nil
+        }
+    }
+
+    // MARK: Generated values
+
+    /// What a new object gets in a property that is generated.
+    @inline(never)
+    func generated(_ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
+        switch cls.columns[position].kind {
+        case .objectID: ObjectIDGenerator.next()
+        case .uuid: UUIDGenerator.next()
+        default: .int(try writing().state(Int(cls.id)).generateKey())
+        }
+    }
+
+    /// What `missing` gives, as applications give it: of a mixed property it is a cell.
+    func plain(_ value: Value, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
+        value.kind == .mixed ? try cls.mixedValue(value, position) : value
+    }
+
+    // MARK: Errors
+
+    func embeddedError(_ cls: ClassSchema) -> StoreError {
+        StoreError(.embedded, "class \(cls.name) is embedded: its objects are made in a property of their parent").at(class: cls.name)
+    }
+
+    func givenEmbedded(_ position: Int, _ cls: ClassSchema, _ target: ClassSchema) -> StoreError {
+        cls.named(
+            StoreError(.embedded, "\(cls.name).\(cls.properties[position].name): objects of class \(target.name) are embedded: one is made here, another's cannot be given"),
+            position)
+    }
+
+    private func notEmbedding(_ position: Int, _ cls: ClassSchema) -> StoreError {
+        cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) does not hold embedded objects"), position)
+    }
+}

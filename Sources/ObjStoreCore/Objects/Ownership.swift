@@ -1,0 +1,122 @@
+/// Objects that go with others: embedded ones with their parent, and what a cascading link leads to with the object that has it.
+///
+/// ```
+///  Person#3 ── address ──► Address#8 (embedded)         delete Person#3:  Person#3, Address#8, Dog#4 go;
+///     └────── dogs: cascades ──► Dog#4 ◄── Club#1.dogs                    Club#1.dogs loses an element
+/// ```
+/// All that will go is found first, each object once, so that circles end. Then one after the other goes like any object: its links
+/// leave their inverses, links to it become null, both are logged as what they are, and a replay derives nothing.
+///
+/// That an embedded object has one parent is kept by `View`: only what makes the object gives it to a property. Its parent is found
+/// by the inverses of the properties that lead to its class; nothing is stored in the object.
+extension WriteTransaction {
+    /// Deletes an object of a class with owning links.
+    func deleteOwner(_ state: ClassState, _ key: Int64) throws(StoreError) {
+        _ = try state.row(key)
+        try delete(try victims([(Int(state.schema.id), key)]))
+    }
+
+    /// Deletes embedded objects that no link leads to any more, and what goes with them.
+    func deleteOrphans(_ classIndex: Int, _ keys: [Int64]) throws(StoreError) {
+        if keys.isEmpty { return }
+        try delete(try victims(keys.map { (classIndex, $0) }))
+    }
+
+    func deleteAllOwners(_ state: ClassState) throws(StoreError) -> Int {
+        let count = state.objectCount
+        var all: [(classIndex: Int, key: Int64)] = []
+        let reader = try state.cluster.reader()
+        var next = try reader.seek(.min)
+        while let row = next {
+            all.append((Int(state.schema.id), row.key))
+            next = try reader.next(row)
+        }
+        try delete(try victims(all))
+        return count
+    }
+
+    /// What fails leaves the transaction fit for nothing but cancelling, unless nothing was deleted.
+    private func delete(_ victims: [(classIndex: Int, key: Int64)]) throws(StoreError) {
+        var last: ClassState?
+        do throws(StoreError) {
+            for (classIndex, key) in victims {
+                let state = try state(classIndex)
+                if state.incoming.isEmpty { try state.delete(key) } else { try deleteAlone(state, key) }
+                last = state
+            }
+        } catch {
+            last?.isBroken = true
+            throw error
+        }
+    }
+
+    /// Some objects, and all that go with them, owners before what they own.
+    private func victims(_ first: [(classIndex: Int, key: Int64)]) throws(StoreError) -> [(classIndex: Int, key: Int64)] {
+        struct Victim: Hashable {
+            let classIndex: Int
+            let key: Int64
+        }
+        var known = Set<Victim>(minimumCapacity: first.count), all: [(classIndex: Int, key: Int64)] = []
+        func add(_ classIndex: Int, _ key: Int64) {
+            if known.insert(Victim(classIndex: classIndex, key: key)).inserted { all.append((classIndex, key)) }
+        }
+        for victim in first { add(victim.classIndex, victim.key) }
+        var next = 0
+        while next < all.count {
+            let (classIndex, key) = all[next], state = try state(classIndex)
+            next += 1
+            if state.owning.isEmpty { continue }
+            let row = try state.row(key)
+            for link in state.owning { try state.forEachTarget(row, link) { key in add(link.target, key) } }
+        }
+        return all
+    }
+
+    /// Deletes the embedded objects of a class that have no parent, and what goes with them. Cost: O(n). Returns how many.
+    func deleteOrphans(_ classIndex: Int) throws(StoreError) -> Int {
+        let state = try state(classIndex)
+        var orphans: [Int64] = []
+        var indexes: [(link: IncomingLink, reader: IndexReader)] = []
+        for link in state.incoming {
+            let origin = try self.state(link.classIndex)
+            indexes.append((link, try origin.linkIndex(link.property, isCollection: link.isCollection)))
+        }
+        let reader = try state.cluster.reader()
+        var next = try reader.seek(.min)
+        while let row = next {
+            var parents = 0
+            for (link, reader) in indexes { parents += try link.count(to: row.key, reader) }
+            if parents == 0 { orphans.append(row.key) }
+            next = try reader.next(row)
+        }
+        try deleteOrphans(classIndex, orphans)
+        return orphans.count
+    }
+}
+
+extension ClassState {
+    /// Calls `body` with the key of each object that an owning property leads to.
+    func forEachTarget(_ row: RowPosition, _ link: OwningLink, _ body: (Int64) -> Void) throws(StoreError) {
+        if link.isCollection {
+            try elements(row, link.property).forEach { (_, value) throws(StoreError) in
+                if !value.isNull { body(value.low) }
+                return true
+            }
+            return
+        }
+        let value = try value(row, link.property)
+        if !value.isNull { body(value.low) }
+    }
+
+    /// Who links to what by a property.
+    func linkIndex(_ property: Int, isCollection: Bool) throws(StoreError) -> IndexReader {
+        if isCollection { return try inverses[schema.inversePosition(of: property)!].reader() }
+        return try indexes[schema.indexPosition(of: property)!].reader()
+    }
+
+    /// The class of the embedded objects that a property holds; nil: it holds none.
+    func embedded(_ property: Int) -> OwningLink? {
+        for link in owning where link.isEmbedding && link.property == property { return link }
+        return nil
+    }
+}

@@ -1,0 +1,211 @@
+import CObjStore
+import Testing
+
+/// Embedded objects, cascading links, generated keys and nested values through the C interface.
+@Suite struct NestedTests {
+    private struct Home {
+        let store: OpaquePointer
+        private let ids: [String: UInt32]
+        let classes: [String: objstore_class_id]
+
+        init() throws {
+            var schema: OpaquePointer?, config: OpaquePointer?, opened: OpaquePointer?
+            try ok(objstore_schema_new(&schema))
+            defer { _ = objstore_schema_close(schema) }
+            for cls in ["Person", "Dog", "Address"] { try ok(objstore_schema_add_class(schema, text(cls))) }
+            try ok(objstore_schema_set_class_flags(schema, text("Address"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
+            try ok(objstore_schema_add_property(schema, text("Address"), text("city"), .OBJSTORE_KIND_STRING, UInt32(OBJSTORE_PROPERTY_NULLABLE)))
+            try ok(objstore_schema_add_property(schema, text("Person"), text("id"), .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY | OBJSTORE_PROPERTY_GENERATED)))
+            try ok(objstore_schema_add_property(schema, text("Person"), text("name"), .OBJSTORE_KIND_STRING, 0))
+            try ok(objstore_schema_set_default(schema, text("Person"), text("name"), objstore_string(text(""))))
+            try ok(objstore_schema_add_link_collection(schema, text("Person"), text("dogs"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Dog"), UInt32(OBJSTORE_PROPERTY_CASCADE)))
+            try ok(objstore_schema_add_link(schema, text("Person"), text("address"), text("Address"), 0))
+            try ok(objstore_schema_add_link_collection(schema, text("Person"), text("others"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Address"), 0))
+            try ok(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, 0))
+            try ok(objstore_schema_add_property(schema, text("Dog"), text("age"), .OBJSTORE_KIND_INT, 0))
+            try ok(objstore_schema_add_property(schema, text("Dog"), text("tag"), .OBJSTORE_KIND_UUID, UInt32(OBJSTORE_PROPERTY_GENERATED)))
+            try ok(objstore_config_new(&config))
+            defer { _ = objstore_config_close(config) }
+            try ok(objstore_config_set_memory(config, text("")))
+            try ok(objstore_config_set_schema(config, schema, 1))
+            try ok(objstore_open(config, &opened))
+            store = opened!
+            var ids: [String: UInt32] = [:], classes: [String: objstore_class_id] = [:]
+            try reading(store) { view in
+                for (cls, properties) in ["Person": ["id", "name", "dogs", "address", "others"], "Dog": ["name", "age", "tag"], "Address": ["city"]] {
+                    var id: objstore_class_id = 0
+                    try ok(objstore_find_class(view, text(cls), &id))
+                    classes[cls] = id
+                    for name in properties {
+                        var property: objstore_property_id = 0
+                        try ok(objstore_find_property(view, id, text(name), &property))
+                        ids["\(cls).\(name)"] = property
+                    }
+                }
+            }
+            (self.ids, self.classes) = (ids, classes)
+        }
+
+        subscript(name: String) -> objstore_property_id { ids[name]! }
+
+        func count(_ view: OpaquePointer, _ cls: String) throws -> UInt64 {
+            var count: UInt64 = 0
+            try ok(objstore_count(view, classes[cls]!, &count))
+            return count
+        }
+
+        func int(_ view: OpaquePointer, _ object: objstore_object, _ name: String) throws -> Int64 {
+            var value = objstore_null()
+            try ok(objstore_get(view, object, self[name], nil, &value))
+            return value.data.integer
+        }
+    }
+
+    @Test func embeddedObjects() throws {
+        let home = try Home()
+        defer { _ = objstore_close(home.store) }
+        try writing(home.store) { tx in
+            var jane = objstore_object(), rome = objstore_object(), oslo = objstore_object(), parent = objstore_object()
+            var property: objstore_property_id = 0, exists = true
+            try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, &jane))
+            #expect(try home.int(tx, jane, "Person.id") == 1)
+            let city = objstore_string(text("Rome"))
+            try ok(objstore_create_embedded(tx, jane, home["Person.address"], objstore_null(), [home["Address.city"]], [city], 1, &rome))
+            try ok(objstore_parent(tx, rome, &parent, &property))
+            #expect(parent.key == jane.key && property == home["Person.address"])
+            // What is made in its place takes it.
+            try ok(objstore_create_embedded(tx, jane, home["Person.address"], objstore_null(), nil, nil, 0, &oslo))
+            try ok(objstore_exists(tx, rome, &exists))
+            #expect(!exists)
+            for place in [objstore_null(), objstore_int(0)] {
+                try ok(objstore_create_embedded(tx, jane, home["Person.others"], place, nil, nil, 0, nil))
+            }
+            #expect(try home.count(tx, "Address") == 3)
+            var message = refused(objstore_set(tx, jane, home["Person.address"], objstore_link(rome)), .OBJSTORE_ERR_EMBEDDED)
+            #expect(message.contains("Person.address"))
+            message = refused(objstore_create(tx, home.classes["Address"]!, nil, nil, 0, nil), .OBJSTORE_ERR_EMBEDDED)
+            #expect(message.contains("Address"))
+            message = refused(objstore_create_embedded(tx, jane, home["Person.others"], objstore_int(3), nil, nil, 0, nil), .OBJSTORE_ERR_OUT_OF_RANGE)
+            #expect(message.contains("index 3, where there are 2 elements"))
+            _ = refused(objstore_parent(tx, jane, &parent, nil), .OBJSTORE_ERR_WRONG_TYPE)
+            try ok(objstore_set(tx, jane, home["Person.address"], objstore_null()))
+            #expect(try home.count(tx, "Address") == 2)
+            try ok(objstore_collection_remove(tx, objstore_collection_of(jane, home["Person.others"]), 0, 1))
+            #expect(try home.count(tx, "Address") == 1)
+            try ok(objstore_delete(tx, jane))
+            #expect(try home.count(tx, "Address") == 0)
+        }
+        try verify(home.store)
+    }
+
+    @Test func cascades() throws {
+        let home = try Home()
+        defer { _ = objstore_close(home.store) }
+        try writing(home.store) { tx in
+            var people = [objstore_object(), objstore_object()], dog = objstore_object()
+            for index in people.indices { try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, &people[index])) }
+            for name in ["Rex", "Ben"] {
+                try ok(objstore_create(tx, home.classes["Dog"]!, [home["Dog.name"], home["Dog.age"]], [objstore_string(text(name)), objstore_int(1)], 2, &dog))
+                for person in people { try ok(objstore_list_insert(tx, objstore_collection_of(person, home["Person.dogs"]), 0, [objstore_link(dog)], 1)) }
+            }
+            // Taking a link away deletes nothing.
+            try ok(objstore_collection_remove(tx, objstore_collection_of(people[0], home["Person.dogs"]), 1, 1))
+            #expect(try home.count(tx, "Dog") == 2)
+            try ok(objstore_delete(tx, people[0]))
+            #expect(try home.count(tx, "Dog") == 1)
+            var count: UInt64 = 0
+            try ok(objstore_collection_count(tx, objstore_collection_of(people[1], home["Person.dogs"]), &count))
+            #expect(count == 1)
+            try ok(objstore_delete_all(tx, home.classes["Person"]!, &count))
+            #expect(count == 1)
+            #expect(try home.count(tx, "Dog") == 0)
+        }
+        try verify(home.store)
+    }
+
+    @Test func generatedKeysNeverComeTwice() throws {
+        let home = try Home()
+        defer { _ = objstore_close(home.store) }
+        var seen: [Int64] = []
+        for round in 0..<3 {
+            try writing(home.store) { tx in
+                var person = objstore_object()
+                for _ in 0..<3 {
+                    try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, &person))
+                    seen.append(try home.int(tx, person, "Person.id"))
+                }
+                try ok(objstore_delete(tx, person))
+                try ok(objstore_create(tx, home.classes["Person"]!, [home["Person.id"]], [objstore_int(Int64(100 * (round + 1)))], 1, nil))
+            }
+        }
+        #expect(seen == [1, 2, 3, 101, 102, 103, 201, 202, 203])
+    }
+
+    @Test func nestedValues() throws {
+        let home = try Home()
+        defer { _ = objstore_close(home.store) }
+        func string(_ text: String) -> objstore_value { objstore_string(CAPITests.text(text)) }
+        try writing(home.store) { tx in
+            var jane = objstore_object(), outcome = objstore_outcome.OBJSTORE_OUTCOME_UNCHANGED
+            // {"id": 7, "dogs": [["Buster", 5], {"name": "Buddy", "age": 6}], "address": {"city": "Rome"}, "others": [["Oslo"]]}
+            let values = [
+                objstore_map_of(4), string("id"), objstore_int(7), string("dogs"), objstore_list_of(2), objstore_list_of(2), string("Buster"), objstore_int(5),
+                objstore_map_of(2), string("name"), string("Buddy"), string("age"), objstore_int(6), string("address"), objstore_map_of(1), string("city"), string("Rome"),
+                string("others"), objstore_list_of(1), objstore_list_of(1), string("Oslo"),
+            ]
+            try ok(objstore_create_from(tx, home.classes["Person"]!, .OBJSTORE_POLICY_ERROR, 0, values, values.count, &jane, &outcome))
+            #expect(outcome == .OBJSTORE_OUTCOME_CREATED)
+            #expect(try home.count(tx, "Dog") == 2)
+            #expect(try home.count(tx, "Address") == 2)
+            // It exists: nothing of it is made again.
+            let message = refused(objstore_create_from(tx, home.classes["Person"]!, .OBJSTORE_POLICY_ERROR, 0, values, values.count, nil, nil), .OBJSTORE_ERR_DUPLICATE_KEY)
+            #expect(message.contains("id = 7"))
+            #expect(try home.count(tx, "Dog") == 2)
+            // What is not given stays.
+            let partial = [objstore_map_of(2), string("id"), objstore_int(7), string("dogs"), objstore_list_of(1), objstore_list_of(2), string("Rex"), objstore_int(1)]
+            try ok(objstore_create_from(tx, home.classes["Person"]!, .OBJSTORE_POLICY_MODIFIED, 0, partial, partial.count, nil, &outcome))
+            #expect(outcome == .OBJSTORE_OUTCOME_CHANGED)
+            var count: UInt64 = 0, changed = false
+            try ok(objstore_collection_count(tx, objstore_collection_of(jane, home["Person.dogs"]), &count))
+            #expect(count == 1)
+            #expect(try home.count(tx, "Dog") == 3)
+            // One property.
+            let address = [objstore_map_of(1), string("city"), string("Rome")]
+            try ok(objstore_set_from(tx, jane, home["Person.address"], .OBJSTORE_POLICY_MODIFIED, address, 3, &changed))
+            #expect(!changed)
+            try ok(objstore_set_from(tx, jane, home["Person.address"], .OBJSTORE_POLICY_MODIFIED, [objstore_null()], 1, &changed))
+            #expect(changed)
+            #expect(try home.count(tx, "Address") == 1)
+        }
+        try verify(home.store)
+    }
+
+    @Test func whatIsWrongWithNestedValues() throws {
+        let home = try Home()
+        defer { _ = objstore_close(home.store) }
+        func string(_ text: String) -> objstore_value { objstore_string(CAPITests.text(text)) }
+        try writing(home.store) { tx in
+            func message(_ values: [objstore_value], _ status: objstore_status, flags: UInt32 = 0, _ cls: String = "Person") -> String {
+                refused(objstore_create_from(tx, home.classes[cls]!, .OBJSTORE_POLICY_ERROR, flags, values, values.count, nil, nil), status)
+            }
+            let dogs = [objstore_map_of(1), string("dogs"), objstore_list_of(2), objstore_list_of(2), string("Rex"), objstore_int(1)]
+            #expect(message(dogs + [objstore_list_of(2), string("Ben"), string("five")], .OBJSTORE_ERR_WRONG_TYPE) == "$.dogs[1].age: Dog.age is of type int, not string (\"five\")")
+            #expect(message(dogs + [objstore_list_of(4), string("Ben"), objstore_int(1), objstore_null(), objstore_null()], .OBJSTORE_ERR_OUT_OF_RANGE) == "$.dogs[1]: more values (4) than properties (3) of class Dog")
+            #expect(message([objstore_list_of(1), string("Rex")], .OBJSTORE_ERR_MISSING_VALUE, "Dog").contains("Dog.age has no default"))
+            #expect(message([objstore_list_of(2), string("Rex"), objstore_int(1)], .OBJSTORE_ERR_MISSING_VALUE, flags: UInt32(OBJSTORE_FROM_EXACT), "Dog").contains("that of tag is missing"))
+            #expect(message([objstore_map_of(1), string("colour"), objstore_int(1)], .OBJSTORE_ERR_NO_SUCH_PROPERTY, "Dog").contains("colour"))
+            #expect(message([objstore_map_of(2), string("age"), objstore_int(1), string("age"), objstore_int(1)], .OBJSTORE_ERR_INVALID_ARGUMENT, "Dog").contains("given twice"))
+            #expect(message([objstore_map_of(1), string("name"), objstore_null()], .OBJSTORE_ERR_NOT_NULLABLE, "Dog").contains("Dog.name cannot be null"))
+            #expect(message([objstore_map_of(1)], .OBJSTORE_ERR_INVALID_ARGUMENT).contains("values[1]: values ends"))
+            #expect(message([objstore_map_of(0), objstore_int(1)], .OBJSTORE_ERR_INVALID_ARGUMENT).contains("values[1]: the value before it is complete"))
+            #expect(message([objstore_map_of(1), objstore_int(1), objstore_int(1)], .OBJSTORE_ERR_WRONG_TYPE).contains("values[1]"))
+            #expect(message(Array(repeating: objstore_list_of(1), count: 300) + [objstore_int(1)], .OBJSTORE_ERR_OUT_OF_RANGE).contains("200 deep"))
+            for cls in ["Person", "Dog", "Address"] { #expect(try home.count(tx, cls) == 0) }
+            // Unknown names may be passed over.
+            let unknown = [objstore_map_of(3), string("name"), string("Rex"), string("vet"), objstore_map_of(1), string("x"), objstore_list_of(0), string("age"), objstore_int(1)]
+            try ok(objstore_create_from(tx, home.classes["Dog"]!, .OBJSTORE_POLICY_ERROR, UInt32(OBJSTORE_FROM_IGNORE_UNKNOWN), unknown, unknown.count, nil, nil))
+            #expect(try home.count(tx, "Dog") == 1)
+        }
+        try verify(home.store)
+    }
+}
