@@ -823,6 +823,10 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  *   another, with another id.
  * - One that was called otherwise before (objstore_schema_add_former_name) is renamed. A file that has both names is
  *   OBJSTORE_ERR_SCHEMA_MISMATCH.
+ * - A property may be null from now on, or must not: where an object has null in it, objstore_open fails with
+ *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
+ * - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or another
+ *   target, is dropped, and a new one of its name added; another property can be the primary key, or none.
  * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that it
  *   has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
  *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
@@ -853,6 +857,39 @@ typedef objstore_status (*objstore_initial_data)(objstore *store, objstore_view 
 OBJSTORE_API objstore_status objstore_config_set_initial_data(objstore_config *config, objstore_initial_data fill,
                                                               void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(fill, free_userdata), closed(config), kind(config));
+
+/** Changes objects for a higher schema version. `old` is a frozen view of the store as it was, with its classes, properties and
+ * ids; `transaction` has those of the new schema. Classes of one name have the same id in both, objects the same
+ * objstore_object, and properties that stayed the same id. `transaction` creates, changes and deletes objects like any other;
+ * objstore_migrate_property copies what is called otherwise now.
+ * While it runs, what stayed is as loose as it was: a property that is to become required can still be null; indexes, unique
+ * constraints and primary keys that are new are made afterwards, of what there is then. A property that is new and required has its
+ * default, or zero or empty. `store` is the handle that objstore_open is going to return; it cannot be closed inside, nor the
+ * transaction ended (IN_CALLBACK). Any other status than OBJSTORE_OK undoes everything, and objstore_open returns it. */
+typedef objstore_status (*objstore_migration)(objstore *store, objstore_view *transaction, objstore_view *old,
+                                              uint64_t old_version, uint64_t new_version, void *userdata);
+
+/** What comes between two versions of a schema: `migrate` is called by objstore_open, on its thread, when the file's
+ * schema version is lower than that of the config's schema, in the transaction that changes the schema: both happen, or
+ * nothing. A new store is not migrated. Afterwards objstore_open can still fail, and leave the file as it was: with
+ * SCHEMA_MISMATCH (null in what has become required), DUPLICATE_KEY (in what has become unique) or VALUE_TOO_LARGE (what has
+ * become the primary key). Needs a schema, else objstore_open is OBJSTORE_ERR_INVALID_ARGUMENT. Other handles and processes go
+ * on, as with any change of the schema; they wait to write. NULL: none (the default). */
+OBJSTORE_API objstore_status objstore_config_set_migration(objstore_config *config, objstore_migration migrate,
+                                                           void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(config), nullable(migrate, free_userdata), closed(config), kind(config));
+
+/** For a migration: gives a property of every object of its class, as far as `transaction` has it, the value that another one of
+ * the same class has in `old`, a live or frozen view: so that it is kept under a new name. (objstore_schema_add_former_name does that
+ * without writing an object.) Of the same kind, elements and target; links to objects that are gone become null, or
+ * are left out. `count` (NULL: not wanted) says of how many objects. All or nothing. O(n) writes.
+ * NO_SUCH_PROPERTY: also of another class. WRONG_TYPE: of another kind. WRONG_STORE, WRONG_VIEW: `old` is none. NOT_NULLABLE: a value is null.
+ * KEY_IMMUTABLE: the primary key. NOT_SUPPORTED: embedded objects (a former name keeps them). DUPLICATE_KEY. */
+OBJSTORE_API objstore_status objstore_migrate_property(objstore_view *transaction, objstore_property_id property_id,
+                                                       objstore_view *old, objstore_property_id old_property_id,
+                                                       uint64_t *count)
+    OBJSTORE_CHECKS(null(transaction, old), nullable(count), closed(transaction, old), kind(transaction, old),
+                    write(transaction), committed(old), property(property_id), property(old_property_id));
 
 /** Says whether to compact a file of `total_bytes`, of which `used_bytes` are in use: sets `*compact`, which is false. Any
  * other status than OBJSTORE_OK ends objstore_open, which returns it. */

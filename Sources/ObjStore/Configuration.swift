@@ -27,8 +27,8 @@ extension Store {
         /// not seen through this store: `.noSuchClass`.
         public var models: [Object.Type]
         /// Higher than the file's allows new properties, other defaults and indexes, properties that were renamed
-        /// (``Object/formerNames``), and properties that are gone, whose values are dropped for ever; lower is
-        /// `.schemaMismatch`. From 1.
+        /// (``Object/formerNames``), properties that may be nil now, or must not (where none is), and properties that are gone, whose
+        /// values are dropped for ever; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
         public var schemaVersion: UInt64 = 1
         public var access = Access.readWrite
         public var durability = Durability.full
@@ -54,6 +54,10 @@ extension Store {
         /// throws leaves no file; opening throws it if it is an ``ObjStoreError``, and `.callback` with its description for any
         /// other error. Objects are of no use after it.
         public var initialData: (@Sendable (Transaction) throws -> Void)?
+        /// Changes objects when ``schemaVersion`` is higher than the file's, in the write that changes the classes; gets the file's
+        /// version. With it, properties can become required, get another type, and be the primary key. What it throws leaves the
+        /// file as it was; opening throws it as for ``initialData``.
+        public var migrationBlock: (@Sendable (_ migration: Migration, _ oldVersion: UInt64) throws -> Void)?
         /// Whether to make the file smaller before it is used; asked of the first in the process that opens it, and only where
         /// no other process has it open. Sizes in bytes. Usual is `{ $0 > 100 << 20 && $1 < $0 / 2 }`.
         public var compactsOnOpen: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
@@ -127,6 +131,13 @@ extension Store.Configuration {
         }
         result.steps.seed = seedPath
         if let compactsOnOpen { result.steps.compaction = { compactsOnOpen(Int(clamping: $0), Int(clamping: $1)) } }
+        if let migrationBlock {
+            result.steps.migration = { (new, old, from, to) throws(StoreError) in
+                try StoreHandle.lend(new, infos, onError) { (space) throws in
+                    try migrationBlock(Migration(space, old: old, new: new, oldVersion: from, newVersion: to), from)
+                }
+            }
+        }
         if let initialData {
             result.steps.initialData = { (view) throws(StoreError) in
                 try StoreHandle.lend(view, infos, onError) { (space) throws in try initialData(Transaction(space)) }

@@ -114,6 +114,14 @@ public func objstore_config_set_initial_data(
 }
 
 @c @implementation
+public func objstore_config_set_migration(
+    _ config: OpaquePointer?, _ migrate: objstore_migration?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    return use(config) { (box) throws(StoreError) in box.callbacks.migration = migrate.map { ($0, userdata) } }
+}
+
+@c @implementation
 public func objstore_config_set_compaction(
     _ config: OpaquePointer?, _ decide: objstore_compaction?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {

@@ -4,6 +4,7 @@ internal import ObjStoreCore
 /// What a configuration calls while a store is opened.
 struct OpeningCallbacks {
     var initialData: (function: objstore_initial_data, userdata: Userdata)?
+    var migration: (function: objstore_migration, userdata: Userdata)?
     var compaction: (function: objstore_compaction, userdata: Userdata)?
 }
 
@@ -24,6 +25,12 @@ final class OpeningCall: @unchecked Sendable {
             nonisolated(unsafe) let function = function
             result.steps.initialData = { (view) throws(StoreError) in
                 try self.lend([view]) { store, views in function(store, views[0], userdata.pointer) }
+            }
+        }
+        if let (function, userdata) = callbacks.migration {
+            nonisolated(unsafe) let function = function
+            result.steps.migration = { (new, old, from, to) throws(StoreError) in
+                try self.lend([new, old]) { store, views in function(store, views[0], views[1], from, to, userdata.pointer) }
             }
         }
         if let (function, userdata) = callbacks.compaction {

@@ -149,3 +149,25 @@ public func objstore_schema_add_former_name(
 
 @c @implementation
 public func objstore_schema_close(_ schema: OpaquePointer?) -> objstore_status { Handles.close(schema, .schema, "schema") }
+
+@c @implementation
+public func objstore_migrate_property(
+    _ transaction: OpaquePointer?, _ property_id: objstore_property_id, _ old: OpaquePointer?, _ old_property_id: objstore_property_id,
+    _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    // The first argument first.
+    let first = Handles.use(transaction, .view, "transaction") { (_: View) throws(StoreError) in }
+    if first != .OBJSTORE_OK { return first }
+    return Handles.pin(old, .view, "old", [.wrongView: "old", .wrongStore: "old"]) { (old: View) throws(StoreError) in
+        Handles.pin(transaction, .view, "transaction", [.notInWrite: "transaction", .noSuchProperty: "property_id", .wrongType: "property_id"]) {
+            (view: View) throws(StoreError) in
+            if view.kind == .transaction, old.kind != .transaction {
+                let (new, other) = (try view.propertyInfo(property_id), try naming("old_property_id") { () throws(StoreError) in try old.propertyInfo(old_property_id) })
+                guard new.classID == other.classID else { throw StoreError(.noSuchProperty, "old_property_id is a property of another class") }
+            }
+            let done = try view.copyProperty(property_id, from: old, old_property_id)
+            count?.pointee = UInt64(done)
+            return .OBJSTORE_OK
+        }
+    }
+}

@@ -24,7 +24,7 @@ DEFAULTS = {
     "mode": "OBJSTORE_MODE_READ_WRITE", "creation": "OBJSTORE_CREATION_IF_MISSING",
     "durability": "OBJSTORE_DURABILITY_RELAXED", "relaxed_ms": "10", "version": "1", "limit": "OBJSTORE_LIMIT_VALUE_BYTES",
     "level": "OBJSTORE_LOG_ERROR", "handler": "NULL", "userdata": "NULL", "free_userdata": "NULL", "progress": "NULL",
-    "timeout_ms": "10", "body": "body_ok", "fill": "NULL", "decide": "NULL", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
+    "timeout_ms": "10", "body": "body_ok", "fill": "NULL", "decide": "NULL", "migrate": "NULL", "old": "FV", "old_property_id": "P_N", "index": "0", "policy": "OBJSTORE_POLICY_MODIFIED", "op": "OBJSTORE_EQUAL",
     "aggregate": "OBJSTORE_AGGREGATE_SUM", "delta": "1", "key": "objstore_int(1)", "start": "0", "capacity": "4",
     "index_id": "INDEX", "names": "NAMES", "from": "KEY_VALS", "from_count": "2", "to": "KEY_VALS", "to_count": "2",
     "columns": "COLUMNS", "column_count": "2", "row_count": "1", "property_count": "2", "position": "&POSITION",

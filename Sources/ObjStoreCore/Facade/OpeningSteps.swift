@@ -3,7 +3,7 @@
 /// ```
 ///  the file is missing ─ seed: a copy of another one
 ///  ────────────────────┬──────────────────────────────────────────────────────────────
-///  one transaction     │ the schema becomes the program's
+///  one transaction     │ the schema becomes the program's; it had a lower version: migration
 ///                      │ it had none at all: initialData
 ///  ────────────────────┴──────────────────────────────────────────────────────────────
 ///  nobody else has it open: compaction, if wanted
@@ -13,6 +13,9 @@ package struct OpeningSteps: Sendable {
     package var seed: String?
     /// Fills a store that has no schema yet, in the transaction that gives it one. What it throws undoes both.
     package var initialData: (@Sendable (View) throws(StoreError) -> Void)?
+    /// Puts right what the file's objects lack for a higher schema version, in the transaction that changes the schema: gets it, the version
+    /// before, and the numbers of both schemas. What it throws undoes everything.
+    package var migration: (@Sendable (_ new: View, _ old: View, _ from: UInt64, _ to: UInt64) throws(StoreError) -> Void)?
     /// Says whether a file of `total` bytes, of which `used` are in use, is to be made smaller.
     package var compaction: (@Sendable (_ total: UInt64, _ used: UInt64) throws(StoreError) -> Bool)?
 
@@ -111,10 +114,14 @@ extension Store {
         let steps = configuration.steps
         guard let draft = configuration.schema else {
             if steps.initialData != nil { throw StoreError(.invalidArgument, "initial data need the schema that they are of") }
+            if steps.migration != nil { throw StoreError(.invalidArgument, "a migration needs the schema that it leads to") }
             return
         }
         let schema = try shared.database.snapshot().schema
-        guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion) else { return }
+        func merge(_ file: Schema) throws(StoreError) -> Schema? {
+            try draft.merged(into: file, version: configuration.schemaVersion, migrates: steps.migration != nil)
+        }
+        guard let merged = try merge(schema) else { return }
         // A number alone is no reason to refuse who only reads.
         let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {
@@ -122,26 +129,30 @@ extension Store {
             throw StoreError(.readOnly, "the store is open read-only, and its file has other classes, properties or indexes than the program's schema")
         }
         try shared.checkOutside("open")
-        let transaction = try begin(timeout: writeTimeout, isTry: false)
+        var transaction = try begin(timeout: writeTimeout, isTry: false)
         do throws(StoreError) {
             // Another process may have been faster.
             let before = transaction.schema
-            if let merged = try draft.merged(into: before, version: configuration.schemaVersion) {
-                try transaction.change(to: merged)
-                if let fill = steps.initialData, before.version == 0, before.classes.isEmpty {
-                    try lend(transaction) { (view) throws(StoreError) in try fill(view) }
+            if let merged = try merge(before) {
+                let isNew = before.version == 0 && before.classes.isEmpty
+                if let migration = steps.migration, !isNew, merged.version > before.version {
+                    try migrate(&transaction, to: merged, migration)
+                } else {
+                    try transaction.change(to: merged)
                 }
+                if let fill = steps.initialData, isNew { try lend(transaction) { (view) throws(StoreError) in try fill(view) } }
             }
         } catch {
             shared.willEnd()
             transaction.cancel()
             throw error
         }
-        try end { () throws(StoreError) in _ = try transaction.commit(.full) }
+        let last = transaction
+        try end { () throws(StoreError) in _ = try last.commit(.full) }
     }
 
     /// Shows the application a transaction that it cannot end.
-    private func lend(_ transaction: WriteTransaction, _ body: (View) throws(StoreError) -> Void) throws(StoreError) {
+    func lend(_ transaction: WriteTransaction, _ body: (View) throws(StoreError) -> Void) throws(StoreError) {
         let view = try register(View(store: self, transaction: transaction))
         view.isBodys = true
         defer { view.giveBack() }

@@ -245,6 +245,11 @@ package struct SchemaDraft: Sendable {
     ///
     /// `.schemaMismatch` names class and property.
     package func merged(into file: Schema, version: UInt64) throws(StoreError) -> Schema? {
+        try merged(into: file, version: version, migrates: false)
+    }
+
+    /// - Parameter migrates: a migration can put right what would be lost otherwise: kinds and primary keys may change.
+    func merged(into file: Schema, version: UInt64, migrates: Bool) throws(StoreError) -> Schema? {
         guard version >= file.version else {
             throw StoreError(.schemaMismatch, "the file has schema version \(file.version), the program asks for \(version)")
         }
@@ -269,7 +274,7 @@ package struct SchemaDraft: Sendable {
                 changed = true
                 continue
             }
-            if let merged = try merge(cls, file.classes[index], indexes, file, mayChange: version > file.version) {
+            if let merged = try merge(cls, file.classes[index], indexes, file, mayChange: version > file.version, migrates: migrates) {
                 result[index] = merged
                 changed = true
             }
@@ -302,14 +307,23 @@ package struct SchemaDraft: Sendable {
         return indexes
     }
 
-    private func merge(_ cls: Class, _ old: ClassSchema, _ indexes: [String: Int], _ file: Schema, mayChange: Bool) throws(StoreError) -> ClassSchema? {
+    private func merge(
+        _ cls: Class, _ old: ClassSchema, _ indexes: [String: Int], _ file: Schema, mayChange: Bool, migrates: Bool
+    ) throws(StoreError) -> ClassSchema? {
         func mismatch(_ property: String, _ what: String) -> StoreError {
             StoreError(.schemaMismatch, "\(cls.name).\(property): \(what)").at(class: cls.name, property: property)
         }
         guard cls.isEmbedded == old.isEmbedded else {
             throw StoreError(.schemaMismatch, "class \(cls.name) is \(old.isEmbedded ? "" : "not ")embedded in the file, unlike in the program").at(class: cls.name)
         }
-        let places = try places(of: cls, in: old)
+        var places = try places(of: cls, in: old)
+        if mayChange, migrates {
+            // What is of another kind is another property: the old one goes, a new one comes.
+            for (position, place) in places.enumerated() {
+                guard let place, kindMismatch(cls, cls.properties[position], old.properties[place], file) != nil else { continue }
+                places[position] = nil
+            }
+        }
         // Where properties of the file are when what is gone has been dropped.
         var stays: [Int?] = Array(repeating: nil, count: old.properties.count)
         for case let place? in places { stays[place] = place }
@@ -328,7 +342,7 @@ package struct SchemaDraft: Sendable {
         for (position, property) in cls.properties.enumerated() {
             guard let place = places[position], let index = stays[place] else {
                 guard mayChange else { throw mismatch(property.name, "the file lacks this property, and the schema version is not higher than the file's") }
-                guard !property.isPrimaryKey else { throw mismatch(property.name, "a primary key cannot be added to a class that exists") }
+                guard !property.isPrimaryKey || migrates else { throw mismatch(property.name, "a primary key can be added to a class that exists by a migration only, which gives it values") }
                 guard next < UInt32(SchemaDraft.maximumProperties) else { throw mismatch(property.name, "the class has had too many properties") }
                 var added = property
                 added.columnID = next
@@ -346,13 +360,23 @@ package struct SchemaDraft: Sendable {
                 properties[index].name = property.name
                 changed = true
             }
-            guard there.kind == property.kind else { throw mismatch(property.name, "it is of kind \(there.kind) in the file, \(property.kind) in the program") }
-            guard there.elements == property.elements else { throw mismatch(property.name, "its elements, or its keys, are of another kind in the file than in the program") }
-            if let target = there.target, let wanted = cls.targets[property.name], file.classes[target].name != wanted {
-                throw mismatch(property.name, "it leads to class \(file.classes[target].name) in the file, to \(wanted) in the program")
+            if let problem = kindMismatch(cls, property, there, file) {
+                throw mismatch(property.name, mayChange ? "\(problem); a migration could convert it" : problem)
             }
-            guard there.isNullable == property.isNullable else { throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program") }
-            guard there.isPrimaryKey == property.isPrimaryKey else { throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program") }
+            if there.isNullable != property.isNullable {
+                guard mayChange else {
+                    throw mismatch(property.name, "it \(there.isNullable ? "may be null" : "cannot be null") in the file, unlike in the program, and the schema version is not higher than the file's")
+                }
+                properties[index].isNullable = property.isNullable
+                changed = true
+            }
+            if there.isPrimaryKey != property.isPrimaryKey {
+                guard mayChange, migrates else {
+                    throw mismatch(property.name, "it is \(there.isPrimaryKey ? "" : "not ")the primary key in the file, unlike in the program\(mayChange ? "; a migration could change that" : "")")
+                }
+                properties[index].isPrimaryKey = property.isPrimaryKey
+                changed = true
+            }
             if there.isCascading != property.isCascading || there.isGenerated != property.isGenerated {
                 let what = there.isCascading != property.isCascading ? "it \(there.isCascading ? "cascades" : "does not cascade")" : "it is \(there.isGenerated ? "" : "not ")generated"
                 guard mayChange else { throw mismatch(property.name, "\(what) in the file, unlike in the program, and the schema version is not higher than the file's") }
@@ -380,6 +404,16 @@ package struct SchemaDraft: Sendable {
         return changed || isOther
             ? ClassSchema(name: old.name, id: old.id, properties: properties, nextColumnID: next, compounds: compounds, nextIndexID: nextIndex, isEmbedded: old.isEmbedded)
             : nil
+    }
+
+    /// How a property of the file differs from that of the program in what its values are; nil: not at all.
+    private func kindMismatch(_ cls: Class, _ property: PropertySchema, _ there: PropertySchema, _ file: Schema) -> String? {
+        if there.kind != property.kind { return "it is of kind \(there.kind) in the file, \(property.kind) in the program" }
+        if there.elements != property.elements { return "its elements, or its keys, are of another kind in the file than in the program" }
+        if let target = there.target, let wanted = cls.targets[property.name], file.classes[target].name != wanted {
+            return "it leads to class \(file.classes[target].name) in the file, to \(wanted) in the program"
+        }
+        return nil
     }
 
     /// For each property of the program's class its position in the file's, by its name or by one that it had before.

@@ -61,6 +61,11 @@ extension ClassState {
         var next = try reader.seek(.min)
         while let row = next {
             let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try reader.value(row, property) }
+            if index.isPrimaryKey, key.count > View.longestKey {
+                throw StoreError(
+                    .valueTooLarge, "\(schema.name(of: index)) cannot become the primary key: \(schema.name)#\(row.key) has \(key.count) bytes there; keys have \(View.longestKey) at most"
+                ).at(class: schema.name, property: schema.names(of: index))
+            }
             if index.isUnique, !index.isShared(key, lookUpKey), let other = try writer.find(key) {
                 let values = try schema.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
                 throw StoreError(
@@ -89,6 +94,7 @@ extension WriteTransaction {
     /// change of schema need not be replayed that way.
     package func change(to new: Schema) throws(StoreError) {
         let old = schema
+        try checkNulls(new)
         try setSchema(new)
         isChangingIndexes = true
         defer { isChangingIndexes = false }
@@ -108,9 +114,38 @@ extension WriteTransaction {
         }
         // Objects that lay in a property that is gone have no parent any more.
         for (number, cls) in new.classes.enumerated() where cls.isEmbedded && number < old.classes.count {
-            if new.incoming[number].count < old.incoming[number].count { _ = try deleteOrphans(number) }
+            func column(_ link: IncomingLink, _ schema: Schema) -> UInt32 { schema.classes[link.classIndex].columns[link.property].id }
+            let losesParents = old.incoming[number].contains { link in
+                !new.incoming[number].contains { $0.classIndex == link.classIndex && column($0, new) == column(link, old) }
+            }
+            if losesParents { _ = try deleteOrphans(number) }
         }
         ops.becomeSummary()
+    }
+
+    /// Properties that may not be null any more must have a value in every object.
+    private func checkNulls(_ new: Schema) throws(StoreError) {
+        let root = try space.source.node(base.root, .root)
+        for (number, before) in schema.classes.enumerated() where before !== new.classes[number] && number < NodeHeader.count(root) {
+            for property in new.classes[number].properties where !property.isNullable {
+                guard let position = before.columns.firstIndex(where: { $0.id == property.columnID }), before.columns[position].nullable else { continue }
+                let node = try space.source.node(RootNode.classNode(root, number), .classRoot)
+                let reader = ClusterReader(source: space.source, root: ClassNode.cluster(node), columns: before.columns)
+                var next = try reader.seek(.min), nulls = 0, first: Int64?
+                while let row = next {
+                    if try reader.value(row, position).isNull {
+                        nulls += 1
+                        if first == nil { first = row.key }
+                    }
+                    next = try reader.next(row)
+                }
+                guard let first else { continue }
+                throw StoreError(
+                    .schemaMismatch,
+                    "\(before.name).\(property.name) cannot become required: \(nulls) of \(ClassNode.objectCount(node)) objects have null there, the first is \(before.name)#\(first); a migration can give them values"
+                ).at(class: before.name, property: property.name)
+            }
+        }
     }
 }
 

@@ -52,6 +52,14 @@ final class PinTable: @unchecked Sendable {
         }
     }
 
+    /// Pins HEAD, which need not be PUBLISHED yet. Under WRITER: nobody frees a page of it meanwhile.
+    func pin(head entry: SharedState.RingEntry) throws(StoreError) {
+        if join(entry.version) != nil { return }
+        let slot = try claimSlot()
+        shared.slot(slot).version.store(entry.version)
+        if adopt(entry.version, entry, slot) != nil { releaseSlot(slot) }
+    }
+
     func unpin(_ version: UInt64) {
         let released: Int? = lock.withLock {
             guard var pin = pins[version] else { return nil }

@@ -10,8 +10,10 @@ package final class Snapshot: @unchecked Sendable {
     private let mapping: Mapping
     private let database: Database
 
-    init(_ database: Database) throws(StoreError) {
-        let entry = try database.pins.pin()
+    /// Of the newest version that is visible.
+    convenience init(_ database: Database) throws(StoreError) { try self.init(database, pinned: try database.pins.pin()) }
+
+    private init(_ database: Database, pinned entry: SharedState.RingEntry) throws(StoreError) {
         do throws(StoreError) {
             self.database = database
             mapping = try database.mapping(forPages: entry.filePages)
@@ -24,6 +26,12 @@ package final class Snapshot: @unchecked Sendable {
             database.pins.unpin(entry.version)
             throw error
         }
+    }
+
+    /// Of the version that a transaction began with, whoever sees it yet.
+    convenience init(_ transaction: WriteTransaction) throws(StoreError) {
+        try transaction.database.pins.pin(head: transaction.base)
+        try self.init(transaction.database, pinned: transaction.base)
     }
 
     deinit { database.unpin(version) }

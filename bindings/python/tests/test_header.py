@@ -113,7 +113,7 @@ def test_callbacks():
         "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
         "objstore_report": _ffi.Report, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
         "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
-        "objstore_initial_data": _ffi.InitialData, "objstore_compaction": _ffi.Compaction,
+        "objstore_initial_data": _ffi.InitialData, "objstore_compaction": _ffi.Compaction, "objstore_migration": _ffi.Migration,
     }  # fmt: skip
     assert set(found) == set(ours)
     for name, parameters in found.items():

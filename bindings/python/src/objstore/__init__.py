@@ -36,6 +36,7 @@ from .info import Pin, Statistics
 from .kinds import Float32
 from .links import backlinks
 from .lists import List
+from .migration import Migration
 from .mixed import MixedDict, MixedList
 from .models import Model
 from .object_id import ObjectId
@@ -55,7 +56,7 @@ __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
     "Corrupt", "Counts", "Dict", "DuplicateKey", "Embedded", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
-    "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
+    "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",

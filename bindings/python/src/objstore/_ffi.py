@@ -280,6 +280,7 @@ Report = CFUNCTYPE(c_int32, POINTER(ReportLine), c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 InitialData = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
+Migration = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_uint64, c_uint64, c_void_p)
 Compaction = CFUNCTYPE(c_int32, c_uint64, c_uint64, POINTER(c_bool), c_void_p)
 ChangeHandler = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 Function = CFUNCTYPE(None)
@@ -317,6 +318,8 @@ PROTOTYPES = {
     "objstore_config_set_schema": "www",
     "objstore_config_set_seed": "wT",
     "objstore_config_set_initial_data": "wwww",
+    "objstore_config_set_migration": "wwww",
+    "objstore_migrate_property": "wwwww",
     "objstore_config_set_compaction": "wwww",
     "objstore_config_set_limit": "www",
     "objstore_config_set_flags": "ww",

@@ -19,6 +19,7 @@ _set_durability = _ffi.bind("objstore_config_set_durability")
 _set_schema = _ffi.bind("objstore_config_set_schema")
 _set_seed = _ffi.bind("objstore_config_set_seed")
 _set_initial_data = _ffi.bind("objstore_config_set_initial_data")
+_set_migration = _ffi.bind("objstore_config_set_migration")
 _set_compaction = _ffi.bind("objstore_config_set_compaction")
 _set_limit = _ffi.bind("objstore_config_set_limit")
 _set_flags = _ffi.bind("objstore_config_set_flags")
@@ -86,9 +87,10 @@ class Config:
         if path is not None:
             check(_set_seed(self.handle, _ffi.text_of(os.fsencode(path))))
 
-    def callbacks(self, initial_data: Any, compaction: Any) -> None:
+    def callbacks(self, initial_data: Any, migration: Any, compaction: Any) -> None:
         """C functions, which the caller keeps until the store is open."""
         check(_set_initial_data(self.handle, initial_data, None, None))
+        check(_set_migration(self.handle, migration, None, None))
         check(_set_compaction(self.handle, compaction, None, None))
 
     def flags(self, exclusive: bool, without_log: bool, delete_if_migration_needed: bool) -> None:

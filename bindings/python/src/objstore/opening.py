@@ -11,6 +11,7 @@ from .arguments import seconds
 from .bound import Lent
 from .config import Creation, Durability, Mode
 from .errors import InvalidArgument
+from .migration import Migration
 from .models import ModelMeta
 from .schema import Schema
 from .store import Store
@@ -35,6 +36,7 @@ def open(
     delete_if_migration_needed: bool = False,
     seed: "str | os.PathLike[str] | None" = None,
     initial_data: Callable[[Store], object] | None = None,
+    migrate: Callable[[Migration, int], object] | None = None,
     compact: Callable[[int, int], bool] | None = None,
     **limits: int,
 ) -> Store:
@@ -44,8 +46,8 @@ def open(
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
     models          the model classes to use; those that the file lacks are added, those that it has beside them are not
                     seen through this store
-    schema_version  raise it when a model got a new property, lost one, which drops its values for ever, or calls one
-                    otherwise: see field(formerly=…)
+    schema_version  raise it when a model got a new property, lost one, which drops its values for ever, calls one
+                    otherwise (see field(formerly=…)), or when one may be None now, or must not any more
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
     create          "if-missing", "never" (NotFound) or "always" (AlreadyExists)
     durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within
@@ -59,6 +61,9 @@ def open(
     seed            a store whose content a new one begins with: copied when there is no file
     initial_data    initial_data(store) fills a new store, in the write that creates its classes; an exception in it is raised
                     here, and leaves no file
+    migrate         migrate(migration, old_version) changes objects when schema_version is higher than the file's, in the
+                    write that changes the classes: see Migration. With it, properties can become required, get another type,
+                    and be the primary key; an exception in it is raised here, and leaves the file as it was
     compact         compact(total, used), in bytes: whether to make the file smaller before it is used; asked of the first
                     who opens it. Usual is `lambda total, used: total > 100 << 20 and used < total / 2`
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
@@ -73,8 +78,8 @@ def open(
         made.flags(exclusive, without_log, delete_if_migration_needed)
         made.limits(limits)
         made.seed(seed)
-        opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, compact)
-        made.callbacks(opening.initial_data, opening.compaction)
+        opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, migrate, compact)
+        made.callbacks(opening.initial_data, opening.migration, opening.compaction)
         return opening.open(made)
 
 
@@ -83,15 +88,16 @@ class _Opening:
 
     def __init__(
         self, models: list[ModelMeta], write_timeout: float | None, initial_data: Callable[[Store], object] | None,
-        compact: Callable[[int, int], bool] | None,
+        migrate: Callable[[Migration, int], object] | None, compact: Callable[[int, int], bool] | None,
     ) -> None:  # fmt: skip
         self._models = models
         self._write_timeout = write_timeout
         self._store: Store | None = None  # as soon as somebody had to see it
         self._raised: BaseException | None = None
         self.initial_data: Any = None
+        self.migration: Any = None
         self.compaction: Any = None
-        for name, function in (("initial_data", initial_data), ("compact", compact)):
+        for name, function in (("initial_data", initial_data), ("migrate", migrate), ("compact", compact)):
             if function is not None and not callable(function):
                 raise InvalidArgument(f"{name} is a function, not {function!r}")
         if initial_data is not None:
@@ -103,6 +109,19 @@ class _Opening:
                     fill(opened)
 
             self.initial_data = _ffi.InitialData(self._guarded(filling))
+        if migrate is not None:
+            convert = migrate
+
+            def migrating(store: int, transaction: int, old: int, before: int, after: int, _: object) -> None:
+                opened = self._lend(store, transaction)
+                with Lent(opened, transaction).body() as tx:
+                    migration = Migration(opened, tx, old, before, after)
+                    try:
+                        convert(migration, before)
+                    finally:
+                        migration.old.close()
+
+            self.migration = _ffi.Migration(self._guarded(migrating))
         if compact is not None:
             decide = compact
 

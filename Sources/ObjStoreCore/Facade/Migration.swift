@@ -1,0 +1,148 @@
+/// Changing the schema of a store that has objects, with a callback of the application in between.
+///
+/// ```
+///  the file's schema ──► interim ── callback ──► the program's
+///                          │                       what became required has no null any more,
+///                          │                       indexes and keys are made of what there is now
+///                          └ what was there stays as loose as it was, nothing else has changed its values yet
+/// ```
+/// Both steps are members of one group: they survive as a whole or not at all.
+extension Store {
+    /// `transaction` becomes the one that is to be committed, or cancelled.
+    func migrate(
+        _ transaction: inout WriteTransaction, to schema: Schema, _ body: (View, View, UInt64, UInt64) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        let file = transaction.schema, interim = schema.interim(from: file)
+        let old = try register(View(store: self, snapshot: Snapshot(transaction), kind: .frozen))
+        defer { old.close(waitsForReaders: true) }
+        try transaction.change(to: interim ?? schema)
+        try lend(transaction) { (view) throws(StoreError) in try body(view, old, file.version, schema.version) }
+        guard interim != nil else { return }
+        transaction = try transaction.seal()
+        try transaction.change(to: schema)
+    }
+}
+
+extension Schema {
+    /// What a migration works with: this schema, as loose as `file` was where both have something. Nil: the same.
+    fileprivate func interim(from file: Schema) -> Schema? {
+        var result = classes, differs = false
+        for (number, before) in file.classes.enumerated() where before !== classes[number] {
+            guard let looser = classes[number].looser(like: before) else { continue }
+            result[number] = looser
+            differs = true
+        }
+        return differs ? Schema(classes: result, version: version) : nil
+    }
+}
+
+extension ClassSchema {
+    fileprivate func looser(like before: ClassSchema) -> ClassSchema? {
+        var differs = false
+        let looser = properties.map { property in
+            var result = property
+            let there = before.properties.first { $0.columnID == property.columnID }
+            result.isNullable = property.isNullable || there?.isNullable == true
+            result.isPrimaryKey = property.isPrimaryKey && there?.isPrimaryKey == true
+            result.isUnique = property.isUnique && there?.isUnique == true
+            result.isIndexed = property.isIndexed && there.map { $0.isIndexed || $0.isUnique } == true
+            // Made unique afterwards, of what it has now.
+            if property.isUnique, !result.isUnique, there?.isIndexed == true { result.isIndexed = true }
+            if result.isNullable != property.isNullable || result.isPrimaryKey != property.isPrimaryKey || result.isUnique != property.isUnique
+                || result.isIndexed != property.isIndexed
+            {
+                differs = true
+            }
+            return result
+        }
+        let compounds = indexes.filter(\.isCompound), known = compounds.filter { index in before.indexes.contains { $0.id == index.id } }
+        guard differs || known.count < compounds.count else { return nil }
+        return ClassSchema(
+            name: name, id: id, properties: looser, nextColumnID: nextColumnID,
+            compounds: known.map { IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique) }, nextIndexID: nextIndexID,
+            isEmbedded: isEmbedded)
+    }
+}
+
+/// What a migration does beside creating, changing and deleting objects.
+extension View {
+    /// Gives a property of each object that both views have the value that another one has in `old`: how a property of the same kind gets
+    /// another name by a callback. Returns how many there were.
+    ///
+    /// `.wrongType`: the two are of other kinds. `.notNullable`: some value is null, the property cannot be. O(n); values are written.
+    package func copyProperty(_ propertyID: UInt32, from old: View, _ oldPropertyID: UInt32) throws(StoreError) -> Int {
+        guard kind == .transaction else { throw notInWrite }
+        guard old.shared === shared else { throw StoreError(.wrongStore, "it is a view of another store") }
+        let source = try old.pinnedSnapshot("the old view")
+        lock.lock()
+        defer { lock.unlock() }
+        let transaction = try writing()
+        let schema = transaction.schema, index = PropertyID.classIndex(propertyID)
+        guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
+        let cls = schema.classes[index], position = try cls.position(propertyID)
+        guard index < source.schema.classes.count else { throw StoreError(.noSuchProperty, "the old view has no property with the id \(oldPropertyID)") }
+        let before = source.schema.classes[index], from = try before.position(oldPropertyID)
+        let property = cls.properties[position], other = before.properties[from]
+        guard property.kind == other.kind, property.elements == other.elements, property.target == other.target else {
+            throw cls.naming(StoreError(.wrongType, "it is not of the same kind as \(before.name).\(other.name) in the old view"), position)
+        }
+        if let target = property.target, schema.classes[target].isEmbedded {
+            throw cls.naming(StoreError(.notSupported, "embedded objects stay where they are: say in the schema what the property was called before"), position)
+        }
+        if property.isPrimaryKey { throw cls.naming(StoreError(.keyImmutable, "it is the primary key of objects that exist"), position) }
+        let savepoint = try transaction.beginSavepoint()
+        do throws(StoreError) {
+            let count = try copy(property: position, of: cls, from: source, before, from, transaction)
+            try transaction.releaseSavepoint(savepoint)
+            return count
+        } catch {
+            written = nil
+            try transaction.rollBack(toSavepoint: savepoint)
+            throw error
+        }
+    }
+
+    private func copy(
+        property position: Int, of cls: ClassSchema, from source: Snapshot, _ before: ClassSchema, _ from: Int, _ transaction: WriteTransaction
+    ) throws(StoreError) -> Int {
+        defer { didMove() }
+        let state = try transaction.state(Int(cls.id)), property = cls.properties[position]
+        let reader = ClusterReader(source: source.source, root: ClassNode.cluster(try source.classNode(Int(before.id))), columns: before.columns)
+        var next = try reader.seek(.min), count = 0
+        while let row = next {
+            if try state.contains(row.key) {
+                let value = try reader.value(row, from)
+                if property.kind.isCollection {
+                    let elements = CollectionElements(row.key, before, from, cell: value, tree: try source.collection(before, from))
+                    try copyElements(elements, to: state, position, property.target.map { (target) throws(StoreError) in try transaction.state(target) })
+                } else {
+                    let isGone = value.kind == .link ? try !transaction.state(property.target!).contains(value.low) : false
+                    if value.isNull, !cls.properties[position].isNullable {
+                        throw cls.naming(StoreError(.notNullable, "\(before.name).\(before.properties[from].name) of \(cls.name)#\(row.key) is null"), position)
+                    }
+                    try state.update(row.key, position, isGone ? .null : value)
+                }
+                count += 1
+                try spillIfLarge(state)
+            }
+            next = try reader.next(row)
+        }
+        return count
+    }
+
+    /// - Parameter target: where the objects are that links lead to.
+    private func copyElements(_ elements: CollectionElements, to state: ClassState, _ position: Int, _ target: ClassState?) throws(StoreError) {
+        let key = elements.owner
+        var new: [(key: Value, value: Value)] = []
+        try elements.forEach { (key, value) throws(StoreError) in
+            let isGone = if let target, value.kind == .link { try !target.contains(value.low) } else { false }
+            if isGone {
+                if elements.kind == .map { new.append((key, .null)) }
+            } else {
+                new.append((key, value))
+            }
+            return true
+        }
+        try state.splice(key, position, 0..<(try state.elements(key, position).count()), new[...])
+    }
+}
