@@ -256,6 +256,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_NOT_SUPPORTED = 22,     /* valid, but this version of the library cannot do it */
     OBJSTORE_ERR_NO_SUCH_INDEX = 23,     /* the class has no index of these properties */
     OBJSTORE_ERR_EMBEDDED = 24,          /* an embedded object has exactly one parent, in which it is made */
+    OBJSTORE_ERR_INVALID_JSON = 25,      /* position = the offending byte; the message says line, column and path */
 
     /* Not now, not here. Nothing happened. */
     OBJSTORE_ERR_NOT_IN_WRITE = 40,     /* writing through a view that is no transaction */
@@ -2445,6 +2446,73 @@ OBJSTORE_API objstore_status objstore_bind_change_handler(
  * that call returns. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
     OBJSTORE_CHECKS(nullable(bound), closed(bound), kind(bound));
+
+/* ================================================================================================
+ *  16. JSON
+ *
+ *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are valid Unicode: half
+ *  a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects may be nested 200 deep. An error in a
+ *  text has a `position`, the byte, and its message says line and column (both from 1, in bytes) and the path to the value:
+ *
+ *      line 3, column 14, at $[7].dogs[0].age: a value was expected, not "}"
+ *
+ *  With OBJSTORE_JSON_RELAXED also: keys without quotes (ASCII letters, digits, _ and $, and what is not ASCII; no digit first), strings in
+ *  single quotes, a comma behind the last element, comments, NaN, Infinity and -Infinity.
+ *
+ *  Numbers are exact. An integer fits INT within 64 bits, DECIMAL128 within 34 digits, and FLOAT and DOUBLE where they have exactly that
+ *  number; a fraction, or a number with an exponent, fits no INT, is the nearest FLOAT or DOUBLE, and exact in DECIMAL128; whatever
+ *  would be infinite, or not exact where it must be, is OUT_OF_RANGE. In a MIXED property an integer is an INT, or beyond 64 bits a
+ *  DECIMAL128, any other number a DOUBLE.
+ *
+ *  Text out: integers and decimals digit by digit, floats and doubles as the shortest number that is nearest to them alone. NaN and the
+ *  infinities have no form: OUT_OF_RANGE, unless a flag says otherwise. TIMESTAMP is a string, ISO 8601 in UTC with as many digits of a
+ *  second as there are; BINARY base64; OBJECT_ID and UUID their hexadecimal text.
+ *
+ *  OBJSTORE_JSON_EXTENDED, in and out, writes and takes values that JSON has no form for as MongoDB's Extended JSON has them: {"$date": …},
+ *  {"$binary": …}, {"$oid": …}, {"$uuid": …}, {"$numberDecimal": …}, and of NaN and infinities {"$numberDouble": …}; it also takes
+ *  {"$numberInt": …} and {"$numberLong": …}. INVALID_ARGUMENT: one whose content is not of its form.
+ * ================================================================================================ */
+
+#define OBJSTORE_JSON_EXTENDED 0x1u    /* in and out: Extended JSON */
+#define OBJSTORE_JSON_RELAXED 0x2u     /* in: relaxed syntax */
+#define OBJSTORE_JSON_PRETTY 0x4u      /* out: one element a line, two spaces a level */
+#define OBJSTORE_JSON_NAN_AS_NULL 0x8u /* out: NaN and the infinities are null */
+
+/** Receives the next piece of a text, on the calling thread. It is not NUL-terminated, ends anywhere, also within a character, and is
+ * borrowed until the callback returns. Not OK ends the operation, which then returns OBJSTORE_ERR_CANCELLED;
+ * callback_code is the status. */
+typedef objstore_status (*objstore_json_write)(const char *bytes, size_t length, void *userdata);
+
+/** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and sets are arrays,
+ * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
+ * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or
+ * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none. Embedded objects are always written. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
+ * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
+OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth, uint32_t flags,
+                                              objstore_buffer *buffer, objstore_text *json)
+    OBJSTORE_CHECKS(null(view, buffer), nullable(json), closed(view), kind(view), store(object), deleted(object),
+                    range(depth), flags(flags), buffer(buffer));
+
+/** The objects of results as a JSON array, handed to `write` in pieces of some 64 KiB, on the calling thread: memory for one object
+ * and one piece. Of a frozen view all objects are as they were at one time; of one that moves, or is written, each as it is when its turn
+ * comes, and left out where it is gone. `write` may call the library, but not close the results or their view. After an error what
+ * was handed over is the beginning of a text. */
+OBJSTORE_API objstore_status objstore_results_to_json(objstore_results *results, uint32_t depth, uint32_t flags,
+                                                      objstore_json_write write, void *userdata,
+                                                      objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(results, write), nullable(free_userdata), closed(results), kind(results), range(depth), flags(flags));
+
+/** A value as JSON text: of any kind but links and collections (WRONG_TYPE). Of a DOCUMENT the whole. */
+OBJSTORE_API objstore_status objstore_value_to_json(objstore_value value, uint32_t flags, objstore_buffer *buffer,
+                                                    objstore_text *json)
+    OBJSTORE_CHECKS(null(buffer), nullable(json), flags(flags), text(value), buffer(buffer));
+
+/** The value of a JSON text, for a MIXED property: a DOCUMENT, borrowed from `buffer`, or, where the text is but one other value,
+ * that. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. INVALID_JSON, INVALID_UTF8, with a position. INVALID_ARGUMENT: a key that comes
+ * twice. OUT_OF_RANGE: a number, or lists and maps more than 100 deep. Cost: O(bytes), some 400 MB/s, and memory for 48 bytes a value. */
+OBJSTORE_API objstore_status objstore_value_from_json(objstore_text json, uint32_t flags, objstore_buffer *buffer,
+                                                      objstore_value *value)
+    OBJSTORE_CHECKS(null(buffer, value), flags(flags), text(json), buffer(buffer));
 
 #ifdef __cplusplus
 }

@@ -46,6 +46,8 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         public static let noSuchIndex = Code(rawValue: 23)
         /// An embedded object has exactly one parent, in which it is made.
         public static let embedded = Code(rawValue: 24)
+        /// A JSON text that is none; `position` is the byte.
+        public static let invalidJSON = Code(rawValue: 25)
         /// Only a write can change managed objects.
         public static let notInWrite = Code(rawValue: 40)
         public static let alreadyInWrite = Code(rawValue: 41)

@@ -116,7 +116,7 @@ public struct Results<Element: Object>: Sendable {
     }
 
     /// The list as it is now, with the class's binding.
-    private func list() throws(ObjStoreError) -> (ObjStoreCore.Results, ClassBinding) {
+    func list() throws(ObjStoreError) -> (ObjStoreCore.Results, ClassBinding) {
         try asking(space.current) { (view, binding, condition) throws(StoreError) in
             if let list = cache.list(view) { return (list, binding) }
             let stamp = view.stamp

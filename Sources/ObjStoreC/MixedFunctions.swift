@@ -138,7 +138,7 @@ public func objstore_mixed_remove(
 // MARK: Documents
 
 /// A call that needs no handle.
-private func plain(_ blame: Blame, _ body: () throws(StoreError) -> Void) -> objstore_status {
+func plain(_ blame: Blame, _ body: () throws(StoreError) -> Void) -> objstore_status {
     do throws(StoreError) {
         try body()
         return .OBJSTORE_OK
@@ -157,7 +157,7 @@ public func objstore_document_pack(
         try check(count: count, "count")
         try check(array: values, count, "values")
         guard let output = try outputBuffer(buffer) else { return }
-        let value = try DocumentArray.pack(try flatValues(values, count), into: output)
+        let value = try flatValues(values, count).withUnsafeBufferPointer { (flat) throws(StoreError) in try DocumentArray.pack(flat, into: output) }
         document?.pointee = objstore_null()
         if let document { value.store(to: document, storeTag: 0) }
     }

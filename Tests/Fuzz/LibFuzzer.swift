@@ -12,6 +12,8 @@ import ObjStoreSimulation
 /// ```
 /// Where hashes count, all that is read must be what the store once was: each answer is an error, or that of one of its
 /// versions; so is what was salvaged without a loss. Where they do not, as in a file that somebody made on purpose, any answer is right.
+///
+/// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`.
 enum LibFuzzer {
     private enum Use: Int {
         /// Opened, read, written, compacted, closed, opened again.
@@ -29,17 +31,19 @@ enum LibFuzzer {
     /// A control: hashes are not compared where they count either, and what is read is not what the store was. Must be found.
     private static let isControl = getenv("OBJSTORE_FUZZ_CONTROL") != nil
 
+    private typealias Callback = @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
+    private typealias Driver = @convention(c) (
+        UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>, Callback
+    ) -> Int32
+
     /// Makes the stores to begin with, then gives everything to libFuzzer, which this program must be linked with.
     static func run(_ words: [String]) -> Int32 {
-        typealias Callback = @convention(c) (UnsafePointer<UInt8>?, Int) -> Int32
-        typealias Driver = @convention(c) (
-            UnsafeMutablePointer<Int32>, UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>, Callback
-        ) -> Int32
         guard let symbol = dlsym(nil, "LLVMFuzzerRunDriver") else {
             print("built without libFuzzer: scripts/fuzz libfuzzer")
             return 2
         }
         let driver = unsafeBitCast(symbol, to: Driver.self)
+        if isJSON { return drive(words, driver) { _ = JSONCase.run($0) } }
         do {
             subjects = try Subject.small(folder)
             for index in subjects.indices { try subjects[index].readHistory(folder + "/base") }
@@ -47,13 +51,21 @@ enum LibFuzzer {
             print("the stores to begin with could not be made: \(error)")
             return 1
         }
+        return drive(words, driver) { one($0.bindMemory(to: UInt8.self)) }
+    }
+
+    private static let isJSON = getenv("OBJSTORE_FUZZ_JSON") != nil
+    private nonisolated(unsafe) static var body: (UnsafeRawBufferPointer) -> Void = { _ in }
+
+    private static func drive(_ words: [String], _ driver: Driver, _ body: @escaping (UnsafeRawBufferPointer) -> Void) -> Int32 {
+        self.body = body
         var count = Int32(words.count)
         // Lives as long as the process.
         var list = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: words.count + 1)
         for (index, word) in words.enumerated() { list[index] = strdup(word) }
         list[words.count] = nil
         return driver(&count, &list) { bytes, count in
-            LibFuzzer.one(UnsafeBufferPointer(start: bytes, count: count))
+            LibFuzzer.body(UnsafeRawBufferPointer(start: bytes, count: count))
             return 0
         }
     }

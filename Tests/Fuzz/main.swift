@@ -2,10 +2,10 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|signature|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
+/// Hostile input: `fuzz [store|log|signature|json|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
 /// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
-/// A case is made from its seed alone: a real store file, a real log or a signature, changed in a few places by
+/// A case is made from its seed alone: a real store file, a real log, a signature or a JSON text, changed in a few places by
 /// somebody who knows the format. Hashes and tags are not compared (`InjectedBug.hashUnchecked`), as if they had
 /// been made to fit. Whatever the library answers is right, as long as it answers: a trap, a signal, a report of
 /// a sanitizer, or more than 20 seconds of work is a finding. `--only` runs one case in this process.
@@ -44,7 +44,7 @@ struct Arguments {
 }
 
 func usage() -> Never {
-    print("usage: fuzz [store|log|signature|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n       fuzz libfuzzer ARGUMENTS of libFuzzer")
+    print("usage: fuzz [store|log|signature|json|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n       fuzz libfuzzer ARGUMENTS of libFuzzer")
     exit(2)
 }
 
@@ -90,7 +90,7 @@ func run() -> Int32 {
     for target in arguments.targets {
         let end = now() + arguments.seconds / Double(arguments.targets.count)
         var next = arguments.seed
-        let last = arguments.cases == .max ? UInt64.max : arguments.seed + UInt64(arguments.cases / (target == .signature ? 1 : target.weight))
+        let last = arguments.cases == .max ? UInt64.max : arguments.seed + UInt64(arguments.cases / target.weight)
         var answers: [String: Int] = [:]
         while next < last, now() < end, findings.count < 20 {
             let first = next

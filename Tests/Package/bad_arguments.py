@@ -31,6 +31,7 @@ DEFAULTS = {
     "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
     "collection": "LIST", "target": "0", "steps": "STEPS", "step_count": "2",
+    "json": 'OBJSTORE_STR("[1]")', "write": "take_json", "depth": "1",
     "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
 # (function, parameter): value
@@ -86,6 +87,7 @@ RANGES = {
     "relaxed_ms": ["0", "60001", "-1"], "version": ["0"], "value": ["0", "-1", "((int64_t)1 << 31)"], "index": ["1000000"],
     "timeout_ms": ["-2"], "start": ["1000000"], "position": ["bad_position()"],
     "savepoint": ["0", "99"], "target": ["1000000"],
+    "depth": ["101"],
 }
 # A property of any class will do, or is of another kind.
 OF_ANY_CLASS = {"objstore_property_get_info", "objstore_incoming", "objstore_incoming_count"}
@@ -160,6 +162,7 @@ static void must(objstore_status status, const char *what, int line) {
 }
 #define MUST(call) must(call, #call, __LINE__)
 
+static objstore_status take_json(const char *bytes, size_t length, void *userdata) { (void)bytes; (void)length; (void)userdata; return OBJSTORE_OK; }
 static objstore_status body_ok(objstore_view *view, void *userdata) { (void)view; (void)userdata; return OBJSTORE_OK; }
 static objstore_status keep_changes(objstore_changes *changes, void *userdata) {
     (void)userdata;

@@ -69,5 +69,5 @@ package final class Results: @unchecked Sendable {
         return min(limit, list.count - Int(start))
     }
 
-    private func object(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: view.shared.tag, key: key) }
+    func object(_ key: Int64) -> ObjectID { ObjectID(classID: classID, storeTag: view.shared.tag, key: key) }
 }

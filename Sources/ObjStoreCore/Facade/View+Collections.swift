@@ -43,14 +43,17 @@ extension View {
         try serialised { () throws(StoreError) in
             let cls = try classOf(id.owner, try schema)
             let position = try cls.collection(id.propertyID)
-            if let transaction { return try body(try transaction.state(Int(cls.id)).elements(id.owner.key, position), cls, position) }
-            let reader = try reader(cls)
-            guard let row = try reader.find(id.owner.key) else { throw View.noSuchObject(cls, id.owner.key) }
-            guard let snapshot else { throw closedError }
-            let elements = CollectionElements(
-                id.owner.key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
-            return try body(elements, cls, position)
+            return try body(try elements(of: id.owner.key, cls, position), cls, position)
         }
+    }
+
+    /// Of an object, in a property that is a collection. Serialised by the caller; valid until the view moves or writes.
+    func elements(of key: Int64, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> CollectionElements {
+        if let transaction { return try transaction.state(Int(cls.id)).elements(key, position) }
+        let reader = try reader(cls)
+        guard let row = try reader.find(key) else { throw View.noSuchObject(cls, key) }
+        guard let snapshot else { throw closedError }
+        return CollectionElements(key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
     }
 
     package func elementCount(_ id: CollectionID) throws(StoreError) -> Int {

@@ -61,6 +61,12 @@ package final class ByteBuffer {
         count &+= length
     }
 
+    /// Room for more bytes, which the caller fills.
+    func extend(by length: Int) -> UnsafeMutableRawPointer {
+        defer { count &+= length }
+        return room(length)
+    }
+
     /// Length and UTF-8 bytes.
     func append(text: String) {
         var text = text

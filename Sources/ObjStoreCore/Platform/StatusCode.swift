@@ -25,6 +25,7 @@ public enum StatusCode: Int32, Sendable {
     case notSupported = 22
     case noSuchIndex = 23
     case embedded = 24
+    case invalidJSON = 25
 
     case notInWrite = 40
     case alreadyInWrite = 41

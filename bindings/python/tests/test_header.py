@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from objstore import (
-    _ffi, aggregates, changes, checking, config, delivery, errors, info, kinds, observing, packed, properties, schema, transaction,
+    _ffi, aggregates, changes, checking, config, delivery, errors, info, jsons, kinds, observing, packed, properties, schema, transaction,
 )  # fmt: skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -111,7 +111,7 @@ def test_callbacks():
     found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
     ours = {
         "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
-        "objstore_report": _ffi.Report, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
+        "objstore_report": _ffi.Report, "objstore_json_write": _ffi.JSONWrite, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
         "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
         "objstore_initial_data": _ffi.InitialData, "objstore_compaction": _ffi.Compaction, "objstore_migration": _ffi.Migration,
     }  # fmt: skip
@@ -147,6 +147,7 @@ def test_every_status():
         ("PIN", {name: number for number, name in info.HOLDERS.items()}),
         ("AGGREGATE", {{"min": "MINIMUM", "max": "MAXIMUM", "avg": "AVERAGE"}.get(n, n): v for n, v in aggregates.KINDS.items()}),
         ("OBSERVE", {"INITIAL": observing.INITIAL}),
+        ("JSON", {n: getattr(jsons, n) for n in "EXTENDED RELAXED PRETTY NAN_AS_NULL".split()}),
         ("CHANGES", {n: getattr(changes, n) for n in "INITIAL OTHER_PROCESS COMPARED".split()}),
         ("", {n: getattr(changes, n) for n in "DELETIONS INSERTIONS MODIFICATIONS MODIFICATIONS_AFTER BEFORE AFTER".split()}),
         ("", {"USER_STATUS": delivery.FAILED, "FOREVER": delivery.FOREVER}),

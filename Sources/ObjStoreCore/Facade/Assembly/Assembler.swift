@@ -311,7 +311,7 @@ final class Assembler {
 }
 
 extension FlatValues {
-    /// In `high` of a string: it is the text of a number, which `Assembler.Options.convert` makes one of the kind that is wanted.
+    /// In `high` of a double: it also has its text (`JSONNumber`), and `Assembler.Options.convert` makes of it one of the kind that is wanted.
     static let numberText: Int64 = 1
 
     static func name(_ value: Value) -> String {
@@ -330,7 +330,7 @@ extension Value {
         switch (kind, wanted) {
         case (.int, .double): Double(exactly: low).map { .double($0) }
         case (.int, .float): Float(exactly: low).map { .float($0) }
-        case (.int, .decimal128): .decimal128(Decimal128(isNegative: low < 0, exponent: 0, coefficient: UInt128(low.magnitude)))
+        case (.int, .decimal128): .decimal128(ExactNumber.decimal(low))
         case (.double, .float):
             asDouble.isFinite && !Float(asDouble).isFinite ? nil : .float(Float(asDouble))
         default: nil

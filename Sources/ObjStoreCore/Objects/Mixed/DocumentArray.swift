@@ -4,19 +4,22 @@ package enum DocumentArray {
     /// Writes the node of the value that the array describes into `output`, and returns the value: a document, or another one.
     ///
     /// Keys may come in any order. `.invalidArgument` where values are missing or left over, or a key comes twice.
-    package static func pack(_ values: [Value], into output: UnsafeMutablePointer<OutputBuffer>) throws(StoreError) -> Value {
+    ///
+    /// - Parameter naming: says which of the values an error is about.
+    package static func pack(
+        _ values: UnsafeBufferPointer<Value>, into output: UnsafeMutablePointer<OutputBuffer>,
+        naming: (StoreError, Int) -> StoreError = { StoreError($0.code, "values[\($1)]: \($0.message)") }
+    ) throws(StoreError) -> Value {
         let builder = DocumentBuilder()
         var next = 0
-        do throws(StoreError) { try append(values, &next, to: builder) } catch {
-            throw StoreError(error.code, "values[\(min(next, values.count) - 1)]: \(error.message)")
-        }
+        do throws(StoreError) { try append(values, &next, to: builder) } catch { throw naming(error, min(next, values.count) - 1) }
         guard next == values.count else { throw StoreError(.invalidArgument, "values[\(next)]: the value before it is complete") }
         let node = builder.node, bytes = try OutputBuffer.start(output, node.count)
         if let base = node.baseAddress { bytes.copyMemory(from: base, byteCount: node.count) }
         return try MixedNode(bytes, node.count).value()
     }
 
-    private static func append(_ values: [Value], _ next: inout Int, to builder: DocumentBuilder) throws(StoreError) {
+    private static func append(_ values: UnsafeBufferPointer<Value>, _ next: inout Int, to builder: DocumentBuilder) throws(StoreError) {
         func take(_ what: String) throws(StoreError) -> Value {
             guard next < values.count else { throw StoreError(.invalidArgument, "values ends where \(what) is due") }
             next += 1

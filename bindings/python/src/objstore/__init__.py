@@ -25,7 +25,7 @@ from .default import default_store, set_default
 from .dicts import Dict
 from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Embedded, Error, Forked, HandlerFailed, InCallback,
-    IndexOutOfRange, InternalError, InvalidArgument, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
+    IndexOutOfRange, InternalError, InvalidArgument, InvalidJSON, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
     MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
     NotInWrite, NotNullable, NotSupported, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
     SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
@@ -34,6 +34,7 @@ from .frozen import Frozen
 from .indexes import Index
 from .info import Pin, Statistics
 from .kinds import Float32
+from .jsons import parse_json
 from .links import backlinks
 from .lists import List
 from .migration import Migration
@@ -55,11 +56,11 @@ __version__: str = _ffi.bind("objstore_version")().decode()
 __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
     "Corrupt", "Counts", "Dict", "DuplicateKey", "Embedded", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
-    "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidQuery", "InvalidSignature", "InvalidText",
+    "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidJSON", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "open",
-    "salvage", "set_default", "verify_file",
+    "parse_json", "salvage", "set_default", "verify_file",
 ]  # fmt: skip

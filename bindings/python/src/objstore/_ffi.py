@@ -277,6 +277,7 @@ class ReportLine(Structure):
 FreeUserdata = CFUNCTYPE(None, c_void_p)
 Progress = CFUNCTYPE(c_int32, c_uint64, c_uint64, c_void_p)
 Report = CFUNCTYPE(c_int32, POINTER(ReportLine), c_void_p)
+JSONWrite = CFUNCTYPE(c_int32, c_void_p, c_size_t, c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 InitialData = CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p)
@@ -456,6 +457,10 @@ PROTOTYPES = {
     "objstore_bind_write_body": "wwwww",
     "objstore_bind_change_handler": "wwwww",
     "objstore_bound_close": "w",
+    "objstore_to_json": "wOwwww",
+    "objstore_results_to_json": "wwwwww",
+    "objstore_value_to_json": "Vwww",
+    "objstore_value_from_json": "Twww",
 }
 RESULTS: dict[str, Any] = {
     "objstore_version": c_char_p,

@@ -35,6 +35,7 @@ class Status(IntEnum):
     NOT_SUPPORTED = 22
     NO_SUCH_INDEX = 23
     EMBEDDED = 24
+    INVALID_JSON = 25
     NOT_IN_WRITE = 40
     ALREADY_IN_WRITE = 41
     IN_CALLBACK = 42
@@ -217,6 +218,12 @@ class Embedded(Error, ValueError):
     code = Status.EMBEDDED
 
 
+class InvalidJSON(Error, ValueError):
+    """A JSON text that is none; `position` is the byte, and the message says line, column and path."""
+
+    code = Status.INVALID_JSON
+
+
 class KeyImmutable(Error, AttributeError):
     """A primary key cannot be changed."""
 
@@ -358,7 +365,7 @@ _BY_STATUS: dict[int, type[Error]] = {
     int(kind.code): kind
     for kind in (
         InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchIndex, Embedded, NoSuchObject, WrongType, NotNullable,
-        MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery,
+        MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery, InvalidJSON,
         InvalidSignature, HandlerFailed, NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
         Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,
         NotAStore, Corrupt, SchemaError,

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from . import elements, kinds, links, objects
+from . import elements, jsons, kinds, links, objects
 from .dicts import Dict
 from .elements import Element, Shape
 from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
@@ -114,6 +114,17 @@ class Model(objects.Slots, metaclass=ModelMeta):
         """An unmanaged copy."""
         copy: Self = objects.detach(self)
         return copy
+
+    def to_json(
+        self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+    ) -> str:
+        """The object as JSON text: all its properties, in the order of their declaration.
+
+        A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
+        that is being written already (a cycle), is its primary key, or {"$ref": "Dog", "$id": 12} where its class has none.
+        Dates are ISO 8601 texts, bytes base64, ids hexadecimal; `extended`: as in MongoDB's Extended JSON, {"$date": …}.
+        NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`."""
+        return jsons.of_object(self, depth, jsons.flags(pretty, extended, nan_as_null))
 
     def observe(self, handler: "Callable[[Changes[Self]], object]", keys: "Iterable[object] | None" = None) -> "Token":
         """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the

@@ -4,9 +4,9 @@ import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from . import aggregates, arrays, filling, objects, packed, query
+from . import aggregates, arrays, filling, jsons, objects, packed, query
 from .errors import Closed, IndexOutOfRange, InvalidArgument, KeyImmutable, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
@@ -191,6 +191,21 @@ class Results(Generic[M]):
         return arrays.to_numpy(self, self._property(property))
 
     # Observing
+
+    @overload
+    def to_json(
+        self, file: None = None, *, depth: int = 1, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+    ) -> str: ...
+    @overload
+    def to_json(
+        self, file: "IO[Any]", *, depth: int = 1, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+    ) -> None: ...
+    def to_json(
+        self, file: "IO[Any] | None" = None, *, depth: int = 1, pretty: bool = False, extended: bool = False, nan_as_null: bool = False
+    ) -> str | None:
+        """The objects as a JSON array: a str, or written piece by piece to a file that is open for text or bytes. The rest is as of
+        Model.to_json."""
+        return jsons.of_results(self, depth, jsons.flags(pretty, extended, nan_as_null), file)
 
     def observe(
         self, handler: "Callable[[Changes[M]], object]", keys: "Iterable[object] | None" = None, *, initial: bool = True

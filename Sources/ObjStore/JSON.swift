@@ -1,0 +1,105 @@
+internal import ObjStoreCore
+
+/// How JSON text is written.
+public struct JSONFormat: OptionSet, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// What JSON has no form for as MongoDB's Extended JSON has it: `{"$date": …}`, `{"$binary": …}`, `{"$oid": …}`, `{"$uuid": …}`,
+    /// `{"$numberDecimal": …}`, and of NaN and the infinities `{"$numberDouble": …}`. Else dates, binaries and ids are texts.
+    public static let extended = JSONFormat(rawValue: JSONWriter.Options.extended.rawValue)
+    /// One element a line, two spaces a level.
+    public static let pretty = JSONFormat(rawValue: JSONWriter.Options.pretty.rawValue)
+    /// NaN and the infinities are null; else they are refused (`.outOfRange`), unless `extended` has a form for them.
+    public static let nullForNaN = JSONFormat(rawValue: JSONWriter.Options.nullForNaN.rawValue)
+
+    fileprivate var core: JSONWriter.Options { JSONWriter.Options(rawValue: rawValue).intersection(.all) }
+}
+
+/// What JSON text may have beyond the standard.
+public struct JSONSyntax: OptionSet, Sendable {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Keys without quotes, strings in single quotes, a comma behind the last element, comments, NaN, Infinity and -Infinity.
+    public static let relaxed = JSONSyntax(rawValue: JSONOptions.relaxed.rawValue)
+    /// `{"$date": …}` and the like are the values that ``JSONFormat/extended`` writes so.
+    public static let extended = JSONSyntax(rawValue: JSONOptions.extended.rawValue)
+
+    var core: JSONOptions { JSONOptions(rawValue: rawValue).intersection(.all) }
+}
+
+extension Object {
+    /// The object as JSON text: all its properties, in the order of their declaration.
+    ///
+    /// A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
+    /// that is being written already (a cycle), is its primary key, or `{"$ref": "Dog", "$id": 12}` where its class has none.
+    ///
+    /// Errors: `.wrongView` for an unmanaged object, `.noSuchObject`, `.outOfRange`, `.closedHandle`.
+    public final func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {
+        guard let space = _space, let binding = _binding?.takeUnretainedValue() else {
+            throw ObjStoreError(.wrongView, "an unmanaged object has no JSON text: add it to a store first", class: ClassInfo.name(of: type(of: self)))
+        }
+        return try core { () throws(StoreError) in
+            let writer = JSONWriter(format.core)
+            try space.current.write(binding.id(_key), depth: try checked(depth), to: writer)
+            return String(decoding: writer.text, as: UTF8.self)
+        }
+    }
+}
+
+extension Results {
+    /// The objects as a JSON array. The rest is as of ``Object/json(depth:format:)``.
+    public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {
+        var text: [UInt8] = []
+        try writeJSON(depth: depth, format: format) { text += $0 }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Hands the same text to `body`, piece by piece; a piece, which may end within a character, is valid until `body` returns.
+    ///
+    /// Each object is written as it is when its turn comes, and left out where it is gone; of frozen results all as they were at one
+    /// time. What `body` throws ends it.
+    public func writeJSON(depth: Int = 1, format: JSONFormat = [], _ body: (UnsafeRawBufferPointer) throws -> Void) throws(ObjStoreError) {
+        let list = try list().0
+        try core { () throws(StoreError) in
+            try list.writeJSON(depth: try checked(depth), format.core) { (piece) throws(StoreError) in
+                do { try body(piece) } catch { throw StoreError(.cancelled, "the text was not taken: \(error)") }
+            }
+        }
+    }
+}
+
+extension AnyValue {
+    /// The value of a JSON text.
+    ///
+    /// An integer of 64 bits is an `.int`, a longer one a `.decimal128`, any other number a `.double`.
+    ///
+    /// Errors: `.invalidJSON` and `.invalidUTF8`, with the byte as `position`, and line, column and path in the message;
+    /// `.invalidArgument` for a key that comes twice; `.outOfRange`.
+    public init(json: String, syntax: JSONSyntax = .relaxed) throws(ObjStoreError) {
+        var json = json
+        let result = json.withUTF8 { bytes in
+            Result { () throws(StoreError) in
+                var output = OutputBuffer()
+                defer { OutputBuffer.free(&output) }
+                return try AnyValue(copying: JSONDocument.parse(UnsafeRawBufferPointer(bytes), syntax.core, into: &output))
+            }
+        }
+        self = try core { () throws(StoreError) in try result.get() }
+    }
+
+    /// The value as JSON text. Errors: `.outOfRange` for NaN and the infinities.
+    public func json(format: JSONFormat = []) throws(ObjStoreError) -> String {
+        try core { () throws(StoreError) in
+            let writer = JSONWriter(format.core)
+            try withValue { (value) throws(StoreError) in try writer.append(value) }
+            return String(decoding: writer.text, as: UTF8.self)
+        }
+    }
+}
+
+private func checked(_ depth: Int) throws(StoreError) -> Int {
+    guard (0...View.deepestJSON).contains(depth) else { throw StoreError(.outOfRange, "a depth is 0 to \(View.deepestJSON), not \(depth)") }
+    return depth
+}

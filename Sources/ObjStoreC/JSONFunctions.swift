@@ -1,0 +1,96 @@
+public import CObjStore
+internal import ObjStoreCore
+
+private let extended: UInt32 = 1, relaxed: UInt32 = 2, pretty: UInt32 = 4, nanAsNull: UInt32 = 8
+
+private func writing(_ flags: UInt32) throws(StoreError) -> JSONWriter.Options {
+    guard flags & ~(extended | pretty | nanAsNull) == 0 else {
+        throw StoreError(.invalidArgument, "flags: 0x\(String(flags, radix: 16)) has others than EXTENDED, PRETTY and NAN_AS_NULL")
+    }
+    return JSONWriter.Options(rawValue: flags)
+}
+
+private func reading(_ flags: UInt32) throws(StoreError) -> JSONOptions {
+    guard flags & ~(extended | relaxed) == 0 else {
+        throw StoreError(.invalidArgument, "flags: 0x\(String(flags, radix: 16)) has others than EXTENDED and RELAXED")
+    }
+    return JSONOptions(rawValue: flags)
+}
+
+private func checked(depth: UInt32) throws(StoreError) -> Int {
+    guard depth <= UInt32(View.deepestJSON) else { throw StoreError(.outOfRange, "depth: \(depth) is more than \(View.deepestJSON)") }
+    return Int(depth)
+}
+
+private func hand(_ text: Value, to json: UnsafeMutablePointer<objstore_text>?) {
+    json?.pointee = objstore_text(bytes: Value.text(text.pointer), length: Int64(text.count))
+}
+
+@c @implementation
+public func objstore_to_json(
+    _ view: OpaquePointer?, _ object: objstore_object, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
+    _ json: UnsafeMutablePointer<objstore_text>?
+) -> objstore_status {
+    guard buffer != nil else { return failNull("buffer") }
+    return Handles.use(view, .view, "view", [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object"]) { (view: View) throws(StoreError) in
+        guard let output = try outputBuffer(buffer) else { return }
+        let depth = try checked(depth: depth), writer = JSONWriter(try writing(flags))
+        try view.write(objectID(object), depth: depth, to: writer)
+        hand(try writer.copy(into: output), to: json)
+    }
+}
+
+@c @implementation
+public func objstore_results_to_json(
+    _ results: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ write: objstore_json_write?, _ userdata: UnsafeMutableRawPointer?,
+    _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    guard let write else { return failNull("write") }
+    guard let handle = results else { return failNull("results") }
+    return Handles.pin(results, .results, "results") { (results: Results) throws(StoreError) in
+        let depth = try checked(depth: depth), options = try writing(flags)
+        // The view, too, cannot be closed by the callback.
+        return Handles.pin(Handles.parent(handle), .view, "results") { (_: View) throws(StoreError) in
+            try results.writeJSON(depth: depth, options) { (text) throws(StoreError) in
+                let status = write(text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, userdata.pointer)
+                guard status == .OBJSTORE_OK else {
+                    throw StoreError(.cancelled, "write: the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
+                }
+            }
+            return .OBJSTORE_OK
+        }
+    }
+}
+
+@c @implementation
+public func objstore_value_to_json(
+    _ value: objstore_value, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?
+) -> objstore_status {
+    guard buffer != nil else { return failNull("buffer") }
+    return plain([.wrongType: "value", .invalidUTF8: "value", .outOfRange: "value"]) { () throws(StoreError) in
+        guard let output = try outputBuffer(buffer) else { return }
+        let options = try writing(flags), value = try naming("value") { () throws(StoreError) in try Value(value) }
+        hand(try JSONDocument.write(value, options, into: output), to: json)
+    }
+}
+
+@c @implementation
+public func objstore_value_from_json(
+    _ json: objstore_text, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ value: UnsafeMutablePointer<objstore_value>?
+) -> objstore_status {
+    guard buffer != nil else { return failNull("buffer") }
+    guard let value else { return failNull("value") }
+    return plain([.invalidJSON: "json", .invalidUTF8: "json"]) { () throws(StoreError) in
+        guard let output = try outputBuffer(buffer) else { return }
+        let options = try reading(flags)
+        let text = try naming("json") { () throws(StoreError) -> UnsafeRawBufferPointer in
+            let (pointer, count) = try bytes(of: json)
+            return UnsafeRawBufferPointer(start: pointer, count: count)
+        }
+        let found = try JSONDocument.parse(text, options, into: output)
+        value.pointee = objstore_null()
+        found.store(to: value, storeTag: 0)
+    }
+}

@@ -1,0 +1,115 @@
+/// Objects as JSON text.
+///
+/// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
+/// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
+/// `{"$ref": "Dog", "$id": 12}` where its class has none. Embedded objects are always written, and count as no depth. References are what lies deeper than asked for, and an object that is
+/// being written already: so a cycle ends where it closes.
+extension View {
+    /// How deep links can be followed.
+    package static let deepestJSON = 100
+
+    /// Writes one object, as it is now.
+    ///
+    /// - Parameter depth: how many links are followed one after the other: 0 writes references only.
+    package func write(_ object: ObjectID, depth: Int, to writer: JSONWriter) throws(StoreError) {
+        try serialised { () throws(StoreError) in
+            let schema = try schema
+            var export = JSONExport(view: self, schema: schema, writer: writer)
+            try export.object(try classOf(object, schema), object.key, depth)
+        }
+    }
+}
+
+extension Results {
+    /// Writes the objects that the results had when it began as an array, and calls `flush` with each piece of the text: outside of
+    /// every lock, so that it may use the store. Of a view that moves each object is written as it is then, and left out where it
+    /// is gone; a frozen view shows all of them at one time.
+    package func writeJSON(depth: Int, _ options: JSONWriter.Options, _ flush: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+        let writer = JSONWriter(options)
+        writer.begin(.list)
+        let list = list()
+        for index in 0..<list.count {
+            let object = object(list.keys[index])
+            do throws(StoreError) { try view.write(object, depth: depth, to: writer) } catch {
+                // It was deleted since; anything else that is missing is an error.
+                guard error.code == .noSuchObject, view.kind != .frozen, try !view.exists(object) else { throw error }
+            }
+            if writer.text.count >= Results.pieceOfJSON {
+                try flush(writer.text)
+                writer.removeText()
+            }
+        }
+        writer.end()
+        try flush(writer.text)
+    }
+
+    private static let pieceOfJSON = 1 << 16
+}
+
+/// Writes objects of a view, serialised by the caller.
+private struct JSONExport {
+    let view: View
+    let schema: Schema
+    let writer: JSONWriter
+    /// Objects that have begun and not ended.
+    var open: [(classID: UInt32, key: Int64)] = []
+
+    mutating func object(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
+        let reader = try view.reader(cls)
+        guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
+        open.append((cls.classID, key))
+        writer.begin(.map)
+        for position in cls.properties.indices {
+            writer.key(cls.properties[position].name)
+            do throws(StoreError) { try value(try reader.value(row, position), cls, key, position, depth) } catch {
+                throw error.className == nil ? cls.naming(error, position) : error
+            }
+        }
+        writer.end()
+        open.removeLast()
+    }
+
+    private mutating func value(_ value: Value, _ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
+        switch cls.columns[position].kind {
+        case .list, .set, .map: try collection(cls, key, position, depth)
+        case .mixed: try writer.append(try MixedCell.value(value))
+        default: try element(value, cls, position, depth)
+        }
+    }
+
+    private mutating func element(_ value: Value, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {
+        if value.kind == .link { try link(try schema.cls(cls.columns[position].target), value.low, depth) } else { try writer.append(value) }
+    }
+
+    private mutating func collection(_ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
+        let elements = try view.elements(of: key, cls, position), isMap = elements.kind == .map
+        writer.begin(isMap ? .map : .list)
+        try elements.forEach(from: 0, limit: .max) { (key, value) throws(StoreError) in
+            if isMap { try self.key(key) }
+            try self.element(value, cls, position, depth)
+            return true
+        }
+        writer.end()
+    }
+
+    /// Keys that are no texts are written as one.
+    private func key(_ key: Value) throws(StoreError) {
+        if key.kind == .string { writer.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count)) } else { writer.key(key.text) }
+    }
+
+    private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
+        if cls.isEmbedded { return try object(cls, key, depth) }
+        if depth > 0, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
+        guard let primary = cls.primaryKey else {
+            writer.begin(.map)
+            writer.key("$ref")
+            writer.append(name: cls.name)
+            writer.key("$id")
+            try writer.append(.int(key))
+            return writer.end()
+        }
+        let reader = try view.reader(cls)
+        guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
+        try writer.append(try reader.value(row, primary))
+    }
+}

@@ -1,0 +1,93 @@
+"""Objects and results as JSON text; values of JSON texts."""
+
+import codecs
+import ctypes
+import io
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, documents
+from ._check import check
+from .errors import InvalidArgument, OutOfRange, WrongStore
+from .values import give_back, take
+
+if TYPE_CHECKING:
+    from .results import Results
+
+_to_json = _ffi.bind("objstore_to_json")
+_results_to_json = _ffi.bind("objstore_results_to_json")
+_value_from_json = _ffi.bind("objstore_value_from_json")
+_buffer_free = _ffi.bind("objstore_buffer_free")
+
+EXTENDED, RELAXED, PRETTY, NAN_AS_NULL = 1, 2, 4, 8
+DEEPEST = 100
+_STOP = 10000  # OBJSTORE_USER_STATUS
+
+
+def flags(pretty: bool, extended: bool, nan_as_null: bool) -> int:
+    return PRETTY * pretty | EXTENDED * extended | NAN_AS_NULL * nan_as_null
+
+
+def _checked(depth: int) -> int:
+    if 0 <= depth <= DEEPEST:
+        return depth
+    raise OutOfRange(f"a depth is 0 to {DEEPEST}, not {depth}")
+
+
+def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = False) -> Any:
+    """The value of a JSON text, for a property of type Any: `dog.extra = objstore.parse_json("{seen: [1, 2.5]}")`.
+
+    `relaxed`: keys without quotes, strings in single quotes, a comma behind the last element, comments, NaN, Infinity. `extended`:
+    {"$date": …}, {"$oid": …} and the like of MongoDB's Extended JSON. An integer beyond 64 bits is a Decimal.
+    InvalidJSON and InvalidText have the byte as `position`, and line, column and path in the message; InvalidArgument: a
+    key that comes twice; OutOfRange: a number that nothing here can hold, nested more than 100 deep."""
+    encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
+    buffer = _ffi.Buffer()
+    value = _ffi.Value()
+    options = RELAXED * relaxed | EXTENDED * extended
+    try:
+        check(_value_from_json(_ffi.text_of(encoded), options, ctypes.byref(buffer), ctypes.byref(value)))
+        return documents.unpack(ctypes.string_at(buffer.bytes, buffer.length))
+    finally:
+        _buffer_free(ctypes.byref(buffer))
+
+
+def of_object(obj: Any, depth: int, flags: int) -> str:
+    store = obj._o_block.store
+    if store is None:
+        raise WrongStore(f"this {type(obj).__name__} belongs to no store: add it to one first")
+    view = store._reader()  # kept during the call: another thread may move on meanwhile
+    s = take()
+    s.head.value, s.key.value = store._binding(type(obj)).head, obj._o_key
+    buffer = _ffi.Buffer()
+    try:
+        check(_to_json(view.handle, s.object, _checked(depth), flags, ctypes.byref(buffer), None))
+        give_back(s)
+        return ctypes.string_at(buffer.bytes, buffer.length).decode()
+    finally:
+        _buffer_free(ctypes.byref(buffer))
+
+
+def of_results(results: "Results[Any]", depth: int, flags: int, file: Any) -> str | None:
+    """The text, or None where it was written to a file."""
+    pieces: list[str | bytes] = []
+    write = pieces.append if file is None else getattr(file, "write", None)
+    if write is None:
+        raise InvalidArgument(f"a file to write to is wanted, not {file!r}")
+    decoder = codecs.getincrementaldecoder("utf-8")() if file is None or isinstance(file, io.TextIOBase) else None
+    raised: list[BaseException] = []
+
+    def take_piece(bytes_: int, length: int, _: object) -> int:
+        try:
+            piece = ctypes.string_at(bytes_, length)
+            write(piece if decoder is None else decoder.decode(piece))
+        except BaseException as error:  # raised again below, on this thread
+            raised.append(error)
+            return _STOP
+        return 0
+
+    _view, evaluation = results._evaluate()  # kept during the call
+    status = _results_to_json(evaluation.handle, _checked(depth), flags, _ffi.JSONWrite(take_piece), None, None)
+    if raised:
+        raise raised[0]
+    check(status)
+    return "".join(map(str, pieces)) if file is None else None

@@ -1,0 +1,137 @@
+import io
+import json
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import objstore
+import pytest
+from objstore import Model, field
+
+
+class Owner(Model):
+    id: int = field(primary_key=True)
+    dogs: "list[Dog]"
+
+
+class Dog(Model):
+    name: str = ""
+    weight: float = 0.0
+    born: datetime | None = None
+    extra: Any = None
+    owner: Owner | None = None
+
+
+@pytest.fixture
+def store(path):
+    with objstore.open(path, models=[Owner, Dog]) as store:
+        with store.write():
+            owner = store.add(Owner(id=7))
+            rex = Dog(name='Rex "é"', born=datetime(2026, 11, 22, tzinfo=timezone.utc), extra={"seen": [1, 2.5, None]})
+            for dog in (rex, Dog(name="Bello")):
+                store.add(dog)
+                dog.owner = owner
+                owner.dogs.append(dog)
+        yield store
+
+
+REX = {"name": 'Rex "é"', "weight": 0.0, "born": "2026-11-22T00:00:00Z", "extra": {"seen": [1, 2.5, None]}, "owner": 7}
+BELLO = {"name": "Bello", "weight": 0.0, "born": None, "extra": None, "owner": 7}
+
+
+def test_an_object(store):
+    owner = store.get(Owner, 7)
+    assert json.loads(owner.to_json()) == {"id": 7, "dogs": [REX, BELLO]}
+    references = [{"$ref": "Dog", "$id": 0}, {"$ref": "Dog", "$id": 1}]
+    assert json.loads(owner.to_json(depth=0)) == {"id": 7, "dogs": references}
+    rex = store.objects(Dog)[0]
+    # Rex is being written already where his owner's dogs are.
+    assert json.loads(rex.to_json(depth=100))["owner"]["dogs"] == [references[0], BELLO | {"owner": 7}]
+    assert list(json.loads(rex.to_json())) == ["name", "weight", "born", "extra", "owner"]
+    assert json.loads(rex.to_json(depth=0, extended=True))["born"] == {"$date": "2026-11-22T00:00:00Z"}
+    assert owner.to_json(depth=0, pretty=True).startswith('{\n  "id": 7,\n')
+    for depth in (-1, 101):
+        with pytest.raises(objstore.OutOfRange):
+            rex.to_json(depth=depth)
+    with pytest.raises(objstore.WrongStore):
+        Dog().to_json()
+
+
+def test_numbers_without_a_form(store):
+    dog = store.objects(Dog)[0]
+    with store.write():
+        dog.weight = float("nan")
+        with pytest.raises(objstore.OutOfRange) as caught:
+            dog.to_json()
+        assert caught.value.property_name == "weight"
+        assert json.loads(dog.to_json(nan_as_null=True))["weight"] is None
+        assert json.loads(dog.to_json(extended=True))["weight"] == {"$numberDouble": "NaN"}
+
+
+def test_results(store):
+    dogs = store.objects(Dog)
+    assert json.loads(dogs.to_json(depth=0)) == [REX, BELLO]
+    assert dogs.where(Dog.name == "nobody").to_json() == "[]"
+    for file in (io.StringIO(), io.BytesIO()):
+        assert dogs.to_json(file, depth=0) is None
+        assert json.loads(file.getvalue()) == [REX, BELLO]
+    with pytest.raises(objstore.InvalidArgument):
+        dogs.to_json("dogs.json")
+
+
+def test_many_in_pieces(store):
+    with store.write():
+        store.add_all([Dog(name="é" * (i % 50)) for i in range(5000)])
+    sizes = []
+
+    class Pieces(io.StringIO):
+        def write(self, text):
+            sizes.append(len(text))
+            return super().write(text)
+
+    file = Pieces()
+    store.objects(Dog).to_json(file, depth=0)
+    assert [dog["name"] for dog in json.loads(file.getvalue())][2:] == ["é" * (i % 50) for i in range(5000)]
+    assert len(sizes) > 5
+
+    class Full(io.BytesIO):
+        def write(self, _):
+            raise OSError("full")
+
+    with pytest.raises(OSError, match="full"):
+        store.objects(Dog).to_json(Full())
+
+
+def test_parsing():
+    value = objstore.parse_json("{ name: 'Rex', n: 18446744073709551616, list: [true, 1, 1.0, null], }")
+    assert value == {"name": "Rex", "n": Decimal("18446744073709551616"), "list": [True, 1, 1.0, None]}
+    assert [type(v) for v in value["list"]] == [bool, int, float, type(None)]
+    assert objstore.parse_json(b" 5 ") == 5 and objstore.parse_json('""') == "" and objstore.parse_json("null") is None
+    assert objstore.parse_json('{"$date": "2026-11-22T00:00:00Z"}', extended=True) == datetime(2026, 11, 22, tzinfo=timezone.utc)
+    for text, relaxed, kind, position in [
+        ("{name: 1}", False, objstore.InvalidJSON, 1),
+        ("[1, x]", True, objstore.InvalidJSON, 4),
+        ("", True, objstore.InvalidJSON, 0),
+        (b'["\xff"]', True, objstore.InvalidText, 2),
+        ('["\ud800"]', True, objstore.InvalidText, 2),
+        (r'["\ud800"]', True, objstore.InvalidText, 2),
+        ('{"a": 1, "a": 2}', True, objstore.InvalidArgument, 14),
+        ("[1e400]", True, objstore.OutOfRange, 1),
+    ]:
+        with pytest.raises(kind) as caught:
+            objstore.parse_json(text, relaxed=relaxed)
+        assert caught.value.position == position and f"line 1, column {position + 1}, at $" in str(caught.value)
+
+
+def test_a_document_there_and_back(store):
+    """A109: any JSON in a property of type Any; one nested element is changed, and no other."""
+    text = '{"a": [1, 2.5, null, true, {"b": "x"}], "z": {}}'
+    dog = store.objects(Dog)[0]
+    with store.write():
+        dog.extra = objstore.parse_json(text)
+    assert json.loads(dog.to_json(depth=0))["extra"] == json.loads(text)
+    with store.write():
+        dog.extra["a"][4]["b"] = "y"
+    changed = json.loads(text)
+    changed["a"][4]["b"] = "y"
+    assert json.loads(dog.to_json(depth=0))["extra"] == changed
