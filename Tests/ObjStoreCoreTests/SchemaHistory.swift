@@ -13,6 +13,8 @@ final class SchemaHistory {
         var name: String
         let kind: ValueKind
         var isIndexed: Bool
+        /// It cannot be null.
+        var isRequired = false
         /// What older objects have.
         let fill: Value
         /// The id in the interfaces, once it is known.
@@ -36,7 +38,7 @@ final class SchemaHistory {
     private var everyID: Set<UInt32> = []
     /// Views of versions before the last changes, and what they must show.
     private var kept: [(store: Store, view: View, state: State)] = []
-    private(set) var drops = 0, renames = 0, adds = 0
+    private(set) var drops = 0, renames = 0, adds = 0, migrations = 0, refusals = 0
 
     private static let kinds: [ValueKind] = [.int, .string, .timestamp, .double, .list, .link, .uuid, .string]
 
@@ -87,7 +89,8 @@ final class SchemaHistory {
             case .list: try draft.addCollection("Row", property.name, .list, ElementSchema(kind: .int))
             case .link: try draft.addLink("Row", property.name, to: "Row")
             default:
-                let flags: SchemaDraft.Flags = property.number == 0 ? .primaryKey : property.isIndexed ? [.nullable, .indexed] : .nullable
+                var flags: SchemaDraft.Flags = property.number == 0 ? .primaryKey : property.isRequired ? [] : .nullable
+                if property.isIndexed { flags.insert(.indexed) }
                 try draft.addProperty("Row", property.name, property.kind, flags)
                 if !property.fill.isNull, property.number > 0 { try draft.setDefault("Row", property.name, property.fill) }
             }
@@ -98,8 +101,12 @@ final class SchemaHistory {
         return draft
     }
 
-    private static func open(_ path: String, _ state: State, _ former: [Int: String], _ version: UInt64) throws(StoreError) -> Store {
+    private static func open(
+        _ path: String, _ state: State, _ former: [Int: String], _ version: UInt64,
+        migration: (@Sendable (View, View, UInt64, UInt64) throws(StoreError) -> Void)? = nil
+    ) throws(StoreError) -> Store {
         var configuration = StoreConfiguration()
+        configuration.steps.migration = migration
         configuration.place = .file(path)
         configuration.schema = try draft(state, former)
         configuration.schemaVersion = version
@@ -149,6 +156,9 @@ final class SchemaHistory {
         for index in new.properties.indices.dropFirst() where below(8) == 0 && ![.list, .link].contains(new.properties[index].kind) {
             new.properties[index].isIndexed.toggle()
         }
+        let change = Change(
+            required: toggleRequired(&new, gone, former), converted: convert(&new, &gone, former, old),
+            ids: Dictionary(uniqueKeysWithValues: old.properties.map { ($0.number, $0.id) }))
         new.compounds.removeAll { !$0.allSatisfy { number in !gone.contains(number) } || below(6) == 0 }
         let candidates = new.properties.filter { $0.kind != .list }.map(\.number)
         if below(2) == 0, candidates.count > 2 {
@@ -156,7 +166,11 @@ final class SchemaHistory {
             if !new.compounds.contains(pair) { new.compounds.append(pair) }
         }
         for property in new.properties where !old.properties.contains(where: { $0.number == property.number }) {
-            for key in new.rows.keys { new.rows[key]![property.number] = OwnedValue(property.fill) }
+            let source = change.converted.first { $0.to == property.number }?.from
+            for (key, row) in old.rows { new.rows[key]![property.number] = OwnedValue(source.map { Change.text(row[$0]!.value) } ?? property.fill) }
+        }
+        for property in new.properties where change.required.contains(where: { $0.number == property.number }) {
+            for key in new.rows.keys where new.rows[key]![property.number]!.value.isNull { new.rows[key]![property.number] = OwnedValue(Change.value(property.kind)) }
         }
         for key in new.rows.keys {
             for number in gone {
@@ -175,18 +189,33 @@ final class SchemaHistory {
             }
         }
         version += 1
+        if change.isNeeded(old) {
+            // Without the migration, and with one that does nothing, the file stays as it is.
+            for isIdle in change.hasNulls(old) ? [false, true] : [false] {
+                do throws(StoreError) {
+                    let other = try SchemaHistory.open(path, new, former, version, migration: isIdle ? Change.nothing : nil)
+                    try? other.close()
+                    throw StoreError(.internalError, "accepted")
+                } catch {
+                    if error.code != .schemaMismatch || error.className != "Row" || error.propertyName == nil { throw fail("a migration is needed: \(error)") }
+                }
+                refusals += 1
+            }
+            migrations += 1
+        }
+        let migration = change.isNeeded(old) || below(4) == 0 ? change.migration : nil
         let ids = Dictionary(uniqueKeysWithValues: old.properties.map { ($0.number, $0.id) })
         // A second handle beside the one that is open, or all of them closed before.
         if below(3) == 0 {
             try forgetOld()
             try store.close()
             state = new
-            store = try SchemaHistory.open(path, new, former, version)
+            store = try SchemaHistory.open(path, new, former, version, migration: migration)
         } else {
             let live = try store.openView()
             kept.append((store, try live.freeze(), old))
             live.close()
-            store = try SchemaHistory.open(path, new, former, version)
+            store = try SchemaHistory.open(path, new, former, version, migration: migration)
             state = new
         }
         try learnIDs(ids)
@@ -203,10 +232,65 @@ final class SchemaHistory {
         }
     }
 
+    /// Some properties become required, some optional. Returns the former.
+    private func toggleRequired(_ new: inout State, _ gone: Set<Int>, _ former: [Int: String]) -> [Property] {
+        var required: [Property] = []
+        for index in new.properties.indices.dropFirst() where ![.list, .link].contains(new.properties[index].kind) && new.properties[index].id != 0 && below(5) == 0 {
+            new.properties[index].isRequired.toggle()
+            if new.properties[index].isRequired { required.append(new.properties[index]) }
+        }
+        return required
+    }
+
+    /// Now and then an int becomes a text of the same name: another property.
+    private func convert(_ new: inout State, _ gone: inout Set<Int>, _ former: [Int: String], _ old: State) -> [(from: Int, to: Int, name: String)] {
+        guard below(3) == 0, let index = new.properties.indices.dropFirst().first(where: { index in
+            let property = new.properties[index]
+            return property.kind == .int && property.id != 0 && former[property.number] == nil && !property.isRequired
+        }) else { return [] }
+        let before = new.properties.remove(at: index), number = nextNumber
+        nextNumber += 1
+        gone.insert(before.number)
+        new.properties.append(Property(number: number, name: before.name, kind: .string, isIndexed: below(2) == 0, fill: .null))
+        return [(before.number, number, before.name)]
+    }
+
+    /// What a migration has to do.
+    private struct Change: @unchecked Sendable {
+        let required: [Property]
+        let converted: [(from: Int, to: Int, name: String)]
+        let ids: [Int: UInt32]
+
+        @Sendable static func nothing(_: View, _: View, _: UInt64, _: UInt64) throws(StoreError) {}
+        static func value(_ kind: ValueKind) -> Value { kind == .string ? textOf("none") : .zero(of: kind) }
+        static func text(_ value: Value) -> Value { value.isNull ? .null : textOf("v\(value.low)") }
+        private static func textOf(_ text: String) -> Value {
+            var text = text
+            return text.withUTF8 { OwnedTexts.keep(.string(UnsafeRawPointer($0.baseAddress!), $0.count)) }
+        }
+
+        func hasNulls(_ old: State) -> Bool { required.contains { property in old.rows.values.contains { $0[property.number]!.value.isNull } } }
+        func isNeeded(_ old: State) -> Bool { !converted.isEmpty || hasNulls(old) }
+
+        @Sendable func migration(_ new: View, _ old: View, _ from: UInt64, _ to: UInt64) throws(StoreError) {
+            let cls = try new.findClass("Row")
+            var cursor = try RowCursor(old, cls)
+            while try cursor.next() {
+                let object = try cursor.object()
+                for property in required {
+                    if try new.value(object, property.id, nil).isNull { try new.set(object, property.id, Change.value(property.kind)) }
+                }
+                for (from, _, name) in converted {
+                    try new.set(object, try new.findProperty(cls, name), Change.text(try old.value(object, ids[from]!, nil)))
+                }
+            }
+        }
+    }
+
     // MARK: Objects
 
     private func cell(_ property: Property) -> Value {
-        if below(5) == 0, property.number > 0 { return .null }
+        if below(5) == 0, property.number > 0, !property.isRequired { return .null }
         switch property.kind {
         case .int: return .int(Int64(below(50)))
         case .double: return .double(Double(below(20)) / 2)
