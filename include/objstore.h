@@ -2483,6 +2483,49 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  * callback_code is the status. */
 typedef objstore_status (*objstore_json_write)(const char *bytes, size_t length, void *userdata);
 
+/** Reads the next bytes of a text, on the calling thread: up to `capacity` into `bytes`, and says how many; 0 is the end. Not OK ends the
+ * operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the status. It may use the store, but not end the
+ * transaction. */
+typedef objstore_status (*objstore_json_read)(void *bytes, size_t capacity, size_t *count, void *userdata);
+
+/** Makes a value of the kind that a property, or an element of it, wants of one of another kind: of a STRING, say, a TIMESTAMP, BINARY,
+ * OBJECT_ID or UUID. `value` is what the text has, borrowed; fill `converted` and set `is_converted`, or leave both as they are (null,
+ * false): then the value is of the wrong type. Texts in `converted` must stay until the function that took the callback returns. Never
+ * called for numbers and numeric properties, null, or MIXED properties. Not OK ends the operation, as above. Must not call the library,
+ * but for objstore_fail. */
+typedef objstore_status (*objstore_json_convert)(objstore_property_id property_id, objstore_kind kind, objstore_value value,
+                                                 objstore_value *converted, bool *is_converted, void *userdata);
+
+/** Creates an object from a JSON text, or, with a policy other than ERROR, updates the one that has its primary key; with everything
+ * that is nested in it, all or nothing, as objstore_create_from. The text is an object, names as in the schema, or an array, values in
+ * the order of the properties. Names that a class does not have are passed over, at every depth. Types must fit: no number is made of
+ * a string or a bool, and a string is no TIMESTAMP, BINARY, OBJECT_ID or UUID, but for `convert` (NULL: none) or
+ * OBJSTORE_JSON_EXTENDED. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. `object` and `outcome` may be NULL.
+ * INVALID_JSON, and the errors of objstore_create_from: position, line, column and path say where in the text,
+ * class_name and property_name of what. */
+OBJSTORE_API objstore_status objstore_create_from_json(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text json,
+    objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, objstore_object *object,
+    objstore_outcome *outcome)
+    OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, object, outcome), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), flags(flags), text(json));
+
+/** The same for each element of an array, all or nothing; `count` (NULL: not wanted) is how many there are. Memory is needed for one
+ * element at a time, beside the text. */
+OBJSTORE_API objstore_status objstore_create_all_from_json(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text json,
+    objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
+    OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), flags(flags), text(json));
+
+/** The same of a text that is read as it goes, in pieces of 64 KiB: an array of any length in the memory of its largest element. Both
+ * callbacks get `userdata`. Blocks as `read` does. */
+OBJSTORE_API objstore_status objstore_create_all_from_json_stream(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_json_read read,
+    objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
+    OBJSTORE_CHECKS(null(transaction, read), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), flags(flags));
+
 /** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and sets are arrays,
  * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
  * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or

@@ -1,3 +1,4 @@
+internal import CSystem
 public import CObjStore
 internal import ObjStoreCore
 
@@ -92,5 +93,104 @@ public func objstore_value_from_json(
         let found = try JSONDocument.parse(text, options, into: output)
         value.pointee = objstore_null()
         found.store(to: value, storeTag: 0)
+    }
+}
+
+// MARK: Creating
+
+private var creating: Blame {
+    [
+        .noSuchClass: "class_id", .notInWrite: "transaction", .noPrimaryKey: "class_id", .invalidJSON: "json", .invalidUTF8: "json", .embedded: "class_id",
+    ]
+}
+
+/// What a callback that failed has said, or its status.
+private func failed(_ status: objstore_status, _ callback: StaticString) -> StoreError {
+    let thread = cs_thread_current()!.pointee
+    if status == .OBJSTORE_ERR_CALLBACK, thread.status == status.rawValue {
+        return StoreError(.callback, String(cString: objstore_last_message())).callback(thread.callback_code)
+    }
+    return StoreError(.callback, "\(callback) returned \(status.rawValue)").callback(Int64(status.rawValue))
+}
+
+/// The application's converter; it may not use the library, whose transaction is in use.
+private func converter(_ convert: objstore_json_convert?, _ userdata: Userdata) -> View.JSONConvert? {
+    guard let convert else { return nil }
+    return { (value, kind, propertyID) throws(StoreError) in
+        var given = objstore_value(), made = objstore_null(), status = objstore_status.OBJSTORE_OK, isConverted = false
+        value.store(to: &given, storeTag: 0)
+        Userdata.silently { status = convert(propertyID, unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self), given, &made, &isConverted, userdata.pointer) }
+        guard status == .OBJSTORE_OK else { throw failed(status, "convert") }
+        return isConverted ? try Value(made) : nil
+    }
+}
+
+private func source(_ json: objstore_text) throws(StoreError) -> JSONReader.Source {
+    do throws(StoreError) {
+        let (pointer, count) = try bytes(of: json)
+        return .memory(UnsafeRawBufferPointer(start: pointer, count: count))
+    } catch {
+        throw StoreError(error.code, "json: \(error.message)")
+    }
+}
+
+@c @implementation
+public func objstore_create_from_json(
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ json: objstore_text,
+    _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ object: UnsafeMutablePointer<objstore_object>?, _ outcome: UnsafeMutablePointer<objstore_outcome>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    return Handles.pin(transaction, .view, "transaction", creating) { (view: View) throws(StoreError) in
+        let policy = try ObjStoreC.policy(policy), options = try reading(flags)
+        let (id, done) = try view.create(class_id, json: try source(json), options, policy, converter(convert, userdata))
+        object?.pointee = ObjStoreC.object(id)
+        outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
+        return .OBJSTORE_OK
+    }
+}
+
+/// Creates all objects of an array, and counts them.
+private func createAll(
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ convert: objstore_json_convert?,
+    _ userdata: Userdata, _ count: UnsafeMutablePointer<UInt64>?, _ source: () throws(StoreError) -> JSONReader.Source
+) -> objstore_status {
+    Handles.pin(transaction, .view, "transaction", creating) { (view: View) throws(StoreError) in
+        let policy = try ObjStoreC.policy(policy), options = try reading(flags)
+        var made: UInt64 = 0
+        try view.createAll(class_id, json: try source(), options, policy, converter(convert, userdata)) { _, _ in made += 1 }
+        count?.pointee = made
+        return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_create_all_from_json(
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ json: objstore_text,
+    _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    return createAll(transaction, class_id, policy, flags, convert, userdata, count) { () throws(StoreError) in try source(json) }
+}
+
+@c @implementation
+public func objstore_create_all_from_json_stream(
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ read: objstore_json_read?,
+    _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    guard let read else { return failNull("read") }
+    return createAll(transaction, class_id, policy, flags, convert, userdata, count) { () throws(StoreError) in
+        .read({ (room) throws(StoreError) in
+            var count = 0
+            let status = read(room.baseAddress, room.count, &count, userdata.pointer)
+            guard status == .OBJSTORE_OK else { throw failed(status, "read") }
+            return count
+        })
     }
 }

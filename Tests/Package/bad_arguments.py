@@ -31,7 +31,7 @@ DEFAULTS = {
     "changes": "KEPT", "token": "TOKEN", "bound": "BOUND", "savepoint": "POINT", "change": "OBJSTORE_MODIFICATIONS", "side": "OBJSTORE_AFTER",
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
     "collection": "LIST", "target": "0", "steps": "STEPS", "step_count": "2",
-    "json": 'OBJSTORE_STR("[1]")', "write": "take_json", "depth": "1",
+    "json": 'OBJSTORE_STR("[1]")', "write": "take_json", "read": "read_json", "convert": "NULL", "depth": "1",
     "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
 # (function, parameter): value
@@ -163,6 +163,7 @@ static void must(objstore_status status, const char *what, int line) {
 #define MUST(call) must(call, #call, __LINE__)
 
 static objstore_status take_json(const char *bytes, size_t length, void *userdata) { (void)bytes; (void)length; (void)userdata; return OBJSTORE_OK; }
+static objstore_status read_json(void *bytes, size_t capacity, size_t *count, void *userdata) { (void)bytes; (void)capacity; (void)userdata; *count = 0; return OBJSTORE_OK; }
 static objstore_status body_ok(objstore_view *view, void *userdata) { (void)view; (void)userdata; return OBJSTORE_OK; }
 static objstore_status keep_changes(objstore_changes *changes, void *userdata) {
     (void)userdata;

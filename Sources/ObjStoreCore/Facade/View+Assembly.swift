@@ -8,7 +8,11 @@ extension View {
     package func create(
         _ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false, ignoresUnknown: Bool = false
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        try assemble(values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown), in: { () throws(StoreError) in
+        try create(classID, from: values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown))
+    }
+
+    func create(_ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ options: Assembler.Options) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        try assemble(values, options, in: { () throws(StoreError) in
             let cls = try schema.cls(classID)
             if cls.isEmbedded { throw embeddedError(cls) }
         }) { (assembler) throws(StoreError) in

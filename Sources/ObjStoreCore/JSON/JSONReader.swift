@@ -158,7 +158,7 @@ package final class JSONReader {
     private func placed(_ error: StoreError, _ offset: Int, _ path: String) -> StoreError {
         let place = window.place(offset: offset)
         return StoreError(error.code, "line \(place.line), column \(place.column), at \(path): \(error.message)")
-            .at(class: error.className, property: error.propertyName, position: offset).callback(error.callbackCode)
+            .at(class: error.className, property: error.propertyName, position: offset).callback(error.callbackCode).system(error.systemError)
     }
 
     /// For messages.

@@ -111,7 +111,7 @@ def test_callbacks():
     found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
     ours = {
         "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
-        "objstore_report": _ffi.Report, "objstore_json_write": _ffi.JSONWrite, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
+        "objstore_report": _ffi.Report, "objstore_json_write": _ffi.JSONWrite, "objstore_json_read": _ffi.JSONRead, "objstore_json_convert": _ffi.JSONConvert, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
         "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
         "objstore_initial_data": _ffi.InitialData, "objstore_compaction": _ffi.Compaction, "objstore_migration": _ffi.Migration,
     }  # fmt: skip

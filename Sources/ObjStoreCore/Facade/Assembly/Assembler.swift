@@ -15,6 +15,8 @@ final class Assembler {
         var isExact = false
         /// Names that the class does not have are passed over.
         var ignoresUnknown = false
+        /// Says where a failure is; nil: the path of names and indexes does.
+        var naming: ((StoreError, Assembler) -> StoreError)?
         /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property, or a value inside
         /// a document, it is asked for all.
         var convert: ((_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError) -> Value?)?
@@ -87,6 +89,7 @@ final class Assembler {
 
     /// The error, with where in the values it came about.
     private func described(_ error: StoreError) -> StoreError {
+        if let naming = options.naming { return naming(error, self) }
         if path.isEmpty { return error }
         return error.prefixed("\(pathText): ")
     }

@@ -277,6 +277,8 @@ class ReportLine(Structure):
 FreeUserdata = CFUNCTYPE(None, c_void_p)
 Progress = CFUNCTYPE(c_int32, c_uint64, c_uint64, c_void_p)
 Report = CFUNCTYPE(c_int32, POINTER(ReportLine), c_void_p)
+JSONRead = CFUNCTYPE(c_int32, c_void_p, c_size_t, POINTER(c_size_t), c_void_p)
+JSONConvert = CFUNCTYPE(c_int32, c_void_p, c_int32, Value, POINTER(Value), POINTER(c_bool), c_void_p)
 JSONWrite = CFUNCTYPE(c_int32, c_void_p, c_size_t, c_void_p)
 LogHandler = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 WriteBody = CFUNCTYPE(c_int32, c_void_p, c_void_p)
@@ -457,6 +459,9 @@ PROTOTYPES = {
     "objstore_bind_write_body": "wwwww",
     "objstore_bind_change_handler": "wwwww",
     "objstore_bound_close": "w",
+    "objstore_create_from_json": "wwwwTwwwww",
+    "objstore_create_all_from_json": "wwwwTwwww",
+    "objstore_create_all_from_json_stream": "wwwwwwwww",
     "objstore_to_json": "wOwwww",
     "objstore_results_to_json": "wwwwww",
     "objstore_value_to_json": "Vwww",

@@ -6,9 +6,9 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, bound, delivery, idle, info, inserting, maintenance
+from . import _ffi, bound, creating, delivery, idle, info, inserting, maintenance, objects
 from ._check import check, failure
 from .arguments import seconds
 from .bound import Bound
@@ -184,6 +184,45 @@ class Store(Source):
         All are created or none: whoever catches an error can go on with the write. Fastest where rows that follow each
         other give the same properties. `position` of the error is where the row is in `rows`."""
         return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
+
+    def create_from_json(
+        self,
+        model: type[M],
+        data: "str | bytes | IO[Any] | os.PathLike[str] | dict[str, Any] | list[Any]",
+        update: Policy = "error",
+        *,
+        relaxed: bool | None = None,
+        extended: bool = False,
+        convert: "Callable[[Property, Any], Any] | None" = None,
+    ) -> M:
+        """Creates an object from JSON: an object of names and values, or an array of values in the order of the properties; nested
+        objects and arrays are links, embedded objects and collections. Names that a model does not have are ignored. With
+        `update`, an existing object keeps what is not given. Returns the object.
+
+        Types must fit: a fraction is no int, a string no datetime, bytes, ObjectId or UUID, but for `extended` ({"$date": …} and the
+        like) or `convert(property, value)`, which returns what the property takes, or None. `relaxed` (of a str unless said
+        otherwise): keys without quotes, strings in single quotes, a comma behind the last element, comments.
+        Errors name class and property, and say line, column and path; `position` is the byte. All or nothing."""
+        binding = self._binding(model)
+        flags = creating.flags(data, relaxed, extended)
+        key = creating.create(self._writing(), binding, data, policy_number(update), flags, convert)
+        made: M = objects.make(model, self._unread(binding), key)
+        return made
+
+    def create_all_from_json(
+        self,
+        model: type[Model],
+        data: "str | bytes | IO[Any] | os.PathLike[str] | list[Any]",
+        update: Policy = "error",
+        *,
+        relaxed: bool | None = None,
+        extended: bool = False,
+        convert: "Callable[[Property, Any], Any] | None" = None,
+    ) -> int:
+        """Creates an object for each element of a JSON array, all or none; how many there are. A file, or a path, is read as it goes:
+        it may be larger than memory. The rest is as of create_from_json()."""
+        flags = creating.flags(data, relaxed, extended)
+        return creating.create_all(self._writing(), self._binding(model), data, policy_number(update), flags, convert)
 
     def delete(self, obj: Model) -> None:
         """Deletes an object. Deleting it twice is NoSuchObject."""

@@ -1,0 +1,107 @@
+/// Creating objects from JSON text: the elements of a `JSONReader`, each given to an `Assembler`.
+extension View {
+    /// Makes a value of the kind that a property wants of one that JSON has: of a string, say, a timestamp; nil: it cannot. Called while
+    /// the transaction is in use: must not use the store.
+    package typealias JSONConvert = (_ value: Value, _ kind: ValueKind, _ propertyID: UInt32) throws(StoreError) -> Value?
+
+    /// Creates one object from a text that is a map of names or a list of values; names that a class does not have are passed over.
+    package func create(
+        _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        try checkCreatable(classID)
+        let reader = JSONReader(source, elements: false, options: options, textLimit: shared.database.options.valueLimit)
+        guard try reader.next() else { throw StoreError(.internalError, "a JSON text without a value") }
+        return try create(classID, reader, policy, convert)
+    }
+
+    /// Creates an object for each element of an array, all or none; calls `body` with each. Reads the text as it goes.
+    package func createAll(
+        _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?,
+        _ body: (ObjectID, UpsertOutcome) -> Void
+    ) throws(StoreError) {
+        try checkCreatable(classID)
+        let savepoint = try beginSavepoint()
+        do throws(StoreError) {
+            let reader = JSONReader(source, elements: true, options: options, textLimit: shared.database.options.valueLimit)
+            while try reader.next() {
+                let (object, outcome) = try create(classID, reader, policy, convert)
+                body(object, outcome)
+            }
+            try releaseSavepoint(savepoint)
+        } catch {
+            // The reader's function may have ended the transaction.
+            if !isClosed { try rollBack(toSavepoint: savepoint) }
+            throw error
+        }
+    }
+
+    /// Class and property of a property id. Serialised by the caller, as in a `JSONConvert`.
+    package func names(_ propertyID: UInt32) -> (cls: String, property: String)? {
+        do throws(StoreError) {
+            let cls = try schema.cls(UInt32(truncatingIfNeeded: PropertyID.classIndex(propertyID) + 1))
+            return (cls.name, cls.properties[try cls.position(propertyID)].name)
+        } catch {
+            return nil
+        }
+    }
+
+    /// Before anything is read.
+    private func checkCreatable(_ classID: UInt32) throws(StoreError) {
+        if kind != .transaction { throw notInWrite }
+        try serialised { () throws(StoreError) in
+            let cls = try schema.cls(classID)
+            if cls.isEmbedded { throw embeddedError(cls) }
+        }
+    }
+
+    private func create(_ classID: UInt32, _ reader: JSONReader, _ policy: UpsertPolicy, _ convert: JSONConvert?) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        var options = Assembler.Options(policy: policy, ignoresUnknown: true)
+        options.convert = { (value, kind, cls, position) throws(StoreError) in
+            do throws(StoreError) { return try View.converted(value, kind, cls.propertyID(position), convert) } catch { throw cls.naming(error, position) }
+        }
+        options.naming = { error, assembler in reader.naming(error, value: assembler.place) }
+        return try create(classID, from: reader.values, options)
+    }
+
+    private static func converted(_ value: Value, _ kind: ValueKind, _ propertyID: UInt32, _ convert: JSONConvert?) throws(StoreError) -> Value? {
+        let isNumber = value.kind == .int || value.kind == .double
+        switch kind {
+        case .int, .float, .double, .decimal128, .mixed: if isNumber { return try JSONNumber.convert(value, to: kind) }
+        default: break
+        }
+        // Without its text, which is nobody's business.
+        let plain = value.kind == .double ? Value.double(value.asDouble) : value
+        if let convert, kind != .mixed, let converted = try convert(plain, kind, propertyID) {
+            guard converted.kind == kind || converted.isNull else { throw StoreError(.wrongType, "it was converted into a \(converted.kind), not into a \(kind)") }
+            return converted
+        }
+        return value.kind == .double ? plain : nil
+    }
+}
+
+extension Assembler {
+    /// Index of the value that a failure is about, as far as its path leads.
+    fileprivate var place: Int {
+        var index = 0
+        for step in path {
+            let value = flat[index]
+            var next = index + 1, found: Int?
+            for number in 0..<max(0, value.kind == .map || value.kind == .list ? Int(value.low) : 0) {
+                switch step {
+                case .name(let name) where value.kind == .map:
+                    if FlatValues.isSame(flat[next], name) { found = next + 1 }
+                    next = flat.end(next + 1)
+                case .index(let wanted):
+                    if value.kind == .map { next += 1 }
+                    if number == wanted { found = next }
+                    next = flat.end(next)
+                default: break
+                }
+            }
+            // A property that is missing, or the value of a list of them.
+            guard let found else { return current > index && current < flat.end(index) ? current : index }
+            index = found
+        }
+        return index
+    }
+}

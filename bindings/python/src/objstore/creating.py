@@ -1,0 +1,148 @@
+"""Creating objects from JSON texts."""
+
+import ctypes
+import json
+import os
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any
+
+from . import _ffi
+from ._check import failure
+from .errors import InvalidArgument
+from .jsons import EXTENDED, RELAXED
+from .kinds import BOOL, DOUBLE, INT, STRING, convert as converted_value
+from .values import Values
+
+if TYPE_CHECKING:
+    from .properties import Property
+    from .schema import Binding
+    from .transaction import Transaction
+
+_create = _ffi.bind("objstore_create_from_json")
+_create_all = _ffi.bind("objstore_create_all_from_json")
+_create_all_stream = _ffi.bind("objstore_create_all_from_json_stream")
+
+Source = "str | bytes | bytearray | memoryview | IO[Any] | os.PathLike[str] | dict[str, Any] | list[Any]"
+Convert = Callable[["Property", Any], Any]
+_STOP = 10000  # OBJSTORE_USER_STATUS
+
+
+class _Callbacks:
+    """Python functions as callbacks of one call; keeps the exception that one of them raised."""
+
+    def __init__(self, transaction: "Transaction", convert: Convert | None, file: Any = None) -> None:
+        self._transaction = transaction
+        self._function = convert
+        self._file = file
+        self._raised: BaseException | None = None
+        self._properties: dict[int, Property] | None = None
+        self._rooms: list[Values] = []  # what was converted stays until the call returns
+        self._rest = b""
+        self.convert = None if convert is None else _ffi.JSONConvert(self._convert)
+        self.read = _ffi.JSONRead(self._read)
+
+    def check(self, status: int) -> None:
+        problem = failure(status) if status else None
+        if self._raised is not None:
+            raise self._raised
+        if problem is not None:
+            raise problem
+
+    def _read(self, room: int, capacity: int, count: Any, _: object) -> int:
+        try:
+            # A piece of a text file may have more bytes than characters were asked for.
+            piece = self._rest or self._file.read(capacity)
+            if isinstance(piece, str):
+                piece = piece.encode("utf-8", "surrogatepass")
+            piece, self._rest = piece[:capacity], piece[capacity:]
+            ctypes.memmove(room, piece, len(piece))
+            count[0] = len(piece)
+        except BaseException as error:  # raised again by check(), on this thread
+            self._raised = error
+            return _STOP
+        return 0
+
+    def _convert(self, property_id: int, kind: int, value: Any, out: Any, is_converted: Any, _: object) -> int:
+        try:
+            prop = self._property(property_id)
+            assert self._function is not None
+            made = self._function(prop, _given(value))
+            if made is None:
+                return 0
+            element = prop if prop.shape is None else prop.shape.element
+            room = Values(1)
+            room.put_one(element, converted_value(element, made))
+            self._rooms.append(room)
+            ctypes.memmove(out, room.address, ctypes.sizeof(_ffi.Value))
+            is_converted[0] = True
+        except BaseException as error:
+            self._raised = error
+            return _STOP
+        return 0
+
+    def _property(self, property_id: int) -> "Property":
+        if self._properties is None:
+            bindings = self._transaction.store._bindings.values()
+            self._properties = {i: p for b in bindings for i, p in zip(b.ids, b.properties)}
+        return self._properties[property_id]
+
+
+def _given(value: Any) -> Any:
+    if value.kind == STRING:
+        return ctypes.string_at(value.data.text.bytes, value.data.text.length).decode()
+    return {BOOL: value.data.boolean, INT: value.data.integer, DOUBLE: value.data.real}.get(value.kind)
+
+
+def flags(data: Any, relaxed: bool | None, extended: bool) -> int:
+    """Texts of a program are relaxed where it does not say otherwise, those from elsewhere strict."""
+    return RELAXED * (isinstance(data, str) if relaxed is None else relaxed) | EXTENDED * extended
+
+
+def _text(data: Any) -> bytes:
+    if isinstance(data, str):
+        return data.encode("utf-8", "surrogatepass")
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    if isinstance(data, (dict, list)):
+        return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    if hasattr(data, "read"):
+        return _text(data.read())
+    if isinstance(data, os.PathLike):
+        with open(data, "rb") as file:
+            return file.read()
+    raise InvalidArgument(f"JSON is a str, bytes, a file, a path, a dict or a list, not {data!r}")
+
+
+def create(transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None) -> int:
+    """Creates or updates one object; its key."""
+    callbacks, made = _Callbacks(transaction, convert), _ffi.Object()
+    text = _ffi.text_of(_text(data))
+    transaction.settle()
+    callbacks.check(
+        _create(
+            transaction.handle, binding.class_id, policy, flags, text, callbacks.convert, None, None, ctypes.byref(made), None
+        )
+    )
+    transaction._wrote_many()
+    key: int = made.key
+    return key
+
+
+def create_all(transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None) -> int:
+    """Creates or updates the objects of an array, all or none; how many there are."""
+    if isinstance(data, os.PathLike):
+        with open(data, "rb") as file:
+            return create_all(transaction, binding, file, policy, flags, convert)
+    callbacks = _Callbacks(transaction, convert, data)
+    count = ctypes.c_uint64()
+    head = (transaction.handle, binding.class_id, policy, flags)
+    tail = (callbacks.convert, None, None, ctypes.byref(count))
+    transaction.settle()
+    try:
+        if hasattr(data, "read"):
+            callbacks.check(_create_all_stream(*head, callbacks.read, *tail))
+        else:
+            callbacks.check(_create_all(*head, _ffi.text_of(_text(data)), *tail))
+    finally:
+        transaction._wrote_many()
+    return count.value
