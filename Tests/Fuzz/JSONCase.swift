@@ -83,7 +83,9 @@ enum JSONCase {
                 switch random.below(3) {
                 case 0: bytes[at] = UInt8(truncatingIfNeeded: random.next())
                 case 1: if bytes.count > 1 { bytes.remove(at: at) }
-                default: bytes.insert(Array("{}[]:,\"'\\/*nt0-.eu$ \n".utf8)[random.below(22)], at: at)
+                default:
+                    let marks = Array("{}[]:,\"'\\/*nt0-.eu$ \n".utf8)
+                    bytes.insert(marks[random.below(marks.count)], at: at)
                 }
             }
         }
