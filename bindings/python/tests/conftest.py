@@ -14,10 +14,15 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "test.objstore"
 
 
-@pytest.fixture
-def store(path: pathlib.Path) -> Iterator[objstore.Store]:
-    """A store in a file, with all classes of models.py."""
-    with objstore.open(path, models=KENNEL) as opened:
+def checked(path: pathlib.Path, models: list[type[objstore.Model]]) -> Iterator[objstore.Store]:
+    """A store in a file, which is verified in the end."""
+    with objstore.open(path, models=models) as opened:
         yield opened
         if not opened.is_closed:
             opened.verify()
+
+
+@pytest.fixture
+def store(path: pathlib.Path) -> Iterator[objstore.Store]:
+    """One with all classes of models.py."""
+    yield from checked(path, KENNEL)

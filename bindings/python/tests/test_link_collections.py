@@ -139,8 +139,15 @@ def test_graphs(store):
         assert not e.is_managed and store.objects(Hound).count() == 6
         store.add(twin, update="modified")
     assert names(shelter.dogs) == ["e"] and e.is_managed and not shelter.guests and not shelter.cages
-    with pytest.raises(objstore.WrongStore, match="no hash"):
-        Shelter(id=5, guests=[Hound()])
+    guest = Hound(name="g")
+    loose = Shelter(id=5, guests=[guest, guest, a])
+    assert len(loose.guests) == 2 and guest in loose.guests and Hound() not in loose.guests
+    loose.guests.add(Hound(name="h"))
+    with store.write():
+        store.add(loose)
+    assert guest.is_managed and sorted(names(loose.guests)) == ["a", "g", "h"]
+    with store.write():
+        store.delete(loose)
     with store.write():
         many = [Shelter(id=10 + n, dogs=[a, Hound(name=str(n))], guests={a}) for n in range(3)]
         assert store.add_all(many).created == 3

@@ -39,7 +39,7 @@ from .links import backlinks
 from .lists import List
 from .migration import Migration
 from .mixed import MixedDict, MixedList
-from .models import Model
+from .models import EmbeddedModel, Model
 from .object_id import ObjectId
 from .observing import Token
 from .opening import delete_files, exists, open
@@ -55,7 +55,7 @@ __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
-    "Corrupt", "Counts", "Dict", "DuplicateKey", "Embedded", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "Corrupt", "Counts", "Dict", "DuplicateKey", "Embedded", "EmbeddedModel", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidJSON", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",

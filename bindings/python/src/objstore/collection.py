@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _ffi, elements, objects
 from ._check import check, failure
 from .errors import Error
-from .kinds import LINK, LIST
+from .kinds import LINK, LIST, SET
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
@@ -161,6 +161,10 @@ class Collection:
         give_back(s)
         return index
 
+    def _taken(self, value: Any) -> Any:
+        """What is returned of an element that is taken out: of an embedded object, which goes, a copy."""
+        return value.detach() if self._shape.embeds and value is not None else value
+
     def _take_out(self, view: "View", remove: Any, element: elements.Element, value: Any) -> bool:
         """Removes an element, or a key with its value; was it there?"""
         converted, possible = element.find(value)
@@ -180,6 +184,8 @@ class Collection:
     def _writing(self) -> "Transaction":
         transaction: Transaction = self._source._writing(self._prop)
         transaction.settle(self._place)
+        if self._shape.embeds:
+            transaction._wrote_many()  # what loses its place is deleted
         return transaction
 
     def clear(self) -> None:
@@ -196,6 +202,20 @@ class Collection:
         except Error as error:
             return f"<{type(self).__name__} {self._prop.path}: {error.message}>"
         return shown(self._shape, first, count)
+
+    def detach(self, depth: int | None = None) -> Any:
+        """A builtin one with unmanaged copies of the objects in it, as Model.detach() makes them; of other elements, a copy.
+        A set of objects becomes a set that finds them by looking at each."""
+        from .copies import detach_all
+
+        values = self._all()
+        if self._shape.element.kind == LINK:
+            values = detach_all(values, depth)
+            if self._shape.kind == SET:
+                return elements.ObjectSet(values)
+        if self._shape.key is not None:
+            return dict(zip(self._all(keys=True, values=False), values))
+        return elements.TYPES[self._shape.kind](values)
 
     def copy(self) -> Any:
         """A builtin one with the same elements."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from . import _ffi, elements, filling
 from ._check import failure
 from .collection import Collection
+from .kinds import is_loose
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -130,6 +131,10 @@ class Dict(Collection, MutableMapping[K, V]):
         shape = self._shape
         assert shape.key is not None
         key, value = shape.key.convert(key), shape.element.convert(value)
+        if shape.embeds and value is not None and self._value(transaction, key) == value:
+            return None  # it is there already
+        if shape.embeds and is_loose(value):
+            return filling.merge(transaction, self._c, shape, {key: value})
         with filling.linked(transaction, shape, [value]):
             s, t = take(), take()
             s.values.put_one(shape.key, key)
@@ -160,6 +165,7 @@ class Dict(Collection, MutableMapping[K, V]):
         transaction = self._writing()
         value = self._value(transaction, key)
         if value is not _ABSENT:
+            value = self._taken(value)
             self._discard(transaction, key)
             return value
         if default is _ABSENT:
@@ -173,6 +179,7 @@ class Dict(Collection, MutableMapping[K, V]):
         if not count:
             raise KeyError(f"{self._prop.path} is empty")
         entry: tuple[K, V] = self._block(transaction, count - 1, 1, keys=True)[0]
+        entry = entry[0], self._taken(entry[1])
         self._discard(transaction, entry[0])
         return entry
 

@@ -5,13 +5,13 @@ before the first element is written.
 """
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
 from typing import TYPE_CHECKING, Any
 
 from . import kinds
 from .columns import at_rows
-from .errors import Error, NotNullable, WrongStore
-from .kinds import INT, LARGEST, LINK, LIST, MAP, SET, SMALLEST, is_loose
+from .errors import Error, NotNullable
+from .kinds import INT, LARGEST, LINK, LIST, MAP, SET, SMALLEST, is_embedded, is_loose
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -94,13 +94,18 @@ class Shape:
         return Shape(self.kind, self.element.of(name, model_name), self.key and self.key.of(name, model_name))
 
     @property
+    def embeds(self) -> bool:
+        """Does it hold embedded objects?"""
+        return self.element.kind == LINK and is_embedded(self.element.target)
+
+    @property
     def type_name(self) -> str:
         inner = self.element.type_name + (" | None" if self.element.nullable else "")
         return f"{NAMES[self.kind]}[{inner}]" if self.key is None else f"dict[{self.key.type_name}, {inner}]"
 
 
-def content(prop: "Property", value: Any) -> Any:
-    """A new builtin list, set or dict of what the property holds when it is given `value`."""
+def given(prop: "Property", value: Any) -> "list[Any] | dict[Any, Any]":
+    """What the property is given, not looked at one by one: a new builtin list of elements, or dict."""
     shape = prop.shape
     assert shape is not None
     if value is None:
@@ -112,23 +117,59 @@ def content(prop: "Property", value: Any) -> Any:
     if shape.key is not None:
         if type(value) is not dict and not isinstance(value, Mapping):
             raise kinds.wrong(prop, value, "a dict, or another mapping,")
-        return entries(shape, value)
+        return dict(value.items())
     # A text is an iterable of texts, and a mapping one of keys: as a rule a mistake.
     if type(value) not in (list, set, tuple) and (
         isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable)
     ):
         raise kinds.wrong(prop, value, f"a {NAMES[shape.kind]}, or another iterable of elements,")
-    converted = shape.element.convert_all(list(value))
+    return list(value)
+
+
+def content(prop: "Property", value: Any) -> Any:
+    """A new builtin list, set or dict of what the property holds when it is given `value`."""
+    shape, plain = prop.shape, given(prop, value)
+    assert shape is not None
+    if isinstance(plain, dict):
+        return entries(shape, plain)
+    converted = shape.element.convert_all(plain)
     if shape.kind == LIST:
         return converted
-    if shape.element.kind == LINK and (loose := next(filter(is_loose, converted), None)) is not None:
-        name = type(loose).__name__
-        raise WrongStore(
-            f"{prop.path}: an unmanaged {name} has no hash, so a set cannot hold it: add it to the store first",
-            class_name=prop.model_name,
-            property_name=prop.name,
-        )
+    if shape.element.kind == LINK and any(map(is_loose, converted)):
+        return ObjectSet(converted)
     return set(converted)
+
+
+class ObjectSet(MutableSet[Any]):
+    """A set of objects of which some are unmanaged, which have no hash: looked for one by one."""
+
+    def __init__(self, objects: Iterable[Any] = ()) -> None:
+        self._objects: list[Any] = []
+        for obj in objects:
+            self.add(obj)
+
+    def __contains__(self, obj: object) -> bool:
+        return obj in self._objects
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def add(self, obj: Any) -> None:
+        if obj not in self._objects:
+            self._objects.append(obj)
+
+    def discard(self, obj: Any) -> None:
+        if obj in self._objects:
+            self._objects.remove(obj)
+
+    def copy(self) -> "ObjectSet":
+        return ObjectSet(self._objects)
+
+    def __repr__(self) -> str:
+        return f"{{{', '.join(map(repr, self._objects))}}}"
 
 
 def contents(prop: "Property", values: list[Any]) -> list[Any]:

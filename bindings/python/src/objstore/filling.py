@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, links
+from . import _ffi, elements, embedded, links
 from ._check import check, failure
 from .collection import BLOCK, Collection, attach, room, return_room
 from .errors import Error
@@ -32,11 +32,13 @@ VALUE_BYTES = 40
 
 def linked(transaction: "Transaction", shape: elements.Shape, values: Iterable[Any]) -> "AbstractContextManager[object]":
     """Around a change that puts converted values into a collection: unmanaged objects are added first, all or none."""
-    return links.added(transaction, values) if shape.element.kind == LINK else nullcontext()
+    return links.added(transaction, values) if shape.element.kind == LINK and not shape.embeds else nullcontext()
 
 
 def insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int, values: list[Any]) -> None:
     """Converted values into a list, before the element at `index`: one call."""
+    if shape.embeds:
+        return embedded.insert(transaction, c, shape, index, values)
     with linked(transaction, shape, values):
         _insert(transaction, c, shape, index, values)
 
@@ -58,6 +60,8 @@ def _insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: in
 
 def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: Any) -> None:
     """Converted members into a set, or entries into a map: a call for each."""
+    if shape.embeds:
+        return embedded.merge(transaction, c, shape, content)
     given = list(content)
     with linked(transaction, shape, given if shape.key is None else content.values()):
         _merge_all(transaction, c, shape, content, given)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .arguments import switch
-from .errors import InvalidArgument
+from .errors import InvalidArgument, SchemaError
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -59,3 +59,28 @@ class Stretch(NamedTuple):
         upper = "before" if self.flags & BEFORE_TO else "to"
         bounds = (f" {lower} {self.first!r}" if self.first else "") + (f" {upper} {self.last!r}" if self.last else "")
         return f"({names}){bounds}"
+
+
+def check_indexes(cls: Any) -> None:
+    """What the library would refuse when a store is opened."""
+    names = [p.name for p in cls._objstore_properties]
+    known: set[tuple[str, ...]] = set()
+    given: Any = getattr(cls, "__indexes__")
+
+    def refuse(index: object, message: str) -> SchemaError:
+        return SchemaError(f"{cls.__name__}.__indexes__: {index!r}: {message}", class_name=cls.__name__)
+
+    if isinstance(given, (str, Index)) or not hasattr(given, "__iter__"):
+        raise refuse(given, "a list of Index(…) is wanted")
+    for index in given:
+        if not isinstance(index, Index):
+            raise refuse(index, "an Index(…) is wanted")
+        if unknown := [name for name in index.properties if name not in names]:
+            raise refuse(index, f"there is no property {unknown[0]!r}; there are {', '.join(names)}")
+        if not 2 <= len(index.properties) <= 8:
+            raise refuse(index, "it is of 2 to 8 properties; that of one is field(indexed=True) or field(unique=True)")
+        if len(set(index.properties)) < len(index.properties):
+            raise refuse(index, "a property is given twice")
+        if index.properties in known:
+            raise refuse(index, "there are two of these properties")
+        known.add(index.properties)

@@ -230,6 +230,11 @@ def is_loose(value: Any) -> bool:
     return value is not None and value._o_block.store is None
 
 
+def is_embedded(target: Any) -> bool:
+    """Is it a class of embedded objects? Of one that is not there yet nobody knows."""
+    return isinstance(target, type) and bool(getattr(target, "_objstore_embedded", False))
+
+
 _CONVERT: dict[int, Callable[[Described, Any], Any]] = {
     BOOL: _bool, INT: _int, FLOAT: _single, DOUBLE: _float, DECIMAL: _decimal, STRING: _str, BINARY: _bytes,
     TIMESTAMP: _datetime, OBJECT_ID: _object_id, UUID: _uuid, LINK: _link, MIXED: _mixed,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import objects
 from .errors import InvalidArgument, SchemaError, WrongStore
-from .kinds import is_loose
+from .kinds import SET, is_embedded, is_loose
 
 if TYPE_CHECKING:
     from .kinds import Described
@@ -52,10 +52,15 @@ class Later:
 
     def resolve(self, models: "Mapping[str, type]") -> type | None:
         """What the name means now: in its module, or among the models of a store."""
+        found = self.there()
+        return found if found in models.values() else models.get(self.__name__)
+
+    def there(self) -> type | None:
+        """The class that has the name in its module by now."""
         found: Any = vars(sys.modules[self.module]) if self.module in sys.modules else {}
         for part in self.text.split("."):
             found = found.get(part) if isinstance(found, Mapping) else getattr(found, part, None)
-        return found if isinstance(found, type) and found in models.values() else models.get(self.__name__)
+        return found if isinstance(found, type) else None
 
 
 class Names(dict[str, Any]):
@@ -88,6 +93,7 @@ def target_of(prop: "Property", models: Mapping[str, type]) -> type:
             prop.python_type = found
         else:
             prop.shape.element.target = prop.shape.element.python_type = found
+        check_target(prop)
     assert isinstance(target, type)
     if models.get(target.__name__) is not target:
         raise SchemaError(
@@ -96,6 +102,16 @@ def target_of(prop: "Property", models: Mapping[str, type]) -> type:
             property_name=prop.name,
         )
     return target
+
+
+def check_target(prop: "Property") -> None:
+    """SchemaError: it is a set of embedded objects."""
+    if prop.kind == SET and is_embedded(prop.target):
+        raise SchemaError(
+            f"{prop.path} is a set of {prop.target.__name__}, whose objects are embedded: a list or dict can hold them",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
 
 
 def place(prop: "Described", obj: Any) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from . import _ffi, elements, filling
 from ._check import check, failure
 from .collection import Collection, _get
 from .errors import IndexOutOfRange, OutOfRange, Status
+from .kinds import is_loose
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -112,6 +113,13 @@ class List(Collection, MutableSequence[T]):
             return
         at = self._at(index, transaction)
         converted = self._shape.element.convert(value)
+        if self._shape.embeds and self[at] == converted:
+            return  # it is there already
+        if self._shape.embeds and is_loose(converted):
+            with transaction.savepoint():
+                check(_remove(transaction.handle, self._c, at, 1))
+                filling.insert(transaction, self._c, self._shape, at, [converted])
+            return
         with filling.linked(transaction, self._shape, [converted]):
             self._put(transaction.handle, at, converted)
 
@@ -154,10 +162,10 @@ class List(Collection, MutableSequence[T]):
         return self
 
     def pop(self, index: SupportsIndex = -1) -> T:
-        """Takes an element out, usually the last one."""
+        """Takes an element out, usually the last one. Of an embedded object, which is deleted then, a copy is returned."""
         transaction = self._writing()
         at = self._at(index, transaction)
-        value: T = self[at]
+        value: T = self._taken(self[at])
         check(_remove(transaction.handle, self._c, at, 1))
         return value
 
@@ -183,13 +191,28 @@ class List(Collection, MutableSequence[T]):
 
     def _arrange(self, values: list[T]) -> None:
         transaction = self._writing()
+        if self._shape.embeds:
+            return self._move_all(transaction.handle, values)
         filling.replace(transaction, self._c, self._shape, len(values), values)
+
+    def _move_all(self, handle: int, values: list[Any]) -> None:
+        """Into this order; what is embedded must not be taken out for it."""
+        now, wanted = [v._o_key for v in self._all()], [v._o_key for v in values]
+        for at, key in enumerate(wanted):
+            if now[at] != key:
+                was = now.index(key, at)
+                check(_move(handle, self._c, was, at))
+                now.insert(at, now.pop(was))
 
     def _assign(self, index: slice, values: list[Any]) -> None:
         transaction = self._writing()
         wanted = range(*index.indices(self._count(transaction)))
         handle, shape = transaction.handle, self._shape
-        if wanted.step == 1:
+        if shape.embeds and len(values) == len(wanted):
+            with transaction.savepoint():
+                for at, value in zip(wanted, values):
+                    self[at] = value
+        elif wanted.step == 1:
             with transaction.savepoint():
                 if wanted:
                     check(_remove(handle, self._c, wanted.start, len(wanted)))

@@ -92,6 +92,9 @@ def write(obj: Any, index: int, value: Any) -> None:
         obj._o_values[index] = kinds.convert(prop, value)
         return
     transaction = store._writing(prop)
+    if prop.embeds:
+        place_embedded(transaction, obj, prop, kinds.convert(prop, value))
+        return
     if prop.target is not None:
         from .inserting import add_linked
 
@@ -109,7 +112,17 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     place = (binding.head, obj._o_key, binding.ids[prop.index])
     if isinstance(value, Collection) and value._place == place and value._source is store:
         return  # dog.toys += …: it is there already
+    if prop.embeds:
+        place_embedded(transaction, obj, prop, prop.convert(value))
+        return
     filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
+
+
+def place_embedded(transaction: Any, obj: Any, prop: "Property", value: Any) -> None:
+    """Gives a property of a managed object embedded ones: those that are there may stay, unmanaged ones become embedded."""
+    from .nested import Assembly
+
+    Assembly(transaction, 0).set(transaction.store._binding(type(obj)), obj._o_key, prop, value)
 
 
 def make(model: type, block: Any, key: int, row: int = 0) -> Any:
@@ -185,20 +198,6 @@ def freeze(obj: Any) -> Any:
         first = getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
         len(first)  # as a collection does when it is asked
     return made
-
-
-def detach(obj: Any) -> Any:
-    model = type(obj)
-    copy = object.__new__(model)
-    values = [getattr(obj, prop.name) for prop in model._objstore_properties]
-    start(copy, [_detached(v, p) for v, p in zip(values, model._objstore_properties)])
-    return copy
-
-
-def _detached(value: Any, prop: "Property") -> Any:
-    if prop.kind == kinds.MIXED:
-        return kinds.convert(prop, value)
-    return value if prop.shape is None else value.copy()
 
 
 def shown(obj: Any, prop: "Property") -> str:

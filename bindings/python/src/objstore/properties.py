@@ -1,16 +1,18 @@
 """Properties of model classes, and the comparisons that are made from them."""
 
 import enum
+import uuid
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from . import elements, kinds, links, mixed, objects
 from .arguments import switch
 from .collection import attach
 from .dicts import Dict
 from .elements import Shape
-from .errors import MissingValue, NotSupported
+from .errors import InvalidArgument, MissingValue, NotSupported
 from .lists import List
+from .object_id import ObjectId
 from .sets import Set
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ class Property(property):
         shape: Shape | None = None,
         target: Any = None,
         formerly: tuple[str, ...] = (),
+        cascade: bool = False,
+        generated: bool = False,
     ) -> None:
         if kind == kinds.MIXED:
             super().__init__(_mixed_getter(self), _setter(index), None)
@@ -91,6 +95,8 @@ class Property(property):
         self.unique = unique
         self.enum = enumeration
         self.formerly = formerly  # what it was called before
+        self.cascade = cascade  # of links: what they lead to is deleted with the object
+        self.generated = generated  # a new object that is given no value gets a new one
         self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
         self.python_type: type = elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
         self.default = default
@@ -100,6 +106,8 @@ class Property(property):
     def attach(self, model: "type[Model]") -> None:
         """Called once, when the class is ready: names it in errors, and checks the default."""
         self.model, self.model_name = model, model.__name__
+        if isinstance(self.target, type):
+            links.check_target(self)
         if self.shape is not None:
             self.shape = self.shape.of(self.name, self.model_name)
         elif self.default is not MISSING:
@@ -120,11 +128,18 @@ class Property(property):
             shape=self.shape,
             target=self.target,
             formerly=self.formerly,
+            cascade=self.cascade,
+            generated=self.generated,
         )
 
     @property
     def path(self) -> str:
         return f"{self.model_name}.{self.name}"
+
+    @property
+    def embeds(self) -> bool:
+        """Does it hold embedded objects?"""
+        return kinds.is_embedded(self.target)
 
     @property
     def type_name(self) -> str:
@@ -146,6 +161,8 @@ class Property(property):
             return self.python_type()
         if self.default is not MISSING:
             return self.default
+        if self.generated:
+            return None if self.kind == kinds.INT else ObjectId() if self.kind == kinds.OBJECT_ID else uuid.uuid4()
         if self.nullable:
             return None
         raise self.missing()
@@ -258,21 +275,33 @@ class Declared(NamedTuple):
     indexed: bool
     unique: bool
     formerly: tuple[str, ...] = ()
+    cascade: bool = False
+    generated: bool = False
 
 
 @overload
 def field(
-    *, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...
+    *, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...,
+    on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
 def field(
-    *, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...
+    *, generated: Literal[True], primary_key: bool = ..., indexed: bool = ..., unique: bool = ...,
+    formerly: str | Iterable[str] = ..., init: Literal[False] = False,
 ) -> Any: ...
 @overload
-def field(*, default_factory: Callable[[], Any], formerly: str | Iterable[str] = ...) -> Any: ...
+def field(
+    *, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...,
+    on_delete: Literal["cascade"] | None = ...,
+) -> Any: ...
+@overload
+def field(
+    *, default_factory: Callable[[], Any], formerly: str | Iterable[str] = ..., on_delete: Literal["cascade"] | None = ...
+) -> Any: ...
 def field(
     *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False,
-    unique: bool = False, formerly: str | Iterable[str] = (),
+    unique: bool = False, formerly: str | Iterable[str] = (), generated: bool = False,
+    on_delete: Literal["cascade"] | None = None, init: Literal[False] = False,
 ) -> Any:  # fmt: skip
     """Says more about a property: `id: int = field(primary_key=True)`.
 
@@ -280,8 +309,13 @@ def field(
     default_factory  list, set or dict: a collection may be left out in the constructor. It may be anyway; this tells type
                      checkers
     primary_key      int, str, ObjectId or UUID: unique, and never changed
+    generated        ObjectId, UUID, or an int that is the primary key: an object that is made without a value gets a new
+                     one. Ids are there at once; an int is None until the object is added, and then above all that were
+                     ever there, from 1
     indexed          comparisons find their objects without a scan; not for bytes
     unique           no two objects have the same value, but any number None; has an index; not for bytes
+    on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads to by
+                     this property goes with it, whoever else links there
     formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
                      has it by that name keeps its values
     """
@@ -289,4 +323,6 @@ def field(
     names = (formerly,) if isinstance(formerly, str) else tuple(formerly)
     if not all(isinstance(name, str) for name in names):
         raise TypeError(f"formerly is a name or several, not {formerly!r}")
-    return Declared(default, default_factory, *flags, names)
+    if on_delete not in (None, "cascade"):
+        raise InvalidArgument(f"on_delete is 'cascade' or None, not {on_delete!r}")
+    return Declared(default, default_factory, *flags, names, on_delete == "cascade", switch("generated", generated))

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import aggregates, arrays, filling, jsons, objects, packed, query
+from .copies import detach_all
 from .errors import Closed, IndexOutOfRange, InvalidArgument, KeyImmutable, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
@@ -71,6 +72,10 @@ class Results(Generic[M]):
     def _evaluate(self) -> tuple[View, Evaluation]:
         view = self._source._reader()
         return view, view.evaluate(self._binding, self._condition)
+
+    def detach(self, depth: int | None = None) -> list[M]:
+        """Unmanaged copies of the objects, as Model.detach() makes them: those that several lead to are the same in all."""
+        return detach_all(self, depth)
 
     def count(self) -> int:
         """How many there are."""

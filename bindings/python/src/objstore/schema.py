@@ -7,13 +7,14 @@ from typing import Any
 from . import _ffi, columns, links
 from ._check import check
 from .errors import NoPrimaryKey, NoSuchProperty, SchemaError
-from .kinds import BINARY, LINK, MIXED, NULL
+from .kinds import BINARY, LINK, MIXED, NULL, is_embedded
 from .models import properties_of
 from .properties import MISSING, Property
 from .values import Values
 
 _schema_new = _ffi.bind("objstore_schema_new")
 _schema_add_class = _ffi.bind("objstore_schema_add_class")
+_schema_set_class_flags = _ffi.bind("objstore_schema_set_class_flags")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
 _schema_add_collection = _ffi.bind("objstore_schema_add_collection")
 _schema_add_link = _ffi.bind("objstore_schema_add_link")
@@ -27,7 +28,8 @@ _find_property = _ffi.bind("objstore_find_property")
 _find_index = _ffi.bind("objstore_find_index")
 _property_get_info = _ffi.bind("objstore_property_get_info")
 
-PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE = 0x1, 0x2, 0x4, 0x8
+PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE, CASCADE, GENERATED = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20  # OBJSTORE_PROPERTY_…
+EMBEDDED = 0x1  # OBJSTORE_CLASS_…
 
 
 class Schema:
@@ -51,15 +53,17 @@ class Schema:
     def _add(self, model: type) -> None:
         name = _ffi.text(model.__name__)
         check(_schema_add_class(self.handle, name))
+        if is_embedded(model):
+            check(_schema_set_class_flags(self.handle, name, EMBEDDED))
         for prop in properties_of(model):
             if prop.kind == LINK:
                 target = _ffi.text(prop.target.__name__)
-                check(_schema_add_link(self.handle, name, _ffi.text(prop.name), target, 0))
+                check(_schema_add_link(self.handle, name, _ffi.text(prop.name), target, prop.cascade * CASCADE))
                 continue
             property_name = _ffi.text(prop.name)
             if prop.shape is not None:
                 element, key = prop.shape.element, prop.shape.key
-                key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE
+                key_kind, flags = NULL if key is None else key.kind, element.nullable * NULLABLE | prop.cascade * CASCADE
                 if prop.target is None:
                     check(_schema_add_collection(self.handle, name, property_name, prop.kind, key_kind, element.kind, flags))
                 else:
@@ -67,6 +71,7 @@ class Schema:
                     check(_schema_add_link_collection(self.handle, name, property_name, prop.kind, key_kind, target, flags))
                 continue
             flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE | prop.unique * UNIQUE
+            flags |= prop.generated * GENERATED
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
                 value = Values(1)
@@ -100,16 +105,22 @@ class Binding:
         for prop in self.properties:
             check(_find_property(view, self.class_id, _ffi.text(prop.name), ctypes.byref(found)))
             self.ids.append(found.value)
-        self.links = [p for p in self.properties if p.kind == LINK]
+        self.owning = [p for p in self.properties if p.embeds]  # embedded objects, and lists and dicts of them
+        self.links = [p for p in self.properties if p.kind == LINK and not p.embeds]
         self.is_target = False  # do links of the store's models lead to the class? Set when all are bound
+        self.takes_along = any(p.embeds or p.cascade for p in self.properties)  # do others go when an object is deleted?
         self.key_property = next((p for p in self.properties if p.primary_key), None)
         self.key_type = None if self.key_property is None else self.key_property.python_type
-        self.scalars = [p for p in self.properties if p.shape is None]
-        self.collections = [p for p in self.properties if p.shape is not None]
+        self.scalars = [p for p in self.properties if p.shape is None and not p.embeds]
+        self.collections = [p for p in self.properties if p.shape is not None and not p.embeds]
+        self.generated = [p for p in self.properties if p.generated]
+        self.leading = [p.name for p in self.properties if p.target is not None]  # to other objects
+        self.is_alone = not self.leading
+        self.is_plain = len(self.scalars) == len(self.properties) and not self.generated
         self.link_collections = [p for p in self.collections if p.target is not None]
         # Binaries may be large: they are read when somebody asks for them.
         # Mixed ones show lists and dicts that change inside, and are read one by one.
-        prefetched = [p.index for p in self.scalars if p.kind not in (BINARY, MIXED)]
+        prefetched = [p.index for p in self.properties if p.shape is None and p.kind not in (BINARY, MIXED)]
         self.prefetched_ids = columns.property_ids([self.ids[i] for i in prefetched])
         self.prefetched_places = [
             prefetched.index(p.index) if p.index in prefetched else None for p in self.properties

@@ -5,20 +5,20 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping
-from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, bound, creating, delivery, idle, info, inserting, maintenance, objects
+from . import _ffi, bound, delivery, idle, info, inserting, maintenance
 from ._check import check, failure
 from .arguments import seconds
 from .bound import Bound
 from .changes import Changes
 from .errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObject, Status, WrongStore
+from .factory import Factory
 from .frozen import Frozen, freeze
 from .models import Model, ModelMeta
 from .observing import ChangeToken, Token
 from .schema import Binding
-from .source import Source
 from .transaction import Counts, Policy, Transaction, policy_number
 from .typed import TypedToken
 from .values import give_back, take
@@ -43,7 +43,7 @@ _UNSET: Any = object()
 _stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
 
 
-class Store(Source):
+class Store(Factory):
     """An open store: `with objstore.open(…) as store:`. Any thread may use it.
 
     Reading always sees the newest version: what this process committed at once; what another process committed with
@@ -170,60 +170,6 @@ class Store(Source):
         object is in `objects`."""
         return inserting.add_all(self._writing(), self, list(objects), policy_number(update))
 
-    def create(self, model: type[M], values: "Mapping[str, Any] | list[Any] | tuple[Any, ...]", update: Policy = "error") -> M:
-        """Creates an object from values by name, or in the order of the properties (as many as there are; the rest
-        has its default). With `update`, an existing object keeps what is not given. Returns the object."""
-        made: M = inserting.create(self._writing(), self._binding(model), values, policy_number(update))
-        return made
-
-    def create_all(
-        self, model: type[Model], rows: "Iterable[Mapping[str, Any] | list[Any] | tuple[Any, ...]]", update: Policy = "error"
-    ) -> Counts:
-        """Creates many objects from values as create() takes them.
-
-        All are created or none: whoever catches an error can go on with the write. Fastest where rows that follow each
-        other give the same properties. `position` of the error is where the row is in `rows`."""
-        return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
-
-    def create_from_json(
-        self,
-        model: type[M],
-        data: "str | bytes | IO[Any] | os.PathLike[str] | dict[str, Any] | list[Any]",
-        update: Policy = "error",
-        *,
-        relaxed: bool | None = None,
-        extended: bool = False,
-        convert: "Callable[[Property, Any], Any] | None" = None,
-    ) -> M:
-        """Creates an object from JSON: an object of names and values, or an array of values in the order of the properties; nested
-        objects and arrays are links, embedded objects and collections. Names that a model does not have are ignored. With
-        `update`, an existing object keeps what is not given. Returns the object.
-
-        Types must fit: a fraction is no int, a string no datetime, bytes, ObjectId or UUID, but for `extended` ({"$date": …} and the
-        like) or `convert(property, value)`, which returns what the property takes, or None. `relaxed` (of a str unless said
-        otherwise): keys without quotes, strings in single quotes, a comma behind the last element, comments.
-        Errors name class and property, and say line, column and path; `position` is the byte. All or nothing."""
-        binding = self._binding(model)
-        flags = creating.flags(data, relaxed, extended)
-        key = creating.create(self._writing(), binding, data, policy_number(update), flags, convert)
-        made: M = objects.make(model, self._unread(binding), key)
-        return made
-
-    def create_all_from_json(
-        self,
-        model: type[Model],
-        data: "str | bytes | IO[Any] | os.PathLike[str] | list[Any]",
-        update: Policy = "error",
-        *,
-        relaxed: bool | None = None,
-        extended: bool = False,
-        convert: "Callable[[Property, Any], Any] | None" = None,
-    ) -> int:
-        """Creates an object for each element of a JSON array, all or none; how many there are. A file, or a path, is read as it goes:
-        it may be larger than memory. The rest is as of create_from_json()."""
-        flags = creating.flags(data, relaxed, extended)
-        return creating.create_all(self._writing(), self._binding(model), data, policy_number(update), flags, convert)
-
     def delete(self, obj: Model) -> None:
         """Deletes an object. Deleting it twice is NoSuchObject."""
         transaction = self._writing()
@@ -244,6 +190,15 @@ class Store(Source):
         if not isinstance(owner, Store) or owner._tag != self._tag:
             return False
         owner._open_handle()  # Closed: the tag may have gone to another file since, such as a copy of that one
+        return True
+
+    def _has(self, obj: Any) -> bool:
+        """Does the object belong to this store, be it live or frozen?"""
+        owner = obj._o_block.store
+        live = owner._store if isinstance(owner, Frozen) else owner
+        if live is None or live._tag != self._tag:
+            return False
+        live._open_handle()  # Closed, as above
         return True
 
     def _addable(self, obj: Any) -> bool:

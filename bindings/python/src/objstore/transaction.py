@@ -294,8 +294,8 @@ class Transaction(View):
         for target.key in keys:
             check(_delete(self.handle, target))
             self.written.add((binding.class_id, target.key))
-        if binding.is_target:
-            self._wrote_many()  # links to them are None now, whoever has them
+        if binding.is_target or binding.takes_along:
+            self._wrote_many()  # links to them are None now, whoever has them; and others may have gone, too
         self._evaluations.clear()
 
     def delete_all(self, binding: "Binding") -> int:

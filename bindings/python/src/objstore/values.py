@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from . import _ffi, decimals, documents, kinds, links
-from .kinds import BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LINK, MIXED, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described, encode
+from .kinds import BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LINK, LIST, MAP, MIXED, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described, encode
 from .object_id import ObjectId
 
 TEXT_ROOM = 1024
@@ -93,6 +93,8 @@ class Values:
             struct.pack_into("<f", self.memory, 8 * at + 8, value)
         elif kind == DECIMAL:
             self.memory[8 * at + 8 : 8 * at + 24] = (decimals.bits(value) or 0).to_bytes(16, "little")
+        elif kind == LIST or kind == MAP:
+            words[at + 1] = value  # how many follow
         elif kind == MIXED:
             self._put_mixed(index, prop, value)
         else:

@@ -1,0 +1,135 @@
+"""Objects described by values: `{"id": 7, "name": "Jane", "dogs": [rex, ["Buster", 5]]}`.
+
+An object is described by a mapping of property names, a sequence of values in the order of the properties, or anything that
+has attributes of these names, such as another object. Descriptions are nested where links lead to objects.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import elements, kinds, objects
+from .errors import InvalidArgument, MissingValue, OutOfRange, SchemaError
+
+if TYPE_CHECKING:
+    from .properties import Property
+
+DEEPEST = 200  # objects that are described inside each other
+
+
+def is_possible(values: Any) -> bool:
+    """Can it describe an object? A number or a text has attributes, too, but does not mean them."""
+    return values is not None and type(values) not in kinds.BY_TYPE and not isinstance(values, (str, bytes, bytearray, type))
+
+
+def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property, Any]]":
+    """The properties that values are given for, and the values. With `exact` a sequence has one for each."""
+    from .models import properties_of, property_named
+
+    properties = properties_of(model)
+    if isinstance(values, objects.Slots) and type(values) is model:
+        found = [(p, getattr(values, p.name)) for p in properties]
+        return [(p, v) for p, v in found if v is not None or not p.generated]
+    if not isinstance(values, (Mapping, Sequence)) and hasattr(values, "keys") and hasattr(values, "__getitem__"):
+        values = {name: values[name] for name in values.keys()}
+    if isinstance(values, Mapping):
+        return [(property_named(model, name), value) for name, value in values.items()]
+    name = model.__name__
+    if is_possible(values):
+        if isinstance(values, Sequence):
+            if len(values) > len(properties):
+                raise InvalidArgument(
+                    f"{name}: more values ({len(values)}) than properties ({len(properties)})", class_name=name
+                )
+            if exact and len(values) < len(properties):
+                raise MissingValue(
+                    f"{name}: {len(values)} values for {len(properties)} properties: that of {properties[len(values)].name} is missing",
+                    class_name=name,
+                    property_name=properties[len(values)].name,
+                )
+            return list(zip(properties, values))
+        found = [(p, getattr(values, p.name)) for p in properties if hasattr(values, p.name)]
+        if found:
+            return found
+    raise InvalidArgument(
+        f"{name} is made of a mapping or a list, or of an object with such attributes, not of {values!r}", class_name=name
+    )
+
+
+def wrong(described: "kinds.Described", target: type, value: Any) -> Exception:
+    return kinds.wrong(described, value, f"an object of class {target.__name__}, or values for one,")
+
+
+class Nesting:
+    """Where a walk through descriptions is: in none of them twice, and not too deep."""
+
+    def __init__(self) -> None:
+        self._open: list[Any] = []
+
+    def enter(self, model: type, values: Any) -> None:
+        if any(values is above for above in self._open):
+            raise cyclic(model)
+        if len(self._open) == DEEPEST:
+            raise OutOfRange(f"{model.__name__}: objects are nested more than {DEEPEST} deep", class_name=model.__name__)
+        self._open.append(values)
+
+    def leave(self) -> None:
+        self._open.pop()
+
+
+def cyclic(model: type) -> InvalidArgument:
+    return InvalidArgument(
+        f"the values lead from a {model.__name__} back to it: a cyclic graph of objects can be added, but not be created from values, "
+        "or copied",
+        class_name=model.__name__,
+    )
+
+
+# Unmanaged objects
+
+
+def unmanaged(model: type, values: Any, exact: bool) -> Any:
+    return _unmanaged(model, values, exact, Nesting())
+
+
+def _unmanaged(model: type, values: Any, exact: bool, nesting: Nesting) -> Any:
+    from .properties import MISSING
+
+    nesting.enter(model, values)
+    given = {prop: _nested(prop, value, exact, nesting) for prop, value in pairs(model, values, exact)}
+    nesting.leave()
+    made: Any = object.__new__(model)
+    properties: Iterable[Property] = getattr(model, "_objstore_properties")
+    objects.start(made, [prop.given(given.get(prop, MISSING)) for prop in properties])
+    return made
+
+
+def _nested(prop: "Property", value: Any, exact: bool, nesting: Nesting) -> Any:
+    """The value of a property, objects in place of their descriptions."""
+    if prop.target is None:
+        return value
+
+    def one(value: Any) -> Any:
+        if value is None or isinstance(value, objects.Slots):
+            return value
+        model = _class_of(prop)
+        if not is_possible(value):
+            raise wrong(prop, model, value)
+        return _unmanaged(model, value, exact, nesting)
+
+    if prop.shape is None:
+        return one(value)
+    content = elements.given(prop, value)
+    return {key: one(v) for key, v in content.items()} if isinstance(content, dict) else [one(v) for v in content]
+
+
+def _class_of(prop: "Property") -> type:
+    """The class that links lead to; no store need have looked for it."""
+    target = prop.target
+    if isinstance(target, type):
+        return target
+    found: type | None = target.there()
+    if found is not None:
+        return found
+    raise SchemaError(
+        f"{prop.path} is a link to {target.text}, which is not there yet", class_name=prop.model_name, property_name=prop.name
+    )

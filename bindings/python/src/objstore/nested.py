@@ -1,0 +1,245 @@
+"""Objects from nested values, in one call of the library: everything becomes one array of C values.
+
+    {"name": "Jane", "dogs": [rex, ["Buster", 5]]}   ─►   map 2 · "name" · "Jane" · "dogs" · list 2 · rex · map 2 · "name" · …
+
+Names stand for positions, too: a file may have its properties in another order than the class.
+"""
+
+import ctypes
+from collections.abc import Iterable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from . import _ffi, copies, described, elements, kinds, objects
+from ._check import failure
+from .errors import Embedded
+from .kinds import INT, LINK, LIST, MAP, STRING, Described, is_loose
+from .properties import MISSING
+from .transaction import CREATED
+from .values import Values, give_back, take
+
+if TYPE_CHECKING:
+    import enum
+
+    from .properties import Property
+    from .schema import Binding
+    from .transaction import Transaction
+
+_create_from = _ffi.bind("objstore_create_from")
+_set_from = _ffi.bind("objstore_set_from")
+
+
+class Part:
+    """What stands in the array beside values of properties; a kinds.Described."""
+
+    name = model_name = ""
+    nullable = True
+    enum: "type[enum.Enum] | None" = None
+
+    def __init__(self, kind: int, what: str) -> None:
+        self.kind = kind
+        self.path = self.type_name = what
+
+
+NAME, INDEX = Part(STRING, "a name"), Part(INT, "an index")
+_OPENING = {LIST: Part(LIST, "a list"), MAP: Part(MAP, "a dict")}
+
+
+class _Node:
+    """An object that is described inside another one: where, by which object, and what is in it."""
+
+    __slots__ = ("prop", "step", "obj", "nodes")
+
+    def __init__(self, prop: "Property", step: Any, obj: Any) -> None:
+        self.prop = prop
+        self.step = step  # an index or a key; None: the property leads there
+        self.obj = obj  # an unmanaged embedded object, or None
+        self.nodes: list[_Node] = []
+
+
+class Assembly:
+    """One call of the library that creates or changes an object, and what is nested in it. All or nothing."""
+
+    def __init__(self, transaction: "Transaction", policy: int, exact: bool = False, made: "copies.Made | None" = None) -> None:
+        """`made`: objects that are copied stand for these; without, unmanaged ones are added, and become the store's."""
+        self._transaction = transaction
+        self._store = transaction.store
+        self._policy = policy
+        self._exact = exact
+        self._made = made
+        self._parts: list[Described] = []
+        self._values: list[Any] = []
+        self._nesting = described.Nesting()
+        self._nodes: list[_Node] = []
+        self._loose: set[int] = set()  # unmanaged embedded objects, by id()
+        self._scope = ExitStack()
+        self._began = False
+
+    def create(self, binding: "Binding", values: Any) -> tuple[int, int]:
+        """An object that values describe: its key, and what became of it."""
+        return self._create(binding, lambda: self._describe(binding.model, values))
+
+    def create_of(self, binding: "Binding", pairs: "list[tuple[Property, Any]]") -> tuple[int, int]:
+        """The same of properties and their values."""
+        return self._create(binding, lambda: self._put_all(pairs))
+
+    def _create(self, binding: "Binding", describe: Any) -> tuple[int, int]:
+        transaction = self._transaction
+        with self._scope:
+            describe()
+            made, outcome, room = _ffi.Object(), ctypes.c_int32(), self._room()
+            if self._policy:
+                transaction.settle()
+            if status := _create_from(
+                transaction.handle, binding.class_id, self._policy, 0, room.address, len(self._values), ctypes.byref(made),
+                ctypes.byref(outcome),
+            ):  # fmt: skip
+                raise failure(status)
+            if outcome.value != CREATED:
+                transaction._wrote_many()
+            else:
+                transaction._wrote(binding.class_id, made.key)
+            if self._loose:
+                self._adopt(binding, made.key, self._nodes)
+        return made.key, outcome.value
+
+    def set(self, binding: "Binding", key: int, prop: "Property", value: Any) -> bool:
+        """Gives a property of an object what a value is or describes; was something written?"""
+        transaction = self._transaction
+        with self._scope:
+            self._put_property(prop, value)
+            room = self._room()
+            transaction.settle()
+            s = take()
+            s.head.value, s.key.value = binding.head, key
+            if status := _set_from(
+                transaction.handle, s.object, binding.ids[prop.index], self._policy, room.address, len(self._values), s.flag_address
+            ):
+                raise failure(status)
+            changed: bool = s.flag.value
+            give_back(s)
+            transaction._wrote_many()
+            if self._loose:
+                self._adopt(binding, key, self._nodes)
+        return changed
+
+    def _room(self) -> Values:
+        room = Values(len(self._values))
+        room.fill(self._parts, self._values)
+        return room
+
+    # The array
+
+    def _put(self, part: Described, value: Any) -> None:
+        self._parts.append(part)
+        self._values.append(value)
+
+    def _describe(self, model: type, values: Any) -> None:
+        """An object that values describe."""
+        self._nesting.enter(model, values)
+        pairs = described.pairs(model, values, self._exact)
+        key = self._store._binding(model).key_property
+        if key is not None and key.default is not MISSING and not any(p is key for p, _ in pairs):
+            pairs.append((key, key.default))  # which the library does not keep
+        self._put_all(pairs)
+        self._nesting.leave()
+
+    def _put_all(self, pairs: "Iterable[tuple[Property, Any]]") -> None:
+        pairs = list(pairs)
+        self._put(_OPENING[MAP], len(pairs))
+        for prop, value in pairs:
+            self._put(NAME, prop.name)
+            if prop.target is None and prop.shape is None:
+                self._put(prop, kinds.convert(prop, value))
+            else:
+                self._put_property(prop, value)
+
+    def _put_property(self, prop: "Property", value: Any) -> None:
+        shape = prop.shape
+        if shape is None:
+            if prop.target is None:
+                self._put(prop, kinds.convert(prop, value))
+            else:
+                self._put_target(prop, prop, None, value)
+            return
+        content: Any = prop.convert(value) if prop.target is None else elements.given(prop, value)
+        if shape.key is None:
+            self._put(_OPENING[LIST], len(content))
+            for at, element in enumerate(content):
+                if prop.target is None:
+                    self._put(shape.element, element)
+                else:
+                    self._put_target(prop, shape.element, at, element)
+            return
+        self._put(_OPENING[MAP], len(content))
+        for key, element in content.items():
+            key = shape.key.convert(key)
+            self._put(NAME, str(key.value if shape.key.enum is not None else key))
+            if prop.target is None:
+                self._put(shape.element, element)
+            else:
+                self._put_target(prop, shape.element, key, element)
+
+    def _put_target(self, prop: "Property", part: "Property | elements.Element", step: Any, value: Any) -> None:
+        """An object that a property leads to, or None."""
+        target: type = prop.target
+        embeds = kinds.is_embedded(target)
+        if value is None or isinstance(value, objects.Slots):
+            value = part.convert(value)
+            if value is None or embeds and not is_loose(value) and self._made is None:
+                self._put(part, value)  # the library knows whether it is there already
+                return
+            if not embeds:
+                self._put(part, self._linked(value))
+                return
+            if self._made is None:
+                if id(value) in self._loose:
+                    raise Embedded(
+                        f"{prop.path}: a {target.__name__} is there twice, and an embedded object has one place",
+                        class_name=prop.model_name,
+                        property_name=prop.name,
+                    )
+                self._loose.add(id(value))
+        elif not described.is_possible(value):
+            raise described.wrong(part, target, value)
+        node = _Node(prop, step, value if id(value) in self._loose else None)
+        outer, self._nodes = self._nodes, node.nodes
+        self._describe(target, value)
+        self._nodes = outer
+        outer.append(node)
+
+    def _linked(self, obj: Any) -> Any:
+        """The object of this store that a link to an object leads to."""
+        if self._made is not None:
+            return obj if self._store._has(obj) else self._made.find(obj)
+        if is_loose(obj):
+            from .inserting import add_nested
+
+            copies.in_order(self._transaction, obj, 0)  # where they lead in a circle, they are no values
+            self._begin()
+            add_nested(self._transaction, obj, self._policy)
+        return obj
+
+    def _begin(self) -> None:
+        """The store is about to be changed before the call that all is for."""
+        if not self._began:
+            self._began = True
+            self._scope.enter_context(self._transaction.savepoint())
+
+    # Afterwards
+
+    def _adopt(self, binding: "Binding", key: int, nodes: list[_Node]) -> None:
+        """Unmanaged embedded objects become those that were made of them."""
+        for node in nodes:
+            target = self._store._binding(node.prop.target)
+            if node.prop.kind == LINK:
+                inner = self._transaction.get(binding, key, node.prop.index)
+            elif node.prop.kind == kinds.SET:
+                continue  # nobody knows which is which
+            else:
+                owner = objects.make(binding.model, self._store._unread(binding), key)
+                inner = getattr(owner, node.prop.name)[node.step]._o_key
+            if node.obj is not None:
+                self._transaction.adopt(target, [node.obj], [inner])
+            self._adopt(target, inner, node.nodes)
+

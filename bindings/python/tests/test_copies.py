@@ -1,0 +1,258 @@
+"""Copies of objects: unmanaged ones, and those in another store."""
+
+import uuid
+from typing import Any
+
+import pytest
+
+import objstore
+from conftest import checked
+from objstore import field
+
+
+class Spot(objstore.EmbeddedModel):
+    name: str = ""
+    node: "Node | None" = None
+
+
+class Node(objstore.Model):
+    name: str = ""
+    next: "Node | None" = None
+    many: list["Node"]
+    named: dict[str, "Node | None"]
+    friends: set["Node"]
+    spot: Spot | None = None
+    spots: list[Spot]
+    tags: set[int]
+    extra: Any = None
+
+
+class Keyed(objstore.Model):
+    id: int = field(primary_key=True)
+    name: str = ""
+    left: "Keyed | None" = None
+    right: "Keyed | None" = None
+    node: Node | None = None
+
+
+class Made(objstore.Model):
+    id: uuid.UUID = field(primary_key=True, generated=True)
+    number: int = 0
+
+
+MODELS = [Spot, Node, Keyed, Made]
+
+
+@pytest.fixture
+def store(path):
+    yield from checked(path, MODELS)
+
+
+@pytest.fixture
+def other(tmp_path):
+    yield from checked(tmp_path / "other.objstore", MODELS)
+
+
+def chain(store: objstore.Store, length: int) -> Any:
+    """a0 → a1 → …; the first one, managed."""
+    nodes = [Node(name=f"a{n}") for n in range(length)]
+    for before, after in zip(nodes, nodes[1:]):
+        before.next = after
+    with store.write():
+        store.add(nodes[0])
+    return nodes[0]
+
+
+def counts(store: objstore.Store) -> list[int]:
+    return [store.objects(model).count() for model in MODELS]
+
+
+def test_detached_objects_are_copied_with_what_they_lead_to(store):
+    with store.write():
+        b = Node(name="b", tags={1, 2}, extra={"x": [1]})
+        a = store.add(Node(
+            name="a", next=b, many=[b, b], named={"b": b, "none": None}, friends=[b], spot=Spot(name="s", node=b), spots=[Spot(name="t")],
+        ))  # fmt: skip
+        b.next = a
+    copy = a.detach()
+    assert not copy.is_managed and copy.name == "a" and copy.next.next is copy  # a circle, closed
+    assert copy.many == [copy.next, copy.next] and copy.named == {"b": copy.next, "none": None} and list(copy.friends) == [copy.next]
+    assert copy.spot.name == "s" and copy.spot.node is copy.next and copy.spots[0].name == "t" and not copy.spot.is_managed
+    assert copy.next.tags == {1, 2} and copy.next.extra == {"x": [1]}
+    copy.next.tags.add(3)
+    copy.next.extra["x"].append(2)
+    copy.spot.name = copy.next.name = "changed"
+    assert (b.name, set(b.tags), b.extra["x"].copy(), a.spot.name) == ("b", {1, 2}, [1], "s")
+    assert copy.detach().next.name == "changed" and copy.detach().next is not copy.next
+    frozen = a.freeze().detach()
+    assert frozen.next.name == "b"
+    with store.write():
+        store.add(copy)
+    assert counts(store) == [4, 4, 0, 0] and copy.next.next == copy
+
+
+def test_depth(store):
+    first = chain(store, 4)
+    with store.write():
+        first.many, first.named, first.friends = [first.next], {"n": first.next}, [first.next]
+        first.spot = Spot(name="s", node=first.next)
+    bare = first.detach(depth=0)
+    assert (bare.next, bare.many, bare.named, list(bare.friends)) == (None, [], {"n": None}, [])
+    assert bare.spot.name == "s" and bare.spot.node is None  # a part of it, which leads no further
+    one = first.detach(depth=1)
+    assert one.next.name == "a1" and one.next.next is None and one.many == [one.next] == list(one.friends) and one.spot.node is one.next
+    assert first.detach(depth=2).next.next.name == "a2" and first.detach(depth=3).next.next.next.name == "a3"
+    for wrong in (-1, 1.5, "1", True):
+        with pytest.raises(objstore.InvalidArgument, match="depth"):
+            first.detach(depth=wrong)
+
+
+def test_the_shortest_way_counts(store):
+    """x is three links away, and one: it is copied as deep as one."""
+    with store.write():
+        end = Node(name="end")
+        x = Node(name="x", next=end)
+        a = store.add(Node(name="a", next=Node(name="b", next=Node(name="c", next=x)), many=[x]))
+    copy = a.detach(depth=2)
+    assert copy.many[0].next.name == "end" and copy.next.next.name == "c" and copy.next.next.next is None
+
+
+def test_lists_sets_dicts_and_results(store):
+    first = chain(store, 3)
+    with store.write():
+        first.many = [first.next, first.next.next]
+        first.named, first.friends = {"a": first.next, "b": None}, [first.next]
+        first.tags = {3}
+        first.spots = [Spot(name="s")]
+    many = first.many.detach()
+    assert [n.name for n in many] == ["a1", "a2"] and many[0].next is many[1]
+    assert first.many.detach(depth=0)[0].next is None
+    named = first.named.detach()
+    assert named["a"].name == "a1" and named["b"] is None
+    assert [n.name for n in first.friends.detach()] == ["a1"]
+    tags = first.tags.detach()
+    tags.clear()
+    assert set(first.tags) == {3}
+    assert first.spots.detach()[0].name == "s"
+    everything = store.objects(Node).detach()
+    assert len(everything) == 3 and len({id(n) for n in everything}) == 3
+    by_name = {n.name: n for n in everything}
+    assert by_name["a0"].next is by_name["a1"] and by_name["a0"].many[1] is by_name["a2"] and not any(n.is_managed for n in everything)
+    assert all(n.next is None for n in store.objects(Node).detach(depth=0))
+
+
+def test_long_chains(store, other):
+    first = chain(store, 3000)
+    copy = first.detach()
+    length = 0
+    while copy is not None:
+        copy, length = copy.next, length + 1
+    assert length == 3000
+    with other.write():
+        other.copy(first)
+    assert counts(other)[1] == 3000
+
+
+def test_detached_objects_that_were_deleted(store):
+    first = chain(store, 1)
+    with store.write():
+        store.delete(first)
+    with pytest.raises(objstore.NoSuchObject):
+        first.detach()
+
+
+def test_a_copy_in_another_store(store, other):
+    with store.write():
+        shared = Node(name="shared", tags={5}, extra=[1])
+        a = store.add(Node(
+            name="a", next=shared, many=[shared], named={"s": shared, "n": None}, friends=[shared], spot=Spot(name="x", node=shared),
+            spots=[Spot(name="y")],
+        ))  # fmt: skip
+    with other.write():
+        copy = other.copy(a)
+        assert copy.is_managed and counts(other) == [2, 2, 0, 0]  # each once
+        assert copy.next.name == "shared" and copy.many == [copy.next] and copy.named["s"] == copy.next and set(copy.friends) == {copy.next}
+        assert copy.spot.node == copy.next and copy.spot.parent == copy and copy.spots[0].name == "y"
+        assert set(copy.next.tags) == {5} and copy.next.extra == [1]
+        copy.name = copy.next.name = "new"
+    assert (a.name, shared.name) == ("a", "shared")
+    with other.write():
+        assert other.copy(a.freeze()).next.name == "shared"
+        loose = Node(name="loose", next=Node(name="behind"))
+        assert other.copy(loose).next.name == "behind" and not loose.is_managed and not loose.next.is_managed
+        assert other.create(Node, a).next.name == "shared"
+        assert other.create_all(Node, [a, a]) == (2, 0, 0)
+        with pytest.raises(objstore.WrongStore):
+            other.add(a)
+        with pytest.raises(objstore.WrongStore):
+            other.create(Node, {"next": a})
+    with pytest.raises(objstore.NotInWrite):
+        other.copy(a)
+
+
+def test_policies(store, other):
+    with store.write():
+        one = store.add(Keyed(id=1, name="one", left=Keyed(id=2, name="two"), node=Node(name="n")))
+    with other.write():
+        there = other.add(Keyed(id=1, name="there", right=Keyed(id=3)))
+        with pytest.raises(objstore.DuplicateKey):
+            other.copy(one)
+        assert counts(other) == [0, 0, 2, 0] and there.name == "there"
+        assert other.copy(one, update="modified") == there
+        assert (there.name, there.left.name, there.right, there.node.name) == ("one", "two", None, "n")
+        assert counts(other) == [0, 1, 3, 0]
+        other.copy(one, update="all")
+        assert counts(other) == [0, 2, 3, 0]  # without a key it is made anew
+        with pytest.raises(objstore.NoPrimaryKey):
+            other.copy(one.node, update="all")
+        with pytest.raises(objstore.InvalidArgument):
+            other.copy(one, update="sometimes")  # type: ignore[arg-type]
+
+
+def test_one_key_twice(store, other):
+    with store.write():
+        two = Keyed(id=2, name="two")
+        one = store.add(Keyed(id=1, left=two, right=two))
+    with other.write():
+        with pytest.raises(objstore.DuplicateKey, match="twice to the Keyed with id 2"):
+            other.copy(one)
+        assert counts(other) == [0, 0, 0, 0]
+        copy = other.copy(one, update="modified")
+        assert copy.left == copy.right and copy.left.name == "two"
+
+
+def test_circles_are_refused(store, other):
+    with store.write():
+        a = store.add(Node(name="a", next=Node(name="b", many=[Node(name="c")])))
+        a.next.many[0].spot = Spot(node=a)
+        alone = store.add(Node(name="alone"))
+        alone.next = alone
+    for circle in (a, alone, a.next, a.freeze(), a.detach()):
+        with other.write():
+            with pytest.raises(objstore.InvalidArgument, match="back to it"):
+                other.copy(circle)
+            with pytest.raises(objstore.InvalidArgument, match="back to it"):
+                other.create_all(Node, [{"name": "x"}, circle])
+            assert counts(other) == [0, 0, 0, 0]
+
+
+def test_copies_in_the_same_store_are_shallow(store):
+    first = chain(store, 2)
+    with store.write():
+        first.spot = Spot(name="s", node=first.next)
+        copy = store.create(Node, first)
+        assert copy != first and copy.next == first.next and copy.spot != first.spot and copy.spot.name == "s"
+        assert copy.spot.node == first.next and counts(store) == [2, 3, 0, 0]
+        one = store.add(Keyed(id=1, left=Keyed(id=2)))
+        with pytest.raises(objstore.DuplicateKey):
+            store.create(Keyed, one)
+        assert store.create(Keyed, one, "modified") == one == store.copy(one, "all")
+        assert store.create_all(Keyed, [one], "modified") == (0, 0, 1)
+
+
+def test_a_generated_key_is_copied(store, other):
+    with store.write():
+        made = store.add(Made(number=5))
+    with other.write():
+        assert other.copy(made).id == made.id
+    assert made.detach().id == made.id
