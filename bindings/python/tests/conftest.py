@@ -1,5 +1,6 @@
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,17 @@ def path(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path / "test.objstore"
 
 
-def checked(path: pathlib.Path, models: list[type[objstore.Model]]) -> Iterator[objstore.Store]:
-    """A store in a file, which is verified in the end."""
-    with objstore.open(path, models=models) as opened:
-        yield opened
-        if not opened.is_closed:
-            opened.verify()
+def store_of(models: list[type[objstore.Model]], name: str = "test.objstore") -> Any:
+    """A fixture: a store in a file, which is verified in the end."""
+
+    @pytest.fixture
+    def opened(tmp_path: pathlib.Path) -> Iterator[objstore.Store]:
+        with objstore.open(tmp_path / name, models=models) as made:
+            yield made
+            if not made.is_closed:
+                made.verify()
+
+    return opened
 
 
-@pytest.fixture
-def store(path: pathlib.Path) -> Iterator[objstore.Store]:
-    """One with all classes of models.py."""
-    yield from checked(path, KENNEL)
+store = store_of(KENNEL)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import objstore
-from conftest import checked
+from conftest import store_of
 from objstore import field
 
 
@@ -41,16 +41,8 @@ class Made(objstore.Model):
 
 
 MODELS = [Spot, Node, Keyed, Made]
-
-
-@pytest.fixture
-def store(path):
-    yield from checked(path, MODELS)
-
-
-@pytest.fixture
-def other(tmp_path):
-    yield from checked(tmp_path / "other.objstore", MODELS)
+store = store_of(MODELS)
+other = store_of(MODELS, "other.objstore")
 
 
 def chain(store: objstore.Store, length: int) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import objstore
-from conftest import checked
+from conftest import store_of
 from objstore import Float32, ObjectId, field
 
 
@@ -65,11 +65,7 @@ class Kinds(objstore.Model):
 
 MODELS = [Address, Pup, Human, Kinds]
 NOW = datetime(2026, 1, 2, 3, 4, 5, 6, timezone.utc)
-
-
-@pytest.fixture
-def store(path):
-    yield from checked(path, MODELS)
+store = store_of(MODELS)
 
 
 def shown(human: Any) -> Any:

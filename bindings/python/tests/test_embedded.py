@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import objstore
-from conftest import checked
+from conftest import store_of
 from objstore import Backlinks, ObjectId, backlinks, field
 
 
@@ -50,11 +50,7 @@ class Ticket(objstore.Model):
 
 
 MODELS = [Country, Place, Contact, Part, Machine, Ticket]
-
-
-@pytest.fixture
-def store(path):
-    yield from checked(path, MODELS)
+store = store_of(MODELS)
 
 
 @pytest.fixture

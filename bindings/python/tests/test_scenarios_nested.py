@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import objstore
-from conftest import checked
+from conftest import store_of
 from objstore import Backlinks, Float32, ObjectId, backlinks, field
 
 
@@ -134,16 +134,8 @@ class AllTypes(objstore.Model):
 
 
 MODELS = [DogToy, Dog, Address, Person, Toy2, Node, Frog, Pond, Repository, EAddress, Contact, Business, Bowser, Owner, AllTypes]
-
-
-@pytest.fixture
-def store(path):
-    yield from checked(path, MODELS)
-
-
-@pytest.fixture
-def other(tmp_path):
-    yield from checked(tmp_path / "other.objstore", MODELS)
+store = store_of(MODELS)
+other = store_of(MODELS, "other.objstore")
 
 
 def test_a13_a_subset_of_the_classes(path):
