@@ -1582,6 +1582,11 @@ OBJSTORE_API objstore_status objstore_delete_all(objstore_view *transaction, obj
     OBJSTORE_CHECKS(null(transaction), nullable(count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id));
 
+/** Deletes all objects of all classes, also of those that the store was not opened with; the schema stays. `objects` (NULL: not
+ * wanted) is how many there were. */
+OBJSTORE_API objstore_status objstore_delete_everything(objstore_view *transaction, uint64_t *objects)
+    OBJSTORE_CHECKS(null(transaction), nullable(objects), closed(transaction), kind(transaction), write(transaction));
+
 /** How many objects a class has. Cost: O(1). */
 OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_id class_id, uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), class(class_id));
@@ -1668,6 +1673,43 @@ OBJSTORE_API objstore_status objstore_collection_remove(objstore_view *transacti
 OBJSTORE_API objstore_status objstore_collection_clear(objstore_view *transaction, objstore_collection collection)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
                     deleted(collection), property(collection), type(collection));
+
+/** Replaces all elements by `count` others: all, or none. `keys` are a map's, one for each value; NULL for lists and sets. A
+ * set takes equal values once; where a key is given twice, its last value counts. INVALID_ARGUMENT: a map without keys.
+ * WRONG_TYPE: keys for a list or set. NOT_NULLABLE. The values may be those of the collection itself. */
+OBJSTORE_API objstore_status objstore_collection_assign(objstore_view *transaction, objstore_collection collection,
+                                                        const objstore_value *keys, const objstore_value *values,
+                                                        size_t count)
+    OBJSTORE_CHECKS(null(transaction), nullable(keys, values), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection),
+                    array(values, count), count(count));
+
+/** Replaces all elements of a list or set of links by links to the objects of `results`, in their order: all, or none.
+ * The results are taken as they stand and may be of any view of the store. WRONG_TYPE: they are of another class than the
+ * links lead to, or the collection is a map. NO_SUCH_OBJECT: one of the objects was deleted since. */
+OBJSTORE_API objstore_status objstore_collection_assign_results(objstore_view *transaction, objstore_collection collection,
+                                                                objstore_results *results)
+    OBJSTORE_CHECKS(null(transaction, results), closed(transaction, results), kind(transaction, results),
+                    write(transaction), store(collection, results), deleted(collection), property(collection),
+                    type(collection));
+
+/** Writes the same values to every object that a list, set or map has links to, each once: all, or none. Values and
+ * errors as in objstore_results_set. `objects` (NULL: not wanted) is how many objects there are. WRONG_TYPE: its elements are no
+ * links. */
+OBJSTORE_API objstore_status objstore_collection_set_objects(
+    objstore_view *transaction, objstore_collection collection, const objstore_property_id *properties,
+    const objstore_value *values, size_t count, uint64_t *objects)
+    OBJSTORE_CHECKS(null(transaction), nullable(properties, values, objects), closed(transaction), kind(transaction),
+                    write(transaction), store(collection), deleted(collection), property(collection), type(collection),
+                    array(properties, count), array(values, count), count(count), property(properties),
+                    type(values, properties), required(values, properties), text(values));
+
+/** Deletes every object that a list, set or map has links to, each once: all, or none. Nothing is left in the list or set; in a map
+ * the keys stay, with null. `objects` (NULL: not wanted) is how many there were. WRONG_TYPE: its elements are no links. */
+OBJSTORE_API objstore_status objstore_collection_delete_objects(objstore_view *transaction, objstore_collection collection,
+                                                                uint64_t *objects)
+    OBJSTORE_CHECKS(null(transaction), nullable(objects), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection));
 
 /** Inserts `count` values before the element at `index`, or at the end (`index` = OBJSTORE_END, or the count).
  * OUT_OF_RANGE, NOT_NULLABLE. Cost: O(log n + count), wherever it is. */
@@ -2086,6 +2128,40 @@ OBJSTORE_API objstore_status objstore_results_objects(objstore_results *results,
  * Results of a frozen view never change. */
 OBJSTORE_API objstore_status objstore_results_update(objstore_results *results, bool *changed)
     OBJSTORE_CHECKS(null(results), nullable(changed), closed(results), kind(results));
+
+/* The next three change the objects of results, all or none, in one call: many times faster than a call for each. The
+ * results may be of any view of the store and are taken as they stand; ask them again first
+ * (objstore_results_update) where the view has changed since. NO_SUCH_OBJECT: one of the objects was deleted since.
+ * Afterwards the list is as it was, too: of objects that no longer satisfy what was asked for, or no longer exist. Inverses and
+ * counts are up to date at once. `objects` may be NULL: not wanted. */
+
+/** Writes the same values to all objects; `objects` is how many there are. Values and errors as in objstore_set_row.
+ * DUPLICATE_KEY: also where two of the objects would have one unique value. KEY_IMMUTABLE: the primary key of several
+ * objects, or another one than the only object has. Cost: O(k), a few nanoseconds an object for a property without an index
+ * that is no text. */
+OBJSTORE_API objstore_status objstore_results_set(
+    objstore_results *results, objstore_view *transaction, const objstore_property_id *properties,
+    const objstore_value *values, size_t count, uint64_t *objects)
+    OBJSTORE_CHECKS(null(results, transaction), nullable(properties, values, objects), closed(results, transaction),
+                    kind(results, transaction), write(transaction), store(results), array(properties, count),
+                    array(values, count), count(count), property(properties), type(values, properties),
+                    required(values, properties), text(values));
+
+/** Adds `delta`, of the property's kind, to an INT, FLOAT or DOUBLE property of all objects. Null stays null: `objects` is
+ * how many were not. WRONG_TYPE: the property is of another kind, or `delta` is. OUT_OF_RANGE: a sum does not fit 64 bits.
+ * KEY_IMMUTABLE, DUPLICATE_KEY: compared object by object, in the order of creation. Cost as objstore_results_set. */
+OBJSTORE_API objstore_status objstore_results_increment(
+    objstore_results *results, objstore_view *transaction, objstore_property_id property_id, objstore_value delta,
+    uint64_t *objects)
+    OBJSTORE_CHECKS(null(results, transaction), nullable(objects), closed(results, transaction),
+                    kind(results, transaction), write(transaction), store(results), property(property_id),
+                    type(delta, property_id));
+
+/** Deletes all objects; `objects` is how many there were. As objstore_delete for each. */
+OBJSTORE_API objstore_status objstore_results_delete(objstore_results *results, objstore_view *transaction,
+                                                     uint64_t *objects)
+    OBJSTORE_CHECKS(null(results, transaction), nullable(objects), closed(results, transaction),
+                    kind(results, transaction), write(transaction), store(results));
 
 /** Gives results back. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_results_close(objstore_results *results)

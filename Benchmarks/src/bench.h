@@ -259,15 +259,14 @@ extern const peer peer_rocksdb;
 //      insert               objstore_begin, an objstore_create of five values an object, objstore_commit
 //      insert_columns       objstore_begin, objstore_insert_rows over the arrays of `people`, objstore_commit
 //      update_ages          objstore_begin, objstore_find + objstore_set an id, objstore_commit; 16 threads
-//      add_to_all_scores    objstore_begin, objstore_row_next + objstore_row_double + objstore_set,
-//                           objstore_commit
+//      add_to_all_scores    objstore_begin, objstore_find_all, objstore_results_increment, objstore_commit
 //      lookup_ages          one view; objstore_find + objstore_get an id
 //      count_age_below, count_name   objstore_count_where
 //      sum_scores           objstore_aggregate
 //      read_scores          objstore_read_column
 //      read_*_of_row        objstore_row_seek, then objstore_row_int / objstore_row_text `times` times
 //      insert_some, delete_some     objstore_create; objstore_find + objstore_delete an id
-//      delete_from_age      objstore_find_where, objstore_results_objects, objstore_delete
+//      delete_from_age      objstore_find_where, objstore_results_delete
 //      upsert               objstore_upsert of five values an object, policy MODIFIED or ALL
 //      aggregate_scores     three objstore_aggregate in one view
 //      pin                  objstore_view_freeze; lookups through that view

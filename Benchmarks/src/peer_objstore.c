@@ -203,19 +203,11 @@ static void update_ages(store *s, const int64_t *ids, const uint8_t *ages, size_
 
 static void add_to_all_scores(store *s, double by) {
     objstore_view *t;
-    objstore_row row;
-    bool more;
+    objstore_results *all;
     check(objstore_begin(s->handle, &t));
-    check(objstore_row_init(t, s->person, &row));
-    for (;;) {
-        check(objstore_row_next(&row, &more));
-        if (!more) break;
-        double score;
-        objstore_object object;
-        check(objstore_row_double(&row, s->properties[score_property], &score, NULL));
-        check(objstore_row_object(&row, &object));
-        check(objstore_set(t, object, s->properties[score_property], objstore_double(score + by)));
-    }
+    check(objstore_find_all(t, s->person, &all));
+    check(objstore_results_increment(all, t, s->properties[score_property], objstore_double(by), NULL));
+    check(objstore_results_close(all));
     check(objstore_commit(t, NULL));
 }
 
@@ -231,17 +223,12 @@ static void delete_some(store *s, const int64_t *ids, size_t size) {
 }
 
 static uint64_t delete_from_age(store *s, int64_t limit) {
-    enum { batch = 1024 };
     objstore_view *t;
     objstore_results *results;
-    objstore_object objects[batch];
-    uint64_t deleted = 0;
+    uint64_t deleted;
     check(objstore_begin(s->handle, &t));
     check(objstore_find_where(t, s->person, s->properties[age_property], OBJSTORE_GREATER_EQUAL, objstore_int(limit), &results));
-    for (size_t got = batch; got == batch; deleted += got) {
-        check(objstore_results_objects(results, deleted, objects, batch, &got));
-        for (size_t i = 0; i < got; i++) check(objstore_delete(t, objects[i]));
-    }
+    check(objstore_results_delete(results, t, &deleted));
     check(objstore_results_close(results));
     check(objstore_commit(t, NULL));
     return deleted;

@@ -108,11 +108,12 @@ extension Object {
         return ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
     }
 
-    /// Sets a property by name. Errors: `.noSuchProperty`, `.wrongType`; and, for a managed object, what the
-    /// property itself would report.
+    /// Sets a property by name. A collection gets the elements of an array, a list or, of links, ``Results``. Errors:
+    /// `.noSuchProperty`, `.wrongType`; and, for a managed object, what the property itself would report.
     public final func setValue(_ value: Any?, forKey name: String) throws {
         let info = try ClassInfo.of(type(of: self))
         let property = try info.property(named: name)
+        if try replace(property, with: value) { return }
         try Store.checked { try info.assign(value, property, of: self) }
     }
 }

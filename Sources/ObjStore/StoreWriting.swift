@@ -165,12 +165,12 @@ extension StoreWriting {
         return try core { () throws(StoreError) in try view.deleteAll(binding.classID) }
     }
 
-    /// Deletes all objects of all classes of the store, also of those that are not among the models.
-    public func deleteAll() throws(ObjStoreError) {
+    /// Deletes all objects of all classes of the store, also of those that are not among the models; the schema stays. Returns how
+    /// many there were.
+    @discardableResult
+    public func deleteAll() throws(ObjStoreError) -> Int {
         let (_, view) = try writing("deleteAll")
-        try core { () throws(StoreError) in
-            for index in 0..<(try view.classCount()) { _ = try view.deleteAll(try view.classInfo(at: index).classID) }
-        }
+        return try core { () throws(StoreError) in try view.deleteEverything() }
     }
 
     // MARK: Inside

@@ -1,7 +1,7 @@
 public import CObjStore
 internal import ObjStoreCore
 
-private func propertyArray(_ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafeRawPointer?, _ count: Int) throws(StoreError)
+func propertyArray(_ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafeRawPointer?, _ count: Int) throws(StoreError)
     -> UnsafeBufferPointer<UInt32>
 {
     try check(count: count, "count")

@@ -9,7 +9,7 @@ private struct Owners {
     let tag: UInt32
 
     init(_ path: String?) throws {
-        var schema: OpaquePointer?, config: OpaquePointer?, opened: OpaquePointer?
+        var schema: OpaquePointer?
         try ok(objstore_schema_new(&schema))
         defer { _ = objstore_schema_close(schema) }
         for cls in ["Person", "Dog"] { try ok(objstore_schema_add_class(schema, text(cls))) }
@@ -17,30 +17,16 @@ private struct Owners {
         try ok(objstore_schema_add_link_collection(schema, text("Person"), text("fed"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, text("Dog"), 0))
         try ok(objstore_schema_add_link_collection(schema, text("Person"), text("named"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, text("Dog"), UInt32(nullable)))
         try ok(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, UInt32(nullable)))
-        try ok(objstore_config_new(&config))
-        defer { _ = objstore_config_close(config) }
-        try ok(path.map { objstore_config_set_path(config, text($0)) } ?? objstore_config_set_memory(config, text("")))
-        try ok(objstore_config_set_schema(config, schema, 1))
-        try ok(objstore_open(config, &opened))
-        store = opened!
+        store = try openStore(path, schema)
         let view = try liveView(store)
         defer { _ = objstore_view_close(view) }
-        func cls(_ name: String) throws -> objstore_class_id {
-            var id: objstore_class_id = 0
-            try ok(objstore_find_class(view, text(name), &id))
-            return id
-        }
-        let person = try cls("Person")
-        func property(_ name: String) throws -> objstore_property_id {
-            var id: objstore_property_id = 0
-            try ok(objstore_find_property(view, person, text(name), &id))
-            return id
-        }
+        let names = Names(view)
+        let person = try names.cls("Person")
         self.person = person
-        dog = try cls("Dog")
-        pets = try property("pets")
-        fed = try property("fed")
-        named = try property("named")
+        dog = try names.cls("Dog")
+        pets = try names.property(person, "pets")
+        fed = try names.property(person, "fed")
+        named = try names.property(person, "named")
         var info = objstore_info()
         info.struct_size = UInt32(MemoryLayout<objstore_info>.size)
         try ok(objstore_get_info(store, &info))

@@ -10,7 +10,7 @@ private struct Kennel {
     let tag: UInt32
 
     init(_ path: String?) throws {
-        var schema: OpaquePointer?, config: OpaquePointer?, opened: OpaquePointer?
+        var schema: OpaquePointer?
         try ok(objstore_schema_new(&schema))
         defer { _ = objstore_schema_close(schema) }
         for cls in ["Dog", "Person"] { try ok(objstore_schema_add_class(schema, text(cls))) }
@@ -19,35 +19,21 @@ private struct Kennel {
         try ok(objstore_schema_add_link(schema, text("Dog"), text("friend"), text("Dog"), UInt32(nullable)))
         try ok(objstore_schema_add_property(schema, text("Person"), text("id"), .OBJSTORE_KIND_INT, UInt32(primaryKey)))
         try ok(objstore_schema_add_link(schema, text("Person"), text("boss"), text("Person"), 0))
-        try ok(objstore_config_new(&config))
-        defer { _ = objstore_config_close(config) }
-        try ok(path.map { objstore_config_set_path(config, text($0)) } ?? objstore_config_set_memory(config, text("")))
-        try ok(objstore_config_set_schema(config, schema, 1))
-        try ok(objstore_open(config, &opened))
-        let store = opened!
+        let store = try openStore(path, schema)
         let view = try liveView(store)
         defer { _ = objstore_view_close(view) }
-        func cls(_ name: String) throws -> objstore_class_id {
-            var id: objstore_class_id = 0
-            try ok(objstore_find_class(view, text(name), &id))
-            return id
-        }
-        func property(_ cls: objstore_class_id, _ name: String) throws -> objstore_property_id {
-            var id: objstore_property_id = 0
-            try ok(objstore_find_property(view, cls, text(name), &id))
-            return id
-        }
+        let names = Names(view)
         var info = objstore_info()
         info.struct_size = UInt32(MemoryLayout<objstore_info>.size)
         try ok(objstore_get_info(store, &info))
         tag = info.store_tag
-        dog = try cls("Dog")
-        person = try cls("Person")
-        name = try property(dog, "name")
-        owner = try property(dog, "owner")
-        friend = try property(dog, "friend")
-        id = try property(person, "id")
-        boss = try property(person, "boss")
+        dog = try names.cls("Dog")
+        person = try names.cls("Person")
+        name = try names.property(dog, "name")
+        owner = try names.property(dog, "owner")
+        friend = try names.property(dog, "friend")
+        id = try names.property(person, "id")
+        boss = try names.property(person, "boss")
         self.store = store
     }
 

@@ -89,6 +89,29 @@ func openStore(
     return store!
 }
 
+/// Opens a store of a schema that a test made itself.
+func openStore(_ path: String?, _ schema: OpaquePointer?) throws -> OpaquePointer {
+    try openStore(path, []) { config in try ok(objstore_config_set_schema(config, schema, 1)) }
+}
+
+/// Ids by name, as a view has them.
+struct Names {
+    private let view: OpaquePointer
+    init(_ view: OpaquePointer) { self.view = view }
+
+    func cls(_ name: String) throws -> objstore_class_id {
+        var id: objstore_class_id = 0
+        try ok(objstore_find_class(view, text(name), &id))
+        return id
+    }
+
+    func property(_ cls: objstore_class_id, _ name: String) throws -> objstore_property_id {
+        var id: objstore_property_id = 0
+        try ok(objstore_find_property(view, cls, text(name), &id))
+        return id
+    }
+}
+
 func makeSchema(_ classes: [TestClass]) throws -> OpaquePointer {
     var schema: OpaquePointer?
     try ok(objstore_schema_new(&schema))

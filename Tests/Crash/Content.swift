@@ -118,6 +118,10 @@ enum Edit {
     /// Objects that lie alone in their leaves, so that to change them all frees as many extents; the first time
     /// it creates them, later it changes each one's number.
     case scattered(first: Int64, count: Int)
+    /// A change of those of several objects that are there, in one step.
+    case together(Together, cls: Int, ids: [Int64])
+    /// All objects of all classes are deleted.
+    case clear
     /// A savepoint around other edits, released or rolled back.
     indirect case scope([Edit], undone: Bool)
 }
@@ -251,12 +255,13 @@ struct Editor {
             guard let key = try find(name) else { return try apply(.put(name, Item(number: 0, text: nil))) }
             try transaction.delete(name.cls, key)
             content[name] = nil
-            if name.cls == 0 {
-                for (other, item) in content where item.friend == name.id { content[other]!.friend = nil }
-                for (other, item) in content where item.pals.contains(name.id) {
-                    content[other]!.pals = other.cls == 0 ? item.pals.filter { $0 != name.id } : item.pals.map { $0 == name.id ? nil : $0 }
-                }
-            }
+            if name.cls == 0 { forget([name.id]) }
+        case .together(let change, let cls, let ids): try carryOut(change, cls, ids)
+        case .clear:
+            let transaction = transaction
+            let count = try transaction.whole { () throws(StoreError) in try transaction.deleteEverything() }
+            if count != content.count { mismatch = "\(count) objects were deleted, expected \(content.count)" }
+            content.removeAll()
         case .scope(let edits, let undone):
             let before = content
             let savepoint = try transaction.beginSavepoint()
@@ -287,7 +292,7 @@ struct Editor {
     private func known(_ name: Name) -> Name { name.cls < transaction.schema.classes.count ? name : Name(id: name.id) }
 
     /// One of the few objects that come and go, if it is there.
-    private func friend(_ seed: Int64) -> Int64? {
+    func friend(_ seed: Int64) -> Int64? {
         if Schemas.arePlain { return nil }
         let id = seed % 6
         return seed % 4 != 0 && content[Name(id: id)] != nil ? id : nil
@@ -316,12 +321,12 @@ struct Editor {
         try state.splice(key, 7, 0..<left, wanted[...])
     }
 
-    private func link(_ friend: Int64?) throws(StoreError) -> Value {
+    func link(_ friend: Int64?) throws(StoreError) -> Value {
         guard let friend, let key = try transaction.state(0).find(primaryKey: .int(friend)) else { return .null }
         return Value(kind: .link, low: key)
     }
 
-    private mutating func find(_ name: Name) throws(StoreError) -> Int64? {
+    mutating func find(_ name: Name) throws(StoreError) -> Int64? {
         let key = try transaction.state(name.cls).find(primaryKey: .int(name.id))
         if (key != nil) != (content[name] != nil) {
             mismatch = "object \(name) is \(key == nil ? "missing" : "there") in a transaction, expected \(String(describing: content[name]))"

@@ -162,7 +162,7 @@ final class History {
             return [
                 .columns(first: first, count: count), .put(Name(id: first + 3), Item(number: 1, text: String(decoding: Editor.few(2), as: UTF8.self))),
                 .put(Name(id: first + 5), Item(number: 2, text: "another \(counter)")), .delete(Name(id: first + 6)),
-                .put(Name(id: first + 7), Item(number: 3, text: nil)),
+                .put(Name(id: first + 7), Item(number: 3, text: nil)), .together(atOnce, cls: 0, ids: Array(first..<first + Int64(count))),
             ]
         case .scattered:
             return [.scattered(first: 1_000_000_000, count: scatteredCount)]
@@ -180,6 +180,9 @@ final class History {
                 let id = 1000 * (counter - counter % 10) + counter % 40
                 edits.append(.put(Name(id: id), Item(number: counter % 17, text: counter % 2 == 0 ? String(decoding: Editor.few(Int(counter)), as: UTF8.self) : "t\(counter)")))
             }
+            // Now and then several at once, and seldom all.
+            if counter % 6 == 2 { edits.append(.together(atOnce, cls: Int(counter / 6 % 2), ids: Array(0..<Int64(range)))) }
+            if counter % 97 == 60 { edits.append(.clear) }
             // Seldom, and not by a choice of its own.
             if counter % 8 == 5 { edits.insert(.exchange, at: 0) }
             // Now and then a savepoint before the last of them, with another inside: both kept, or one, or none.
@@ -189,6 +192,16 @@ final class History {
                 edits.insert(.scope([.put(names[0], Item(number: counter, text: nil)), inner, .delete(names[0])], undone: counter % 7 == 1), at: edits.count - 1)
             }
             return edits
+        }
+    }
+
+    /// Another one each time, not by a choice of its own.
+    private var atOnce: Together {
+        switch counter / 2 % 5 {
+        case 0: .changed(counter % 3 == 0 ? nil : "all \(counter)", friend: counter)
+        case 1, 4: .rewritten(number: counter % 5)
+        case 2: .refused
+        default: .deleted
         }
     }
 

@@ -48,6 +48,8 @@ SPECIAL = {
     ("objstore_map_get", "collection"): "MAP", ("objstore_map_get", "key"): "A_TEXT",
     ("objstore_map_set", "collection"): "MAP", ("objstore_map_set", "key"): "A_TEXT", ("objstore_map_set", "value"): "A_TEXT",
     ("objstore_map_remove", "collection"): "MAP", ("objstore_map_remove", "key"): "A_TEXT",
+    ("objstore_collection_assign", "keys"): "NULL", ("objstore_collection_assign", "values"): "&A_TEXT", ("objstore_collection_assign", "count"): "1",
+    ("objstore_results_increment", "delta"): "objstore_int(1)",
     ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_link_collection", "name"): 'OBJSTORE_STR("fresh")',
     ("objstore_schema_add_link_collection", "collection"): "OBJSTORE_KIND_LIST", ("objstore_schema_add_link_collection", "key_kind"): "OBJSTORE_KIND_NULL",
     ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
@@ -77,6 +79,9 @@ SPECIAL = {
     ("objstore_get_row", "values"): "OUT_VALUES", ("objstore_observe", "handler"): "keep_changes",
     ("objstore_results_observe", "handler"): "keep_changes", ("objstore_bind_change_handler", "handler"): "keep_changes",
 }
+# Collections of links.
+LINKED = ("objstore_collection_assign_results", "objstore_collection_set_objects", "objstore_collection_delete_objects")
+SPECIAL |= {(name, "collection"): "LINKS" for name in LINKED}
 # Paths lead into this one.
 MIXED = ("objstore_mixed_get", "objstore_mixed_read", "objstore_mixed_keys", "objstore_mixed_set", "objstore_mixed_insert", "objstore_mixed_remove")
 SPECIAL |= {(name, "property_id"): "P_EXTRA" for name in MIXED}
@@ -101,6 +106,8 @@ WRONG_TYPE = {
     "objstore_read_column": {"property_id": "P_NAME"}, "objstore_read_text_column": {"property_id": "P_N"},
     "objstore_incoming": {"property_id": "P_NAME"}, "objstore_incoming_count": {"object": "OTHER_OBJ"},
     "objstore_create_embedded": {"property_id": "P_NAME"}, "objstore_parent": {"object": "OBJ"},
+    "objstore_results_set": {"values": "BAD_VALS"}, "objstore_collection_set_objects": {"values": "BAD_VALS"},
+    "objstore_results_increment": {"delta": "objstore_double(1)"},
 } | {name: {"property_id": "P_NAME"} for name in MIXED}
 BLAMED = {"objstore_row_seek": "object", "objstore_increment": "property_id", "objstore_aggregate": "property_id",
           "objstore_read_column": "property_id", "objstore_read_text_column": "property_id", "objstore_insert_rows": "columns",
@@ -128,11 +135,11 @@ static objstore_changes *KEPT, *closed_changes;
 static objstore_token *TOKEN, *closed_token;
 static objstore_bound *BOUND, *closed_bound;
 static objstore_class_id ITEM, OTHER;
-static objstore_property_id P_WORDS, P_SEEN, P_NOTES, P_EXTRA;
+static objstore_property_id P_WORDS, P_SEEN, P_NOTES, P_PALS, P_EXTRA;
 static objstore_value NESTED[3];
 static objstore_value STEPS[2], BAD_STEPS[4], DOCUMENT;
 static objstore_buffer DOCUMENT_BUFFER;
-static objstore_collection LIST, SET, MAP;
+static objstore_collection LIST, SET, MAP, LINKS;
 static objstore_value A_TEXT;
 static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, P_SINGLE, P_MONEY, P_TAG, P_TOKEN, P_LINK, P_X, P_INNER, P_Y;
 static objstore_index_id INDEX;
@@ -214,6 +221,7 @@ static objstore_schema *make_schema(void) {
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("words"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("seen"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     MUST(objstore_schema_add_collection(schema, item, OBJSTORE_STR("notes"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING, OBJSTORE_KIND_STRING, 0));
+    MUST(objstore_schema_add_link_collection(schema, item, OBJSTORE_STR("pals"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, item, 0));
     NAMES[0] = OBJSTORE_STR("n");
     NAMES[1] = OBJSTORE_STR("name");
     MUST(objstore_schema_add_index(schema, item, NAMES, 2, OBJSTORE_INDEX_UNIQUE));
@@ -278,6 +286,7 @@ static void find_ids(objstore_view *view) {
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("words"), &P_WORDS));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("seen"), &P_SEEN));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("notes"), &P_NOTES));
+    MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("pals"), &P_PALS));
     MUST(objstore_find_property(view, OTHER, OBJSTORE_STR("x"), &P_X));
     MUST(objstore_find_property(view, ITEM, OBJSTORE_STR("inner"), &P_INNER));
     {
@@ -326,6 +335,8 @@ static void set_up(void) {
         const objstore_value seven = objstore_int(7);
         MUST(objstore_create_embedded(tx, OBJ, P_INNER, objstore_null(), &P_Y, &seven, 1, &INNER_OBJ));
     }
+    VALS[0] = objstore_link(OBJ);
+    MUST(objstore_list_insert(tx, objstore_collection_of(OBJ, P_PALS), 0, VALS, 1));
     DELETED = make_item(tx, 2);
     make_item(tx, 3);
     MUST(objstore_delete(tx, DELETED));
@@ -366,6 +377,7 @@ static void set_up(void) {
     LIST = objstore_collection_of(OBJ, P_WORDS);
     SET = objstore_collection_of(OBJ, P_SEEN);
     MAP = objstore_collection_of(OBJ, P_NOTES);
+    LINKS = objstore_collection_of(OBJ, P_PALS);
     A_TEXT = objstore_string(OBJSTORE_STR("w"));
     PROPS[0] = TWICE[0] = TWICE[1] = P_ID;
     PROPS[1] = P_N;
@@ -458,15 +470,16 @@ static uint64_t digest(void) {
             for (j = 0; j < length; j++) hash = (hash ^ bytes[j]) * 1099511628211u;
         }
         objstore_object object;
-        const objstore_property_id collections[] = {P_WORDS, P_SEEN, P_NOTES};
+        const objstore_property_id collections[] = {P_WORDS, P_SEEN, P_NOTES, P_PALS};
         MUST(objstore_row_object(&row, &object));
-        for (i = 0; i < 3; i++) {
+        for (i = 0; i < 4; i++) {
             objstore_value values[8];
             size_t found, j, k;
             MUST(objstore_collection_read(frozen, objstore_collection_of(object, collections[i]), 0, 8, NULL, NULL, values, &found));
             hash = (hash ^ found) * 1099511628211u;
             for (j = 0; j < found; j++) {
-                for (k = 0; k < (size_t)values[j].data.text.length; k++) hash = (hash ^ (uint8_t)values[j].data.text.bytes[k]) * 1099511628211u;
+                if (values[j].kind == OBJSTORE_KIND_LINK) hash = (hash ^ (uint64_t)values[j].data.link.key) * 1099511628211u;
+                else for (k = 0; k < (size_t)values[j].data.text.length; k++) hash = (hash ^ (uint8_t)values[j].data.text.bytes[k]) * 1099511628211u;
             }
         }
     }
@@ -554,7 +567,7 @@ def in_collection(name, parameter, owner):
     """The collection of another owner, where the parameter is one."""
     if parameter != "collection":
         return owner
-    property_id = {"set": "P_SEEN", "map": "P_NOTES"}.get(name.split("_")[1], "P_WORDS")
+    property_id = "P_PALS" if name in LINKED else {"set": "P_SEEN", "map": "P_NOTES"}.get(name.split("_")[1], "P_WORDS")
     return f"objstore_collection_of({owner}, {property_id})"
 
 
@@ -594,7 +607,8 @@ def cases(name, parameters, tokens):
             yield {first: "&FRESH_ROW"}, "OBJSTORE_ERR_NOT_POSITIONED", first, None, "row on no object"
         elif word == "store":
             for a in arguments:
-                yield {a: in_collection(name, a, "FOREIGN")}, "OBJSTORE_ERR_WRONG_STORE", a, None, f"{a} of another store"
+                foreign = "results_of(BV)" if a == "results" else in_collection(name, a, "FOREIGN")
+                yield {a: foreign}, "OBJSTORE_ERR_WRONG_STORE", a, None, f"{a} of another store"
         elif word == "write":
             for view in ("LV", "FV"):
                 yield {first: view}, "OBJSTORE_ERR_NOT_IN_WRITE", first, None, f"{first} = {view}"
@@ -628,7 +642,7 @@ def cases(name, parameters, tokens):
                     yield {first: f"BAD_PROPS[{index}]"}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"bad property {index}"
                 yield {first: "TWICE"}, "OBJSTORE_ERR_INVALID_ARGUMENT", first, None, "the same property twice"
             else:
-                wrong = ["0", "(P_NOTES + 1000)"] + ([] if name in OF_ANY_CLASS else ["P_X"])
+                wrong = ["0", "(P_PALS + 1000)"] + ([] if name in OF_ANY_CLASS else ["P_X"])
                 for p in wrong:
                     yield {first: f"objstore_collection_of(OBJ, {p})" if first == "collection" else p}, "OBJSTORE_ERR_NO_SUCH_PROPERTY", first, None, f"{first} {p}"
         elif word == "index":
@@ -639,7 +653,7 @@ def cases(name, parameters, tokens):
                 yield {first: in_collection(name, first, owner)}, "OBJSTORE_ERR_NO_SUCH_OBJECT", first, None, why
         elif word == "type":
             if first == "collection":
-                for p in ("P_N", "P_NAME") + (() if name.startswith("objstore_collection") else ("P_SEEN" if "set" not in name.split("_")[1] else "P_WORDS",)):
+                for p in ("P_N", "P_NAME") + (("P_WORDS",) if name in LINKED else () if name.startswith("objstore_collection") else ("P_SEEN" if "set" not in name.split("_")[1] else "P_WORDS",)):
                     yield {first: f"objstore_collection_of(OBJ, {p})"}, "OBJSTORE_ERR_WRONG_TYPE", first, None, f"another kind, {p}"
             elif name.startswith("objstore_row_") and name != "objstore_row_seek":
                 wrong = "P_NAME" if name != "objstore_row_text" else "P_N"

@@ -6,8 +6,8 @@ struct CollectionPlace {
     /// Of the property in its class.
     let index: UInt32
 
-    private var binding: ClassBinding { object._binding.unsafelyUnwrapped.takeUnretainedValue() }
-    private var id: CollectionID { CollectionID(owner: binding.id(object._key), propertyID: binding.properties[Int(index)]) }
+    var binding: ClassBinding { object._binding.unsafelyUnwrapped.takeUnretainedValue() }
+    var id: CollectionID { CollectionID(owner: binding.id(object._key), propertyID: binding.properties[Int(index)]) }
 
     /// Reads; what fails is reported, like that of any property.
     func reading<T>(_ none: T, _ body: (View, CollectionID) throws(StoreError) -> T) -> T {

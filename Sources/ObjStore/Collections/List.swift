@@ -7,7 +7,7 @@ internal import ObjStoreCore
 /// properties (docs/swift.md).
 public final class List<Element: CollectionElement> {
     private var elements: [Element] = []
-    private let place: CollectionPlace?
+    let place: CollectionPlace?
 
     public init() { place = nil }
     fileprivate init(_ place: CollectionPlace) { self.place = place }
@@ -131,9 +131,9 @@ extension List: Persistable, _CollectionProperty {
     public func _copy() -> List { List(self) }
     public var _links: [Object] { compactMap { Element._linked($0) } }
     public func _replace(_ object: Object, _ index: UInt32) {
-        let target = List._managed(object, index)
-        target.removeAll()
-        if !isEmpty { target.append(objectsIn: self) }
+        CollectionPlace(object: object, index: index).changing((), with: self) { (view, id, values) throws(StoreError) in
+            try view.assign(id, nil, values.baseAddress, values.count)
+        }
     }
     public func _store(_ scope: _FillScope) {
         scope.with(Array(self)) { (values) throws(StoreError) in
@@ -151,6 +151,7 @@ extension List: Persistable, _CollectionProperty {
     /// A list, or an array of what its elements can be.
     public static func _convert(_ value: Any?) -> List? {
         if let list = value as? List { return list }
+        if let results = value as? any AnyResults { return _convert(results.objects) }
         guard let array = value as? [Any?] ?? (value as? [Any]) else { return nil }
         let elements = array.map { Element._convertElement($0.flatMap { ClassInfo.unwrap($0) }) }
         guard !elements.contains(where: { $0 == nil }) else { return nil }

@@ -9,7 +9,7 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     public typealias Element = (key: Key, value: Value)
 
     private var entries: [Key: Value] = [:]
-    private let place: CollectionPlace?
+    let place: CollectionPlace?
 
     public init() { place = nil }
     fileprivate init(_ place: CollectionPlace) { self.place = place }
@@ -88,9 +88,12 @@ extension Map: Persistable, _CollectionProperty {
     public func _copy() -> Map { Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
     public var _links: [Object] { compactMap { Value._linked($0.value) } }
     public func _replace(_ object: Object, _ index: UInt32) {
-        let target = Map._managed(object, index)
-        target.removeAll()
-        target.merge(self)
+        let entries = Array(self)
+        CollectionPlace(object: object, index: index).changing((), with: entries.map(\.value)) { (view, id, values) throws(StoreError) in
+            try withEncoded(entries.map(\.key)) { (keys) throws(StoreError) in
+                try view.assign(id, keys.baseAddress, values.baseAddress, values.count)
+            }
+        }
     }
     public func _store(_ scope: _FillScope) {
         let entries = Array(self)

@@ -8,7 +8,7 @@ internal import ObjStoreCore
 public final class MutableSet<Element: _SingleElement> {
     /// Of an unmanaged one; ascending.
     private var elements: [Element] = []
-    private let place: CollectionPlace?
+    let place: CollectionPlace?
 
     public init() { place = nil }
     fileprivate init(_ place: CollectionPlace) { self.place = place }
@@ -127,9 +127,9 @@ extension MutableSet: Persistable, _CollectionProperty {
     }
     public var _links: [Object] { compactMap { Element._linked($0) } }
     public func _replace(_ object: Object, _ index: UInt32) {
-        let target = MutableSet._managed(object, index)
-        target.removeAll()
-        target.insert(objectsIn: self)
+        CollectionPlace(object: object, index: index).changing((), with: self) { (view, id, values) throws(StoreError) in
+            try view.assign(id, nil, values.baseAddress, values.count)
+        }
     }
     public func _store(_ scope: _FillScope) {
         scope.with(Array(self)) { (values) throws(StoreError) in
@@ -144,6 +144,7 @@ extension MutableSet: Persistable, _CollectionProperty {
     /// A set, or an array or Swift set of what its elements can be.
     public static func _convert(_ value: Any?) -> MutableSet? {
         if let set = value as? MutableSet { return set }
+        if let results = value as? any AnyResults { return _convert(results.objects) }
         guard let array = value as? [Any] ?? (value as? Set<AnyHashable>).map({ $0.map { $0.base } }) else { return nil }
         let elements = array.map { Element._convertElement(ClassInfo.unwrap($0)) }
         guard !elements.contains(where: { $0 == nil }) else { return nil }

@@ -139,7 +139,7 @@ extension View {
 
     // MARK: Changing
 
-    private func changing<T>(
+    func changing<T>(
         _ id: CollectionID, _ wanted: CollectionKinds, _ body: (ClassState, CollectionElements, Int) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try write(id.owner) { (state) throws(StoreError) in
@@ -163,7 +163,7 @@ extension View {
         }
     }
 
-    private static let insertedAtOnce = 4096
+    static let insertedAtOnce = 4096
 
     private func insert(_ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
         var done = 0

@@ -360,15 +360,21 @@ extension View {
 
     @inline(never)
     private func openState(_ object: ObjectID?, _ classID: UInt32) throws(StoreError) -> Unmanaged<ClassState> {
-        let transaction = try writing()
-        if transaction.isBroken {
-            throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled")
-        }
+        let transaction = try usable()
         let cls: ClassSchema
         if let object { cls = try classOf(object, transaction.schema) } else { cls = try transaction.schema.cls(classID) }
         let state = Unmanaged.passUnretained(try transaction.state(Int(cls.id)))
         written = (classID, state)
         return state
+    }
+
+    /// The transaction, unless it can only be cancelled. Serialised by the caller.
+    func usable() throws(StoreError) -> WriteTransaction {
+        let transaction = try writing()
+        if transaction.isBroken {
+            throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled")
+        }
+        return transaction
     }
 
     /// A change of one object's values. Where its leaf was the transaction's own already, and is where it was, so is
@@ -393,7 +399,7 @@ extension View {
     }
 
     /// Positions of the given properties, each once. Valid until the next call.
-    private func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
+    func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
         let positions = scratch.positions(max(properties.count, cls.columns.count))
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
         try checkOnce(cls, positions, properties.count, scratch.marks(cls.columns.count))
@@ -406,14 +412,14 @@ extension View {
         try MixedCell.column(value, position, cls, limit: shared.database.options.valueLimit, into: cells[position])
     }
 
-    private func columns(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) -> UnsafePointer<Value> {
+    func columns(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) -> UnsafePointer<Value> {
         if !cls.hasMixed { return values }
         let row = scratch.converted(count)
         for index in 0..<count { row[index] = try column(values[index], positions[index], cls) }
         return UnsafePointer(row)
     }
 
-    private func check(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) {
+    func check(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) {
         for index in 0..<count { try check(values[index], positions[index], cls) }
     }
 

@@ -93,6 +93,21 @@ struct ColumnBuffer {
         if other.anyNull, other.isNull(from) { setNull(row) }
     }
 
+    /// Another value for a row of numbers, which is not null.
+    @inline(__always)
+    func setNumber(_ row: Int, _ value: Value) {
+        numbers[row] = value.low
+        if isPair { secondWords[row] = value.high }
+        nulls[row &>> 6] &= ~(1 &<< UInt64(row & 63))
+    }
+
+    @inline(__always)
+    mutating func setNullNumber(_ row: Int) {
+        numbers[row] = 0
+        if isPair { secondWords[row] = 0 }
+        setNull(row)
+    }
+
     /// A row that does not exist.
     func appendGap(at row: Int) {
         if isText {

@@ -290,27 +290,69 @@ final class LeafEditor {
 
     /// Unpacks a number column, or one that the leaf does not have yet, changes one row and encodes it anew.
     private func reencode(_ leaf: Ref, _ column: Int, _ slot: Int, _ value: Value) throws(StoreError) {
+        try reencode(leaf, column) { (buffer, head) throws(StoreError) in
+            let spec = specs[column]
+            if LeafHead.entry(head, id: spec.id, hint: hints[column]) == nil {
+                // The leaf is older than the column: every other row has the fill value.
+                for row in 0..<LeafHead.rows(head) { try buffer.append(row == slot ? value : spec.fill, at: row, space) }
+            } else {
+                try ColumnDecoder(space.source, head).decode(spec, hint: hints[column], into: &buffer, space)
+                buffer.setNumber(slot, value)
+            }
+            return true
+        }
+    }
+
+    /// Changes a number in several rows and encodes their column once. Tells `body` of each row that gets a value; where one
+    /// cannot, nothing happens to the leaf.
+    func changeNumbers(
+        _ leaf: Ref, _ keys: UnsafeBufferPointer<Int64>, _ column: Int, _ change: NumberChange, _ body: (_ key: Int64, _ value: Value) -> Void
+    ) throws(StoreError) -> NumberFailure {
+        scratch.reset()
+        var failure = NumberFailure.none
+        try reencode(leaf, column) { (buffer, head) throws(StoreError) in
+            let spec = specs[column], slots = LeafKeys(space.source, head)
+            try ColumnDecoder(space.source, head).decode(spec, hint: hints[column], into: &buffer, space)
+            for key in keys {
+                guard let slot = try slots.slot(of: key) else {
+                    failure = .missing(key)
+                    return false
+                }
+                if case .set(let value) = change {
+                    if value.isNull { buffer.setNullNumber(slot) } else { buffer.setNumber(slot, value) }
+                    body(key, value)
+                    continue
+                }
+                if buffer.anyNull, buffer.isNull(slot) { continue }
+                let old = Value(kind: spec.kind, low: buffer.numbers[slot])
+                guard let value = change.apply(to: old) else {
+                    failure = .unfit(old)
+                    return false
+                }
+                buffer.numbers[slot] = value.low
+                body(key, value)
+            }
+            return true
+        }
+        return failure
+    }
+
+    /// Encodes a column anew from what `fill` puts into an empty buffer; false: it stays as it is.
+    private func reencode(
+        _ leaf: Ref, _ column: Int, _ fill: (inout ColumnBuffer, _ head: UnsafeRawPointer) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         let spec = specs[column]
         var buffer = buffers[column] ?? ColumnBuffer(spec.kind)
         buffer.clear()
         // The blob may move while the buffer grows.
         hasBuffers = true
         defer { buffers[column] = buffer }
+        guard try fill(&buffer, head(leaf)) else { return }
         var old = head(leaf)
-        let entry = LeafHead.entry(old, id: spec.id, hint: hints[column])
-        if entry == nil {
-            // The leaf is older than the column: every other row has the fill value.
-            for row in 0..<LeafHead.rows(old) { try buffer.append(row == slot ? value : spec.fill, at: row, space) }
-        } else {
-            try ColumnDecoder(space.source, old).decode(spec, hint: hints[column], into: &buffer, space)
-            buffer.numbers[slot] = value.low
-            if buffer.isPair { buffer.secondWords[slot] = value.high }
-            buffer.nulls[slot >> 6] &= ~(1 << UInt64(slot & 63))
-        }
         let encoder = ColumnEncoder(space: space, scratch: scratch, rows: LeafHead.rows(old), presence: LeafHead.presence(old), slack: true)
         let (main, second) = try encoder.encode(buffer, id: spec.id)
         old = head(leaf)
-        if let entry {
+        if let entry = LeafHead.entry(old, id: spec.id, hint: hints[column]) {
             let extents = LeafExtents(space.source)
             extents.discardParts(old, entry, space)
             if let line = LeafHead.secondLine(old, id: spec.id) { extents.discardParts(old, line, space) }

@@ -15,7 +15,7 @@ package final class KeyBuffer {
     package func clear() { count = 0 }
 
     @inline(__always)
-    func append(_ key: Int64) {
+    package func append(_ key: Int64) {
         if _slowPath(count == capacity) { grow() }
         keys[count] = key
         count &+= 1

@@ -192,6 +192,22 @@ class Collection:
         """Removes all elements."""
         check(_clear(self._writing().handle, self._c))
 
+    # The objects that links lead to
+
+    def update_objects(self, /, **values: Any) -> int:
+        """Sets properties of all objects among the elements, or of none, in one step; how many there are, each counted
+        once. WrongType: the elements are no links."""
+        from . import together
+
+        return together.update_linked(self, values)
+
+    def delete_objects(self) -> int:
+        """Deletes all objects among the elements, in one step; how many there were. A list or set is empty then, in a dict the
+        keys stay, with None. WrongType: the elements are no links."""
+        from . import together
+
+        return together.delete_linked(self)
+
     # Showing
 
     def __repr__(self) -> str:

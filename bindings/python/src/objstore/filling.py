@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _list_insert = _ffi.bind("objstore_list_insert")
 _set_insert = _ffi.bind("objstore_set_insert")
 _map_set = _ffi.bind("objstore_map_set")
-_clear = _ffi.bind("objstore_collection_clear")
+_assign = _ffi.bind("objstore_collection_assign")
+_assign_results = _ffi.bind("objstore_collection_assign_results")
 
 END = -1  # OBJSTORE_END
 PORTION = 65536  # elements, of 40 bytes each, that are laid out at a time
@@ -90,15 +91,28 @@ def _merge(handle: int, c: Any, shape: elements.Shape, keys: Any, values: Any, s
                 raise failure(status)
 
 
-def replace(transaction: "Transaction", c: Any, shape: elements.Shape, count: int, content: Any) -> None:
-    """Gives a collection of `count` elements a converted content instead."""
-    with transaction.savepoint() if content and (count or shape.kind != LIST) else nullcontext():
-        if count:
-            check(_clear(transaction.handle, c))
-        if shape.kind == LIST:
-            insert(transaction, c, shape, END, content)
-        else:
-            merge(transaction, c, shape, content)
+def replace(transaction: "Transaction", c: Any, shape: elements.Shape, content: Any) -> None:
+    """Gives a collection a converted content instead of its own: one call."""
+    if shape.embeds:
+        with transaction.savepoint():
+            check(_assign(transaction.handle, c, None, None, 0))
+            if shape.key is None:
+                insert(transaction, c, shape, END, content)
+            else:
+                merge(transaction, c, shape, content)
+        return
+    given = list(content) if shape.key is None else list(content.values())
+    with linked(transaction, shape, given):
+        keys = None if shape.key is None else _values(shape.key, content)
+        values = _values(shape.element, given)
+        check(_assign(transaction.handle, c, None if keys is None else keys.address, values.address, len(given)))
+
+
+def assign_results(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", results: int) -> None:
+    """Links to the objects of results, a handle, instead of the elements of a list or set: one call."""
+    collection: Collection = attach(Collection, transaction.store, transaction.epoch, binding, key, prop)
+    transaction.settle(collection._place)
+    check(_assign_results(transaction.handle, collection._c, results))
 
 
 def update(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", content: Any, differing: bool) -> bool:
@@ -106,15 +120,10 @@ def update(transaction: "Transaction", binding: "Binding", key: int, prop: "Prop
     written?"""
     collection: Collection = attach(Collection, transaction.store, transaction.epoch, binding, key, prop)
     shape = collection._shape
-    if differing:
-        old = collection.copy()
-        if elements.same(shape, old, content):
-            return False
-        count = len(old)
-    else:
-        count = len(collection)
+    if differing and elements.same(shape, collection.copy(), content):
+        return False
     transaction.settle(collection._place)
-    replace(transaction, collection._c, shape, count, content)
+    replace(transaction, collection._c, shape, content)
     return True
 
 
@@ -179,6 +188,7 @@ def _laid_out(shape: elements.Shape, rows: list[int], contents: list[Any]) -> tu
 
 def _values(element: elements.Element, given: Iterable[Any]) -> Values:
     listed = list(given)
-    made = Values(len(listed))
-    made.put_all(element, listed)
+    made = Values(max(len(listed), 1))
+    if listed:
+        made.put_all(element, listed)
     return made

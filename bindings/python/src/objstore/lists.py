@@ -193,7 +193,7 @@ class List(Collection, MutableSequence[T]):
         transaction = self._writing()
         if self._shape.embeds:
             return self._move_all(transaction.handle, values)
-        filling.replace(transaction, self._c, self._shape, len(values), values)
+        filling.replace(transaction, self._c, self._shape, values)
 
     def _move_all(self, handle: int, values: list[Any]) -> None:
         """Into this order; what is embedded must not be taken out for it."""

@@ -115,6 +115,9 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     if prop.embeds:
         place_embedded(transaction, obj, prop, prop.convert(value))
         return
+    results = getattr(value, "_evaluate", None)
+    if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
+        return filling.assign_results(transaction, binding, obj._o_key, prop, results()[1].handle)
     filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
 
 

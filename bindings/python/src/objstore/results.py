@@ -3,12 +3,11 @@
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from . import aggregates, arrays, filling, jsons, objects, packed, query
+from . import aggregates, arrays, jsons, objects, packed, query, together
 from .copies import detach_all
-from .errors import Closed, IndexOutOfRange, InvalidArgument, KeyImmutable, NotSupported
+from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
 from .indexes import Stretch
@@ -235,45 +234,23 @@ class Results(Generic[M]):
     # Changing
 
     def update(self, /, **values: Any) -> int:
-        """Sets properties of all of them, or of none; how many there were."""
-        transaction: Transaction = self._source._writing()
-        properties = [property_named(self._binding.model, name) for name in values]
-        converted = [p.convert(values[p.name]) for p in properties]
-        keys = self._keys()
-        for prop, value in zip(properties, converted):
-            # Before the first one is written, not when the first one is reached that has another key.
-            if prop.primary_key and keys and keys != [transaction.find(self._binding, value)]:
-                raise KeyImmutable(
-                    f"{prop.path} is the primary key: it cannot be changed to {value!r}",
-                    class_name=prop.model_name,
-                    property_name=prop.name,
-                )
-        single = [(p, v) for p, v in zip(properties, converted) if p.shape is None]
-        contents = [(p, v) for p, v in zip(properties, converted) if p.shape is not None]
-        # Of several objects only one can have a unique value: then it is all of them or none.
-        unique = {name for index in self._binding.unique for name in index.properties}
-        refusable = len(keys) > 1 and any(p.unique or p.name in unique for p, _ in single)
-        with transaction.savepoint() if contents or refusable else nullcontext():
-            if single:
-                transaction.set_row(self._binding, keys, [p for p, _ in single], [v for _, v in single])
-            for prop, content in contents:
-                for key in keys:
-                    filling.update(transaction, self._binding, key, prop, content, differing=False)
-        return len(keys)
+        """Sets properties of all of them, or of none, in one step: `.update(city="Toronto")`. How many there were.
+
+        Each is visited once, also where the condition is about what changes. NoSuchProperty, WrongType; DuplicateKey: two
+        would have one unique value; KeyImmutable."""
+        return together.update(self, values)
+
+    def increment(self, /, **deltas: Any) -> int:
+        """Adds to int and float properties of all of them, or of none, in one step: `.increment(age=1)`. None stays None.
+        How many there were. WrongType: another property, or a delta of another type. OutOfRange: a sum of more than 64 bits."""
+        return together.increment(self, deltas)
 
     def delete(self) -> int:
-        """Deletes all of them; how many there were."""
-        transaction = self._source._writing()
+        """Deletes all of them, or none, in one step; how many there were."""
+        transaction: Transaction = self._source._writing()
         if self._condition is None:
-            deleted: int = transaction.delete_all(self._binding)
-            return deleted
-        keys = self._keys()
-        transaction.delete_many(self._binding, keys)
-        return len(keys)
-
-    def _keys(self) -> list[int]:
-        _, evaluation = self._evaluate()
-        return evaluation.keys(0, evaluation.count)
+            return transaction.delete_all(self._binding)
+        return transaction.delete_results(self._evaluate()[1].handle)
 
     # Showing
 

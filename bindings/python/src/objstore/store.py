@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, bound, delivery, idle, info, inserting, maintenance
+from . import _ffi, bound, delivery, idle, info, inserting, maintenance, together
 from ._check import check, failure
 from .arguments import seconds
 from .bound import Bound
@@ -170,16 +170,19 @@ class Store(Factory):
         object is in `objects`."""
         return inserting.add_all(self._writing(), self, list(objects), policy_number(update))
 
-    def delete(self, obj: Model) -> None:
-        """Deletes an object. Deleting it twice is NoSuchObject."""
-        transaction = self._writing()
-        if not self._owns(obj):
-            raise WrongStore(f"this {type(obj).__name__} does not belong to {self!r}", class_name=type(obj).__name__)
-        transaction.delete(self._binding(type(obj)), obj._o_key)
+    def delete(self, objects: "Model | Iterable[Model]") -> None:
+        """Deletes an object, or several: those of results, of a list, set or dict of links, or of any iterable, as it is when
+        the call begins. All of them, or none. Deleting one twice is NoSuchObject."""
+        together.delete(self, objects)
 
     def delete_all(self, model: type[Model]) -> int:
         """Deletes all objects of a class; how many there were."""
         return self._writing().delete_all(self._binding(model))
+
+    def delete_everything(self) -> int:
+        """Deletes all objects of all classes, also of those that are not among the models; the schema stays. How many there
+        were."""
+        return self._writing().delete_everything()
 
     def _owns(self, obj: Any) -> bool:
         """Is it a live object of this store? It may have come from another handle of it. The tag says so, and not the

@@ -28,9 +28,14 @@ _cancel = _ffi.bind("objstore_cancel")
 _create = _ffi.bind("objstore_create")
 _upsert = _ffi.bind("objstore_upsert")
 _set = _ffi.bind("objstore_set")
-_set_row = _ffi.bind("objstore_set_row")
 _delete = _ffi.bind("objstore_delete")
 _delete_all = _ffi.bind("objstore_delete_all")
+_delete_everything = _ffi.bind("objstore_delete_everything")
+_results_set = _ffi.bind("objstore_results_set")
+_results_increment = _ffi.bind("objstore_results_increment")
+_results_delete = _ffi.bind("objstore_results_delete")
+_set_objects = _ffi.bind("objstore_collection_set_objects")
+_delete_objects = _ffi.bind("objstore_collection_delete_objects")
 _insert_rows = _ffi.bind("objstore_insert_rows")
 
 Policy = Literal["error", "modified", "all"]
@@ -225,17 +230,32 @@ class Transaction(View):
         give_back(s)
         self._wrote(binding.class_id, key)
 
-    def set_row(self, binding: "Binding", keys: list[int], properties: list[Property], values: list[Any]) -> None:
-        """The same values for all the objects."""
-        room = Values(len(properties))
-        room.fill(properties, values)
-        ids = columns.property_ids([binding.ids[p.index] for p in properties])
-        target = _ffi.Object(binding.class_id, binding.head >> 32, 0)
-        try:
-            for target.key in keys:
-                check(_set_row(self.handle, target, ids, room.address, len(properties)))
-        finally:
-            self._wrote_many()
+    def set_results(self, results: int, binding: "Binding", properties: list[Property], values: list[Any]) -> int:
+        """The same values for all objects of results, a handle; how many there are."""
+        return self._changed_many(_results_set, results, self.handle, *_row(binding, properties, values))
+
+    def increment_results(self, results: int, binding: "Binding", prop: Property, delta: Any) -> int:
+        room = Values(1)
+        room.put_one(prop, delta)
+        return self._changed_many(_results_increment, results, self.handle, binding.ids[prop.index], room.first)
+
+    def delete_results(self, results: int) -> int:
+        self.settle()
+        return self._changed_many(_results_delete, results, self.handle)
+
+    def set_objects(self, collection: Any, binding: "Binding", properties: list[Property], values: list[Any]) -> int:
+        """The same values for all objects that a collection, a C value, has links to; how many there are."""
+        return self._changed_many(_set_objects, self.handle, collection, *_row(binding, properties, values))
+
+    def delete_objects(self, collection: Any) -> int:
+        self.settle()
+        return self._changed_many(_delete_objects, self.handle, collection)
+
+    def _changed_many(self, function: Any, *arguments: Any) -> int:
+        count = ctypes.c_uint64()
+        check(function(*arguments, ctypes.byref(count)))
+        self._wrote_many()
+        return count.value
 
     def create(self, binding: "Binding", properties: list[Property], values: list[Any], policy: int) -> tuple[int, int]:
         """Creates or updates one object; its key, and which of the two: UNCHANGED, CHANGED or CREATED."""
@@ -300,10 +320,26 @@ class Transaction(View):
 
     def delete_all(self, binding: "Binding") -> int:
         self.settle()
-        count = ctypes.c_uint64()
-        check(_delete_all(self.handle, binding.class_id, ctypes.byref(count)))
-        self._wrote_many()
-        return count.value
+        return self._changed_many(_delete_all, self.handle, binding.class_id)
+
+    def delete_everything(self) -> int:
+        self.settle()
+        return self._changed_many(_delete_everything, self.handle)
+
+
+def _row(binding: "Binding", properties: list[Property], values: list[Any]) -> tuple[Any, Any, int]:
+    """Converted values of one object for a call: their properties, the values, how many. Their memory is kept by the C array."""
+    room = Values(max(len(properties), 1))
+    room.fill(properties, values)
+    return columns.property_ids([binding.ids[p.index] for p in properties]), _Kept(room), len(properties)
+
+
+class _Kept:
+    """The address of values, for ctypes, and the values as long as it."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self._as_parameter_ = values.address
 
 
 def current_task() -> object:

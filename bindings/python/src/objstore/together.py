@@ -1,0 +1,118 @@
+"""Changes of many objects in one step: those of results, or those that a list, set or dict has links to.
+
+Values are one call of the library, whatever the number of objects; contents of collections are one for each object.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from . import filling
+from .collection import Collection
+from .errors import InvalidArgument, WrongStore, WrongType
+from .kinds import LINK
+from .models import Model, property_named
+
+if TYPE_CHECKING:
+    from .properties import Property
+    from .results import Results
+    from .schema import Binding
+    from .store import Store
+    from .transaction import Transaction
+
+
+def update(results: "Results[Any]", values: dict[str, Any]) -> int:
+    """Sets properties of all objects, or of none; how many there are."""
+    transaction: Transaction = results._source._writing()
+    change = _Change(results._binding, values)
+    evaluation = results._evaluate()[1]
+    return change.make(
+        transaction,
+        lambda properties, row: transaction.set_results(evaluation.handle, change.binding, properties, row),
+        lambda: evaluation.keys(0, evaluation.count),
+    )
+
+
+def increment(results: "Results[Any]", deltas: dict[str, Any]) -> int:
+    """Adds to properties of all objects, or of none; how many there are."""
+    transaction: Transaction = results._source._writing()
+    binding = results._binding
+    properties = [property_named(binding.model, name) for name in deltas]
+    converted = [prop.convert(deltas[prop.name]) for prop in properties]
+    evaluation = results._evaluate()[1]
+    with transaction.savepoint() if len(properties) > 1 else nullcontext():
+        for prop, delta in zip(properties, converted):
+            transaction.increment_results(evaluation.handle, binding, prop, delta)
+    return evaluation.count
+
+
+def update_linked(collection: "Collection", values: dict[str, Any]) -> int:
+    """Sets properties of all objects that a collection has links to, or of none; how many there are."""
+    transaction, binding = _links(collection)
+    change = _Change(binding, values)
+    return change.make(
+        transaction,
+        lambda properties, row: transaction.set_objects(collection._c, binding, properties, row),
+        lambda: {obj._o_key for obj in collection._all() if obj is not None},
+    )
+
+
+def delete_linked(collection: "Collection") -> int:
+    transaction, _ = _links(collection)
+    return transaction.delete_objects(collection._c)
+
+
+def delete(store: "Store", given: "Model | Iterable[Model]") -> None:
+    """Deletes an object, or all of several."""
+    from .results import Results
+
+    transaction = store._writing()
+    if isinstance(given, Model):
+        _delete(store, transaction, given)
+    elif isinstance(given, Results) and given._source is store:
+        given.delete()
+    elif isinstance(given, Collection) and given._source is store:
+        given.delete_objects()
+    elif isinstance(given, Iterable):
+        listed = list(given)
+        with transaction.savepoint():
+            for obj in listed:
+                _delete(store, transaction, obj)
+    else:
+        raise InvalidArgument(f"an object of a model is wanted, or several, not {given!r}")
+
+
+def _delete(store: "Store", transaction: "Transaction", obj: Model) -> None:
+    if not store._owns(obj):
+        raise WrongStore(f"this {type(obj).__name__} does not belong to {store!r}", class_name=type(obj).__name__)
+    transaction.delete(store._binding(type(obj)), obj._o_key)
+
+
+def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
+    transaction, prop, shape = collection._writing(), collection._prop, collection._shape
+    if shape.element.kind != LINK:
+        raise WrongType(
+            f"{prop.path} is a {shape.type_name}: it has no links to objects", class_name=prop.model_name, property_name=prop.name
+        )
+    return transaction, collection._source._binding(shape.element.target)
+
+
+class _Change:
+    """The same new values for many objects of a class, converted before the first one is written."""
+
+    def __init__(self, binding: "Binding", values: dict[str, Any]) -> None:
+        self.binding = binding
+        properties = [property_named(binding.model, name) for name in values]
+        pairs = [(prop, prop.convert(values[prop.name])) for prop in properties]
+        self.row = [pair for pair in pairs if pair[0].shape is None]
+        self.contents = [pair for pair in pairs if pair[0].shape is not None]
+
+    def make(
+        self, transaction: "Transaction", set_row: "Callable[[list[Property], list[Any]], int]", keys: "Callable[[], Iterable[int]]"
+    ) -> int:
+        with transaction.savepoint() if self.contents else nullcontext():
+            listed = keys() if self.contents else ()
+            for prop, content in self.contents:
+                for key in listed:
+                    filling.update(transaction, self.binding, key, prop, content, differing=False)
+            return set_row([prop for prop, _ in self.row], [value for _, value in self.row])
