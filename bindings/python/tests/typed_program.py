@@ -55,7 +55,41 @@ class Kennel(objstore.Model):
     by_id: objstore.Dict[ObjectId, str]
 
 
-MODELS = [Dog, Person, Order, Kennel]
+class Address(objstore.EmbeddedModel):
+    city: str = ""
+
+
+class Guest(objstore.Model):
+    id: int = field(primary_key=True, generated=True)
+    name: str = ""
+    home: Address | None = None
+    others: objstore.List[Address] = field(default_factory=list)
+    named: dict[str, Address | None] = field(default_factory=dict)
+    bed: Kennel | None = field(default=None, on_delete="cascade")
+
+
+MODELS = [Dog, Person, Order, Kennel, Address, Guest]
+
+
+def nested(store: objstore.Store) -> None:
+    """Embedded objects, values and copies."""
+    with store.write():
+        guest = store.add(Guest(name="Ann", home=Address(city="Rome"), others=[Address()]))
+        guest.home = Address(city="Bern")
+        guest.others.append(Address(city="Oslo"))
+        guest.named["x"] = None
+        parent: objstore.Model | None = guest.others[0].parent
+        made: Guest = store.create(Guest, {"name": "Bob", "home": {"city": "Rome"}}, exact=False)
+        copy: Guest = store.copy(Guest.from_values([7, "Eve"]), update="modified")
+        number: int = copy.id
+    loose: Guest = made.detach(depth=1)
+    all_of_them: list[Guest] = store.objects(Guest).detach()
+    print(parent, number, loose.name, len(all_of_them))
+    Guest(name="Ann", home="Rome")  # error: arg-type
+    Guest(nmae="Ann")  # error: call-arg
+    made.home.city  # error: union-attr
+    guest.parent  # error: attr-defined
+    field(on_delete="nothing")  # error: call-overload
 
 
 def collections(kennel: Kennel) -> None:
@@ -150,6 +184,7 @@ def main(path: str) -> None:
         print(most, made, weights, order.id.hex, store.get(Order, order.id))
         with store.write():
             collections(store.add(Kennel(name="K", dogs=["a"], walks=iter([datetime.now(timezone.utc)]), by_id={})))
+        nested(store)
         asyncio.run(asynchronous(store.objects(Dog)))
         person: Person | None = store.find_by(Person, name="Ada", mail="ada@x")
         people: objstore.Results[Person] = store.objects_in(Person, ["name", "mail"], from_=["A"], to=("B", None))

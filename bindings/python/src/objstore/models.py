@@ -80,7 +80,7 @@ class Model(objects.Slots, metaclass=ModelMeta):
     microsecond, in UTC), Decimal, ObjectId, UUID, Float32, an enum.Enum whose values are all int or all str, and each of
     them `| None`; and list[…], set[…] and dict[…, …] of all these, the keys being int, str, ObjectId or UUID. Of a managed
     object they are live: List, Set, Dict. A link to an object of a model class, `owner: "Person | None" = None`, and its
-    inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`.
+    inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`. Objects that are parts of this one: see EmbeddedModel.
     """
 
     __indexes__: "ClassVar[Sequence[Index]]" = ()
