@@ -253,6 +253,35 @@ def test_a_parent_takes_everything_along(store, ann):
         assert store.delete_all(Contact) == 1 and not store.objects(Place)
 
 
+def test_deleting_one_leaves_its_place_empty(store, ann):
+    with store.write():
+        ann.place, ann.others, ann.named["k"] = Place(city="a"), [Place(city="b"), Place(city="c")], Place(city="d")
+        assert ann.place.city == "a"
+        store.delete(ann.place)
+        assert ann.place is None
+        store.delete(ann.others[0])
+        store.delete(ann.named["k"])
+        assert cities(ann.others) == ["c"] == left(store) and dict(ann.named) == {"k": None}
+
+
+def test_many_objects_at_once(store, ann):
+    with store.write():
+        bob = store.add(Contact(id=2, place=Place(city="Bern"), others=[Place(city="a")]))
+        for given in ({"place": Place()}, {"others": [Place()]}, {"named": {"a": Place()}}, {"place": bob.place}):
+            with pytest.raises(objstore.Embedded, match="several"):
+                store.objects(Contact).update(**given)
+        assert left(store) == ["Bern", "a"]
+        assert store.objects(Contact).update(place=None, others=[], named={"k": None}) == 2
+        assert left(store) == [] and bob.place is None and dict(ann.named) == {"k": None}
+        ann.others = [Place(city="x"), Place(city="y")]
+        ann.others.update_objects(city="z")
+        assert cities(ann.others) == ["z", "z"]
+        ann.others.delete_objects()
+        assert left(store) == [] == list(ann.others)
+        bob.place = Place(city="q", country=Country(name="Q"))
+        assert store.objects(Contact).delete() == 2 and left(store) == [] and not store.objects(Country)
+
+
 def test_cancelling_makes_them_unmanaged_again(store, ann):
     rome, other = Place(city="Rome", country=Country(name="Italy")), Place(city="a")
     with store.write() as tx:

@@ -26,12 +26,15 @@ def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property
     from .models import properties_of, property_named
 
     properties = properties_of(model)
+    kind = type(values)
+    if kind is dict:  # as a rule
+        return [(property_named(model, name), value) for name, value in values.items()]
     if isinstance(values, objects.Slots) and type(values) is model:
         found = [(p, getattr(values, p.name)) for p in properties]
         return [(p, v) for p, v in found if v is not None or not p.generated]
-    if not isinstance(values, (Mapping, Sequence)) and hasattr(values, "keys") and hasattr(values, "__getitem__"):
+    if kind is not list and not isinstance(values, (Mapping, Sequence)) and hasattr(values, "keys") and hasattr(values, "__getitem__"):
         values = {name: values[name] for name in values.keys()}
-    if isinstance(values, Mapping):
+    if kind is not list and isinstance(values, Mapping):
         return [(property_named(model, name), value) for name, value in values.items()]
     name = model.__name__
     if is_possible(values):

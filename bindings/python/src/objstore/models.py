@@ -49,6 +49,7 @@ class ModelMeta(type):
     """Makes properties of a class's annotations, and its constructor."""
 
     _objstore_properties: tuple[Property, ...] = ()
+    _objstore_by_name: dict[str, Property] = {}
     _objstore_inverses: tuple[Inverse, ...] = ()
     _objstore_embedded = False
 
@@ -179,9 +180,9 @@ def properties_of(model: type) -> tuple[Property, ...]:
 
 
 def property_named(model: type, name: str) -> Property:
-    for prop in properties_of(model):
-        if prop.name == name:
-            return prop
+    found = model._objstore_by_name.get(name) if isinstance(model, ModelMeta) else None
+    if found is not None:
+        return found
     raise NoSuchProperty(
         f"{model.__name__} has no property {name!r}; it has {', '.join(p.name for p in properties_of(model))}",
         class_name=model.__name__,
@@ -217,6 +218,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     if keys and cls._objstore_embedded:
         raise _refused(cls, keys[0], "an embedded object has no primary key: it is found through its parent")
     cls._objstore_properties = tuple(found.values())
+    cls._objstore_by_name = found
     check_indexes(cls)
     cls._objstore_inverses = tuple(inverses)
     for inverse in inverses:

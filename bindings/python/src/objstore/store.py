@@ -75,7 +75,7 @@ class Store(Factory):
         view = probe if opening is None else opening
         bindings: dict[type, Binding] = {model: Binding(model, view, self._tag) for model in models}
         for binding in list(bindings.values()):
-            for prop in binding.links:
+            for prop in binding.links + binding.owning:
                 bindings[prop.target].is_target = True
         super().__init__(bindings)
         with self._lock:

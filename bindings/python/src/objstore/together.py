@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import filling
 from .collection import Collection
-from .errors import InvalidArgument, WrongStore, WrongType
+from .copies import held
+from .errors import Embedded, InvalidArgument, WrongStore, WrongType
 from .kinds import LINK
 from .models import Model, property_named
 
@@ -104,6 +105,13 @@ class _Change:
         self.binding = binding
         properties = [property_named(binding.model, name) for name in values]
         pairs = [(prop, prop.convert(values[prop.name])) for prop in properties]
+        for prop, value in pairs:
+            if prop.embeds and any(obj is not None for obj in held(prop, value)):
+                raise Embedded(
+                    f"{prop.path}: an embedded object has one parent, and so cannot be given to several: set each one's",
+                    class_name=prop.model_name,
+                    property_name=prop.name,
+                )
         self.row = [pair for pair in pairs if pair[0].shape is None]
         self.contents = [pair for pair in pairs if pair[0].shape is not None]
 
