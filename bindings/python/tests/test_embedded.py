@@ -1,6 +1,7 @@
 """Embedded objects, links that cascade, and generated values."""
 
 import uuid
+from random import Random
 from typing import Any
 
 import pytest
@@ -414,3 +415,78 @@ def test_reopening(path):
         with store.write():
             store.delete(ann)
         assert not store.objects(Country)
+
+
+def test_any_history(path):
+    """Random changes of what is embedded, with scopes that are undone, against plain Python values."""
+    random = Random(1)
+
+    def made() -> tuple[Place, Any]:
+        city, country = str(random.random()), random.choice([None, "a", "b"])
+        tags = [str(n) for n in range(random.randrange(3))]
+        return Place(city=city, country=country and Country(name=country), tags=tags), (city, country, tags)
+
+    def seen(place: Any) -> Any:
+        return place and (place.city, place.country and place.country.name, list(place.tags))
+
+    with objstore.open(path, models=MODELS) as store:
+        with store.write():
+            ann = store.add(Contact(id=1))
+        single: Any = None
+        several: list[Any] = []
+        named: dict[str, Any] = {}
+        for _ in range(60):
+            with store.write() as tx:
+                for _ in range(8):
+                    before = single, list(several), dict(named)
+                    with tx.savepoint() as scope:
+                        (new, value), (second, other) = made(), made()
+                        at, key = random.randrange(len(several) + 1), random.choice("abc")
+                        match random.randrange(14):
+                            case 0:
+                                ann.place, single = new, value
+                            case 1:
+                                ann.place = single = None
+                            case 2:
+                                ann.others.insert(at, new)
+                                several.insert(at, value)
+                            case 3 if several:
+                                at %= len(several)
+                                ann.others[at], several[at] = new, value
+                            case 4 if several:
+                                at %= len(several)
+                                assert seen(ann.others.pop(at)) == several.pop(at)
+                            case 5:
+                                ann.others.reverse()
+                                several.reverse()
+                            case 6:
+                                ann.others[at : at + 2], several[at : at + 2] = [new, second], [value, other]
+                            case 7:
+                                ann.named[key], named[key] = new, value
+                            case 8:
+                                ann.named[key] = named[key] = None
+                            case 9:
+                                assert seen(ann.named.pop(key, None)) == named.pop(key, None)
+                            case 10:
+                                ann.others, several = [new, second], [value, other]
+                            case 11:
+                                update = random.choice(["modified", "all"])
+                                store.add(Contact(id=1, place=new, others=[second], named={key: None}), update=update)
+                                single, several, named = value, [other], {key: None}
+                            case 12:
+                                described = {"city": value[0], "country": value[1] and [value[1]], "tags": value[2]}
+                                store.create(Contact, {"id": 1, "named": {key: described}}, random.choice(["modified", "all"]))
+                                named = {key: value}
+                            case 13:
+                                ann.others.sort(key=lambda p: p.city)
+                                several.sort(key=lambda v: v[0])
+                        assert (seen(ann.place), [seen(p) for p in ann.others]) == (single, several)
+                        assert {k: seen(p) for k, p in ann.named.items()} == named
+                        if random.random() < 0.3:
+                            scope.cancel()
+                            single, several, named = before
+            whole = [v for v in [single, *several, *named.values()] if v is not None]
+            assert len(store.objects(Place)) == len(whole)
+            assert len(store.objects(Country)) == sum(v[1] is not None for v in whole)
+            assert all(p.parent == ann for p in store.objects(Place))
+        store.verify()
