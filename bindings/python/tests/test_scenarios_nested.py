@@ -197,6 +197,15 @@ def test_a21_from_an_object_with_attributes(store):
     assert (loose.name, loose.age, dog.name, dog.age) == ("Rex", 10, "Rex", 10)
 
 
+def test_a26_embedded_from_json(store):
+    with store.write():
+        person = store.create_from_json(
+            Person, '{"id": 1, "name": "Jane", "dogs": [{"name": "Rex", "age": 3}, {"name": "Max"}], "address": {"city": "Rome"}}'
+        )
+    assert [(d.name, d.age) for d in person.dogs] == [("Rex", 3), ("Max", 0)]
+    assert person.address.city == "Rome" and person.address.parent == person
+
+
 def test_a35_a_partial_update(store):
     with store.write():
         jane = store.add(Person(id=123, name="Jane", dogs=[Dog(name="Rex")]))
