@@ -26,6 +26,18 @@ final class ClassInfo: @unchecked Sendable {
         var isIndexed: Bool { flags & Persisted<Int>._isIndexed != 0 }
         var isUnique: Bool { flags & Persisted<Int>._isUnique != 0 }
         var hasDefault: Bool { flags & Persisted<Int>._hasDefault != 0 }
+        var isCascading: Bool { flags & Persisted<Int>._isCascading != 0 }
+        var isGenerated: Bool { flags & Persisted<Int>._isGenerated != 0 }
+        /// Holds embedded objects.
+        var embeds: Bool { type.linked is EmbeddedObject.Type }
+
+        /// Has an object what an unmanaged one has at first? For who generates what is not given.
+        func isNothing(_ object: Object) -> Bool {
+            let encoder = _RowEncoder()
+            encoder.begin(0)
+            accessor._encode(object, offset, encoder)
+            return encoder.isNothing
+        }
     }
 
     /// What `@Persisted(originProperty:)` says.
@@ -45,6 +57,10 @@ final class ClassInfo: @unchecked Sendable {
     let primaryKey: Property?
     /// Those that are links, or collections of links, by index.
     let links: [Property]
+    /// Those of them that hold embedded objects.
+    let embedding: [Property]
+    let isEmbedded: Bool
+    let hasCascades: Bool
     /// Inverses of links: not stored. Their indexes follow those of `properties`.
     let inverses: [Inverse]
     private let byName: [String: Int]
@@ -140,6 +156,11 @@ final class ClassInfo: @unchecked Sendable {
                 properties[index].hasChangingDefault = true
                 continue
             }
+            // An object of its own for each.
+            if property.type.linked != nil {
+                properties[index].hasChangingDefault = ClassInfo.unwrap(property.accessor._anyValue(first, property.offset)) != nil
+                continue
+            }
             let encoder = _RowEncoder(), other = _RowEncoder()
             property.accessor._encode(first, property.offset, encoder)
             property.accessor._encode(second, property.offset, other)
@@ -158,6 +179,9 @@ final class ClassInfo: @unchecked Sendable {
         self.defaultProperties = defaultProperties
         primaryKey = properties.first(where: \.isPrimaryKey)
         links = properties.filter(\.type.hasLinks)
+        embedding = links.filter(\.embeds)
+        isEmbedded = type is EmbeddedObject.Type
+        hasCascades = properties.contains(where: \.isCascading)
         self.inverses = inverses.enumerated().map { number, inverse in
             Inverse(
                 name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number), accessor: inverse.accessor,
@@ -212,6 +236,7 @@ final class ClassInfo: @unchecked Sendable {
     func describe(in draft: inout SchemaDraft) throws(ObjStoreError) {
         do throws(StoreError) {
             try draft.addClass(name)
+            if isEmbedded { try draft.setEmbedded(name, true) }
             for property in properties {
                 if property.type.isCollection {
                     let target = property.type.linked.map { ClassInfo.name(of: $0) }
@@ -220,7 +245,7 @@ final class ClassInfo: @unchecked Sendable {
                             .invalidSchema, "\(name).\(property.name): links in a map are optional, Map<…, \(target)?>: they become nil when their object is deleted"
                         ).at(class: name, property: property.name)
                     }
-                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target)
+                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target, isCascading: property.isCascading)
                     continue
                 }
                 var flags: SchemaDraft.Flags = []
@@ -228,6 +253,8 @@ final class ClassInfo: @unchecked Sendable {
                 if property.isIndexed { flags.insert(.indexed) }
                 if property.isUnique { flags.insert(.unique) }
                 if property.type.isOptional { flags.insert(.nullable) }
+                if property.isCascading { flags.insert(.cascade) }
+                if property.isGenerated { flags.insert(.generated) }
                 if let target = property.type.linked {
                     try draft.addLink(name, property.name, to: ClassInfo.name(of: target), flags)
                 } else {
@@ -252,64 +279,21 @@ final class ClassInfo: @unchecked Sendable {
 
     // MARK: Properties by name
 
+    func find(_ name: String) -> Property? { byName[name].map { properties[$0] } }
+
     func property(named name: String) throws(ObjStoreError) -> Property {
-        guard let index = byName[name] else {
+        guard let property = find(name) else {
             throw ObjStoreError(
                 .noSuchProperty, "class \(self.name) does not have a property \(name); it has \(properties.map(\.name).joined(separator: ", "))",
                 class: self.name, property: name)
         }
-        return properties[index]
+        return property
     }
 
     /// The inverse of a link that leads to this class, where it is one of the models.
     func inverse(named name: String) -> Inverse? { inverses.first { $0.name == name } }
 
-    /// What a dictionary or an array gives to which property.
-    func pairs(_ value: Any) throws(ObjStoreError) -> [(property: Property, value: Any?)] {
-        if let dictionary = value as? [String: Any] {
-            var pairs: [(property: Property, value: Any?)] = []
-            for (key, value) in dictionary { pairs.append((try property(named: key), ClassInfo.unwrap(value))) }
-            // The order of a dictionary is another one each time: errors should not be.
-            return pairs.sorted { $0.property.index < $1.property.index }
-        }
-        if let array = value as? [Any] {
-            guard array.count <= properties.count else {
-                throw ObjStoreError(.invalidArgument, "\(array.count) values for the \(properties.count) properties of \(name)", class: name)
-            }
-            return zip(properties, array).map { ($0, ClassInfo.unwrap($1)) }
-        }
-        throw ObjStoreError(
-            .wrongType, "a \(name) is made from a dictionary with names of properties, an array or another \(name), not from \(Swift.type(of: value))",
-            class: name)
-    }
-
-    func assign(_ value: Any, to object: Object) throws(ObjStoreError) {
-        for (property, value) in try pairs(value) { try assign(value, property, of: object) }
-    }
-
     func assign(_ value: Any?, _ property: Property, of object: Object) throws(ObjStoreError) {
         guard property.accessor._assign(value.flatMap { ClassInfo.unwrap($0) }, to: object, property.offset) else { throw wrongType(property, value) }
     }
-
-    func wrongType(_ property: Property, _ value: Any?) -> ObjStoreError {
-        guard let value else {
-            return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
-        }
-        return ObjStoreError(
-            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(value))", class: name, property: property.name)
-    }
-
-    /// Optionals inside `Any` become optionals of `Any`.
-    static func unwrap(_ value: Any) -> Any? {
-        guard let optional = value as? any AnyOptional else { return value }
-        return optional.wrapped.flatMap { unwrap($0) }
-    }
-}
-
-private protocol AnyOptional {
-    var wrapped: Any? { get }
-}
-
-extension Optional: AnyOptional {
-    fileprivate var wrapped: Any? { self }
 }

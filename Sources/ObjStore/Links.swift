@@ -46,6 +46,9 @@ extension ClassBinding {
         do throws(ObjStoreError) {
             let view = try space.handle.writing("a link")
             guard exists(key) else { throw gone(key) }
+            if value is EmbeddedObject {
+                return try ObjectGraph(space, view, .error).embed([(value, .null)], in: id(key), self, info.properties[Int(index)])
+            }
             try ObjectGraph(space, view, .error).add(value)
         } catch {
             return report(error)
@@ -61,7 +64,7 @@ extension ClassBinding {
 ///  ▲           │          but for one link of each circle (c ──► a), which is set at the end
 ///  └───────────┘
 /// ```
-/// Collections of links get their elements when all objects are there.
+/// Collections of links get their elements when all objects are there, and embedded objects their place at last.
 struct ObjectGraph {
     private let space: ObjectSpace
     private let view: View
@@ -87,22 +90,72 @@ struct ObjectGraph {
         let elements: CollectionElements
     }
 
-    func add(_ root: Object) throws(ObjStoreError) {
-        let order = try order(from: root)
+    /// An object of the graph, and whose row it has become.
+    struct Stored {
+        let object: Object
+        let binding: ClassBinding
+        let key: Int64
+    }
+
+    func add(_ root: Object) throws(ObjStoreError) { try add([root], wantsSavepoint: false) { (_, _) throws(ObjStoreError) in } }
+
+    /// Makes unmanaged embedded objects in a property of a stored object, each at its place as `View.createEmbedded` takes it.
+    func embed(
+        _ objects: [(object: Object, place: Value)], in owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property
+    ) throws(ObjStoreError) {
+        try add(objects.map(\.object), wantsSavepoint: objects.count > 1) { (created, stored) throws(ObjStoreError) in
+            for (object, place) in objects {
+                let flattener = ValueFlattener(space, view, created: created)
+                try flattener.object(try space.binding(type(of: object)), object)
+                try flattener.store(&stored) { (values, tell) throws(StoreError) in
+                    try view.createEmbedded(in: owner, binding.properties[Int(property.index)], at: place, from: values, embedded: tell)
+                }
+            }
+        }
+    }
+
+    /// Gives a property of a stored object the elements of a collection of embedded objects instead of its own.
+    func embed(_ collection: any _CollectionProperty, in owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
+        try add(collection._links.filter { $0._binding == nil }, wantsSavepoint: false) { (created, stored) throws(ObjStoreError) in
+            let flattener = ValueFlattener(space, view, created: created)
+            try flattener.property(binding.info, property, collection)
+            try set(flattener, owner, binding, property, .all, &stored)
+        }
+    }
+
+    private func set(
+        _ flattener: ValueFlattener, _ owner: ObjectID, _ binding: ClassBinding, _ property: ClassInfo.Property, _ policy: UpdatePolicy, _ stored: inout [Stored]
+    ) throws(ObjStoreError) {
+        try flattener.store(&stored) { (values, tell) throws(StoreError) in
+            _ = try view.set(owner, binding.properties[Int(property.index)], from: values, policy.core, embedded: tell)
+        }
+    }
+
+    /// Adds objects and what they lead to but embedded ones among `roots`, which `last` gives their place.
+    private func add(
+        _ roots: [Object], wantsSavepoint: Bool,
+        _ last: (_ created: [ObjectIdentifier: ObjectID], _ stored: inout [Stored]) throws(ObjStoreError) -> Void
+    ) throws(ObjStoreError) {
+        let all = try order(from: roots), order = all.filter { !$0.binding.info.isEmbedded }
         let encoder = _RowEncoder()
-        // The store is as before if one of them fails. Who only creates takes back what was created, which costs less.
+        // The store is as before if one of them fails. Who only creates takes back what was created, which costs less; but not by deleting
+        // what deletes others.
         var savepoint: UInt64?
-        if order.count > 1 || order[0].binding.info.links.contains(where: \.type.isCollection), update != .error { savepoint = try core { () throws(StoreError) in try view.beginSavepoint() } }
-        var ids: [ObjectID] = []
+        let updates = update != .error && (all.count > 1 || all.contains { $0.binding.info.links.contains { $0.type.isCollection || $0.embeds } })
+        if wantsSavepoint || updates || all.contains(where: \.binding.info.hasCascades) { savepoint = try core { () throws(StoreError) in try view.beginSavepoint() } }
+        var ids: [ObjectID] = [], stored: [Stored] = []
         do throws(ObjStoreError) {
             var late: [Late] = [], collections: [LateCollection] = []
             for (object, binding) in order {
-                let id = try put(object, binding, isRoot: object === root, encoder, &late, &collections)
+                let id = try put(object, binding, isRoot: object === roots[0], encoder, &late, &collections)
                 ids.append(id)
+                stored.append(Stored(object: object, binding: binding, key: id.key))
                 encoder.created[ObjectIdentifier(object)] = id
             }
             for link in late { try set(link, encoder.created) }
             for collection in collections { try fill(collection, encoder.created) }
+            for (number, (object, binding)) in order.enumerated() { try embed(object, binding, ids[number], encoder.created, &stored) }
+            try last(encoder.created, &stored)
             if let savepoint { try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }
         } catch {
             try core { () throws(StoreError) in
@@ -110,27 +163,46 @@ struct ObjectGraph {
             }
             throw error
         }
-        for (index, (object, binding)) in order.enumerated() { space.adopt(object, binding, ids[index].key) }
+        for object in stored { space.adopt(object.object, object.binding, object.key) }
+    }
+
+    /// Gives an object that was stored its embedded objects.
+    private func embed(
+        _ object: Object, _ binding: ClassBinding, _ id: ObjectID, _ created: [ObjectIdentifier: ObjectID], _ stored: inout [Stored]
+    ) throws(ObjStoreError) {
+        for property in binding.info.embedding {
+            let flattener = ValueFlattener(space, view, created: created)
+            try flattener.property(binding.info, property, ClassInfo.unwrap(property.accessor._anyValue(object, property.offset)))
+            if update == .error, flattener.isNothing { continue }
+            try set(flattener, id, binding, property, update, &stored)
+        }
     }
 
     /// Unmanaged objects in the order in which they are left when they are visited in depth: without recursion, for a chain may be long.
-    private func order(from root: Object) throws(ObjStoreError) -> [(object: Object, binding: ClassBinding)] {
+    private func order(from roots: [Object]) throws(ObjStoreError) -> [(object: Object, binding: ClassBinding)] {
         var order: [(object: Object, binding: ClassBinding)] = []
-        var seen: Set<ObjectIdentifier> = [ObjectIdentifier(root)]
+        var seen: Set<ObjectIdentifier> = []
         var path: [(object: Object, binding: ClassBinding, targets: [Object], next: Int)] = []
         func visit(_ object: Object) throws(ObjStoreError) {
+            guard seen.insert(ObjectIdentifier(object)).inserted else {
+                if !(object is EmbeddedObject) { return }
+                let name = ClassInfo.name(of: type(of: object))
+                throw ObjStoreError(.embedded, "objects of class \(name) are embedded: one has one parent, and this one has two places", class: name)
+            }
             let binding = try space.binding(type(of: object))
             path.append((object, binding, binding.info.links.flatMap { ObjectGraph.targets(object, $0) }, 0))
         }
-        try visit(root)
-        while let (object, binding, targets, next) = path.last {
-            guard next < targets.count else {
-                order.append((object, binding))
-                path.removeLast()
-                continue
+        for root in roots {
+            try visit(root)
+            while let (object, binding, targets, next) = path.last {
+                guard next < targets.count else {
+                    order.append((object, binding))
+                    path.removeLast()
+                    continue
+                }
+                path[path.count - 1].next += 1
+                try visit(targets[next])
             }
-            path[path.count - 1].next += 1
-            if seen.insert(ObjectIdentifier(targets[next])).inserted { try visit(targets[next]) }
         }
         return order
     }
@@ -152,6 +224,7 @@ struct ObjectGraph {
         encoder.removeAll()
         var after: [(propertyID: UInt32, target: Object)] = []
         let collections = encoder.append(object, binding) { property in
+            if property.embeds { return true }
             guard property.type.valueKind == .link, let target = ObjectGraph.target(object, property), target._binding == nil,
                 encoder.created[ObjectIdentifier(target)] == nil
             else { return false }
@@ -160,7 +233,7 @@ struct ObjectGraph {
         }
         // A linked object without a primary key can only be created.
         let id = try view.put(binding, encoder, isRoot || binding.info.primaryKey != nil ? update : .error, collections.filter { !$0.property.type.hasLinks })
-        for elements in collections where elements.property.type.hasLinks { lateCollections.append(LateCollection(object: id, binding: binding, elements: elements)) }
+        for elements in collections where elements.property.type.hasLinks && !elements.property.embeds { lateCollections.append(LateCollection(object: id, binding: binding, elements: elements)) }
         for link in after { late.append(Late(object: id, propertyID: link.propertyID, target: link.target)) }
         return id
     }

@@ -36,12 +36,17 @@ nonisolated open class Object {
     /// `["fullName": "name", "fullName": "title"]`. A name may stay here for ever. See ``Configuration/schemaVersion``.
     open class var formerNames: KeyValuePairs<String, String> { [:] }
 
-    /// An unmanaged object from a dictionary (names to values) or an array (values in the order of declaration).
+    /// An unmanaged object from a dictionary (names to values), an array (values in the order of declaration), or any object by the
+    /// names of its properties. What is not given has its default.
     ///
-    /// Errors: `.noSuchProperty`, `.wrongType`, `.invalidArgument` (too many values).
+    /// A link, or an element of a collection of links, is an object, which it is then, or described in its turn:
+    /// `Person(value: [123, "Jane", [rex, ["Buster", 5]]])`.
+    /// Errors: `.noSuchProperty`, `.wrongType`, `.notNullable`, `.outOfRange` (too many values). Of what is nested the message begins with
+    /// where it is: "$.dogs[1].age: …".
     public convenience init(value: Any) throws {
         self.init()
-        try ClassInfo.of(type(of: self)).assign(value, to: self)
+        var builder = ObjectBuilder()
+        try builder.fill(self, from: value)
     }
 
     /// The next property that a traced key path leads to.
@@ -87,17 +92,6 @@ extension Object {
         let target = frozen.bindings[binding.position]
         guard target.exists(_key) else { throw target.gone(_key) }
         return frozen.materialise(type(of: self), target, _key)
-    }
-
-    /// An unmanaged copy. Errors: `.noSuchObject`, `.closedHandle`.
-    public final func detached() throws(ObjStoreError) -> Self {
-        let info = try ClassInfo.of(type(of: self))
-        if let binding = _binding {
-            guard !isInvalidated else { throw binding.takeUnretainedValue().gone(_key) }
-        }
-        let copy = type(of: self).init()
-        for property in info.properties { property.accessor._copy(from: self, to: copy, property.offset) }
-        return copy
     }
 
     /// A property by name: nil where it is null. Errors: `.noSuchProperty`.

@@ -18,6 +18,8 @@ public struct Persisted<Value: Persistable> {
     @usableFromInline static var _isIndexed: UInt8 { @inlinable get { 2 } }
     @usableFromInline static var _hasDefault: UInt8 { @inlinable get { 4 } }
     @usableFromInline static var _isUnique: UInt8 { @inlinable get { 8 } }
+    @usableFromInline static var _isCascading: UInt8 { @inlinable get { 16 } }
+    @usableFromInline static var _isGenerated: UInt8 { @inlinable get { 32 } }
 
     @inlinable
     public init() {
@@ -47,6 +49,28 @@ public struct Persisted<Value: Persistable> {
     public init(wrappedValue: @autoclosure () -> Value, primaryKey: Bool) {
         self.init(wrappedValue: wrappedValue())
         if primaryKey { flags |= Persisted._isPrimaryKey }
+    }
+
+    /// Made by the store for an object that is added or created without it: a primary key (an integer above all that the class ever had, an
+    /// ``ObjectId`` or a `UUID`), or any ``ObjectId`` or `UUID`. What an unmanaged object has at first (0, zeros, nil) counts as
+    /// not given; in a dictionary everything that is there is given.
+    @inlinable
+    public init(primaryKey: Bool = false, generated: Bool) {
+        self.init(primaryKey: primaryKey)
+        if generated { flags |= Persisted._isGenerated }
+    }
+
+    /// A link, or a collection of links: what happens to the objects it leads to when its object is deleted.
+    @inlinable
+    public init(onDelete: DeletionRule) {
+        self.init()
+        if onDelete == .cascade { flags |= Persisted._isCascading }
+    }
+
+    @inlinable
+    public init(wrappedValue: @autoclosure () -> Value, onDelete: DeletionRule) {
+        self.init(wrappedValue: wrappedValue())
+        if onDelete == .cascade { flags |= Persisted._isCascading }
     }
 
     /// With an ordered index: comparisons find few among many objects without looking at all of them.

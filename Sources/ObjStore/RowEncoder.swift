@@ -47,6 +47,24 @@ public final class _RowEncoder {
 
     func append(_ value: Value) { values.append(value) }
 
+    /// How many values there are.
+    var count: Int { values.count }
+
+    /// Whether the first value is null, zero, or a collection without elements.
+    var isNothing: Bool {
+        guard let first = values.first else { return true }
+        if first.kind == .list || first.kind == .map { return first.low == 0 }
+        return first.isNull || first.kind != .link && first.pointer == nil && first.isSame(as: .zero(of: first.kind))
+    }
+
+    /// A key of a map among nested values: its text.
+    func appendKey(_ encode: (_RowEncoder) -> Void) {
+        encode(self)
+        guard let key = values.last, key.kind != .string else { return }
+        values.removeLast()
+        append(key.text)
+    }
+
     func append(_ string: String) {
         var string = string
         string.withUTF8 { append(UnsafeRawBufferPointer($0), .string) }
@@ -66,6 +84,12 @@ public final class _RowEncoder {
         var result: Result<T, StoreError>?
         drain { properties, values in result = Result { () throws(StoreError) in try body(properties, values) } }
         do throws(StoreError) { return try result.unsafelyUnwrapped.get() } catch { throw ObjStoreError(error) }
+    }
+
+    /// The same for values that are of no properties.
+    func withValues<T>(_ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+        let count = values.count
+        return try withRow { (_, values) throws(StoreError) in try body(UnsafeBufferPointer(start: values, count: count)) }
     }
 
     /// The same where nothing can fail.

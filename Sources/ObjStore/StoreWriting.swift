@@ -35,7 +35,8 @@ extension StoreWriting {
     /// Unmanaged objects that its links lead to are added with it, each once, also in a circle: all, or none. With `.modified` and
     /// `.all` they are updated, too, where their class has a primary key.
     /// Errors: `.duplicateKey`, `.noPrimaryKey` (an update of a class without one), `.wrongStore` (managed by another
-    /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.noSuchClass`, `.invalidUTF8`, `.valueTooLarge`.
+    /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.embedded` (an embedded object: it is added with its parent; or one that
+    /// has a place already), `.noSuchClass`, `.invalidUTF8`, `.valueTooLarge`.
     public func add(_ object: Object, update: UpdatePolicy = .error) throws(ObjStoreError) {
         let (space, view) = try writing("add")
         let binding = try space.binding(type(of: object))
@@ -46,6 +47,9 @@ extension StoreWriting {
             }
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             return
+        }
+        if binding.info.isEmbedded {
+            throw ObjStoreError(.embedded, "class \(binding.info.name) is embedded: its objects are added with their parent", class: binding.info.name)
         }
         if !binding.info.links.isEmpty { return try ObjectGraph(space, view, update).add(object) }
         let encoder = space.handle.encoder
@@ -60,14 +64,24 @@ extension StoreWriting {
         for object in objects { try add(object, update: update) }
     }
 
-    /// Creates an object from a dictionary (names of properties to values), an array (values in the order of
-    /// declaration) or another object of the class.
+    /// Creates an object from a dictionary (names of properties to values), an array (values in the order of declaration), or
+    /// any object by the names of its properties; with everything that is nested in it, all or nothing.
     ///
+    /// ```swift
+    /// try tx.create(Person.self, value: ["id": 7, "name": "Jane", "dogs": [rex, ["Buster", 5], ["name": "Buddy"]], "address": ["city": "Rome"]])
+    /// ```
     /// What is not given gets its default or null, and must have one of them; an update leaves it as it is. An array
     /// may be shorter than the list of properties, unless `exact`. Numbers must fit: an integer is a double where it is exactly
     /// one, a fraction is no integer, only a bool is a bool.
-    /// Errors: those of `add`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.missingValue`, `.invalidArgument` (the
-    /// length of an array).
+    ///
+    /// A link is an object of this store, or a description in its turn: created, or, with an update, updated where its primary key is
+    /// known. Objects that are unmanaged or of another store are copied, with what they lead to. The elements of a collection
+    /// replace those that are there. An embedded object is described in full. With `.modified` only what differs is written. An object
+    /// of this store itself is with an update what it is, without one copied, its links shared.
+    ///
+    /// Errors: those of `add`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.missingValue`, `.outOfRange` (an array is too long,
+    /// or more than 200 values inside each other), `.invalidArgument` (a graph to copy is cyclic). Of what is nested the message
+    /// begins with where it is: "$.dogs[1].age: …".
     @discardableResult
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error, exact: Bool = false)
         throws(ObjStoreError) -> T
@@ -75,6 +89,19 @@ extension StoreWriting {
         let (space, view) = try writing("create")
         let binding = try space.binding(type)
         let info = binding.info
+        if update != .error, let object = value as? T, Swift.type(of: object) == type, let other = object._space, !other.isFrozen,
+            other.handle.sharesStore(with: space.handle)
+        {
+            guard binding.exists(object._key) else { throw binding.gone(object._key) }
+            return object
+        }
+        if !info.links.isEmpty || info.isEmbedded {
+            let flattener = ValueFlattener(space, view, update, isExact: exact)
+            try flattener.object(binding, value)
+            let id = try flattener.store { (values) throws(StoreError) in try view.create(binding.classID, from: values, update.core).0 }
+            return space.materialise(type, binding, id.key)
+        }
+        // Nothing is nested in it but the elements of collections: one row.
         let encoder = space.handle.encoder
         encoder.removeAll()
         var collections: [CollectionElements] = []
@@ -82,10 +109,7 @@ extension StoreWriting {
             if object.isManaged, object.isInvalidated { throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name) }
             collections = encoder.append(object, binding)
         } else {
-            let pairs = try info.pairs(value)
-            if exact, pairs.count != info.properties.count {
-                throw ObjStoreError(.missingValue, "\(pairs.count) values for the \(info.properties.count) properties of \(info.name), and all are asked for", class: info.name)
-            }
+            let pairs = try info.pairs(value, exact: exact)
             var given = [Bool](repeating: false, count: info.properties.count)
             for (property, value) in pairs {
                 if let type = property.accessor as? any _CollectionProperty.Type {
@@ -134,6 +158,15 @@ extension StoreWriting {
             property.accessor._encode(prototype, property.offset, encoder)
         }
         return collections
+    }
+
+    /// Copies an object into this store: one of another store, with everything that it leads to; or of this one, with the same links.
+    ///
+    /// The same as `create(type(of: object), value: object, update: update)`. With an update the object that has its primary key is
+    /// updated and returned. A cyclic graph cannot be copied: `.invalidArgument`, and nothing is created.
+    @discardableResult
+    public func create<T: Object>(copying object: T, update: UpdatePolicy = .error) throws(ObjStoreError) -> T {
+        try create(Swift.type(of: object), value: object, update: update)
     }
 
     // MARK: Deleting
@@ -198,7 +231,7 @@ extension _RowEncoder {
                 if let collection = property.accessor._anyValue(object, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
                 continue
             }
-            if isLeftOut(property) { continue }
+            if isLeftOut(property) || property.isGenerated && property.isNothing(object) { continue }
             begin(binding.properties[Int(property.index)])
             property.accessor._encode(object, property.offset, self)
         }

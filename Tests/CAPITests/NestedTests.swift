@@ -119,6 +119,16 @@ import Testing
             try ok(objstore_delete_all(tx, home.classes["Person"]!, &count))
             #expect(count == 1)
             #expect(try home.count(tx, "Dog") == 0)
+            // What a failed call takes back deletes nothing that was there.
+            var exists = false
+            try ok(objstore_create(tx, home.classes["Dog"]!, [home["Dog.name"], home["Dog.age"]], [objstore_string(text("Rex")), objstore_int(1)], 2, &dog))
+            let values = [
+                objstore_map_of(2), objstore_string(text("dogs")), objstore_list_of(1), objstore_link(dog), objstore_string(text("others")), objstore_list_of(1), objstore_int(1),
+            ]
+            _ = refused(objstore_create_from(tx, home.classes["Person"]!, .OBJSTORE_POLICY_ERROR, 0, values, values.count, nil, nil), .OBJSTORE_ERR_WRONG_TYPE)
+            try ok(objstore_exists(tx, dog, &exists))
+            #expect(exists)
+            #expect(try home.count(tx, "Person") == 0)
         }
         try verify(home.store)
     }

@@ -20,7 +20,7 @@ import Testing
         #expect(dogs(store) == ["1 A 3 4.5", "2  0 -", "3 C 5 -", "4 D 0 -", "5  0 3.0", "6 F 0 -", "7 G 1 2.0"])
         try store.write { tx in
             #expect(code { try tx.create(Dog.self, value: [8, "H"], exact: true) } == .missingValue)
-            #expect(code { try tx.create(Dog.self, value: [8, "H", 1, 2.0, 3]) } == .invalidArgument)
+            #expect(code { try tx.create(Dog.self, value: [8, "H", 1, 2.0, 3]) } == .outOfRange)
             #expect(code { try tx.create(Dog.self, value: ["id": 8, "colour": "red"]) } == .noSuchProperty)
             #expect(code { try tx.create(Dog.self, value: ["id": "8"]) } == .wrongType)
             #expect(code { try tx.create(Dog.self, value: ["id": 8.5]) } == .wrongType)

@@ -61,6 +61,46 @@ struct CollectionPlace {
         }
     }
 
+    /// Whether the elements are embedded objects.
+    var embeds: Bool { binding.info.properties[Int(index)].embeds }
+
+    /// Makes unmanaged embedded objects in a list, before the element at `start`; nil: at its end.
+    func embed<Element: CollectionElement>(_ elements: some Sequence<Element>, at start: Int?) {
+        changing(()) { (view, id) throws(StoreError) in
+            let first: Int
+            if let start { first = start } else { first = try view.elementCount(id) }
+            try embed(elements.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(first + $0))) }, view, id)
+        }
+    }
+
+    /// Makes unmanaged embedded objects at places in the collection.
+    func embed(_ objects: [(object: Object, place: Value)], _ view: View, _ id: CollectionID) throws(StoreError) {
+        if let managed = objects.first(where: { $0.object.isManaged }) {
+            throw StoreError(.embedded, "\(binding.path(index)): an object of class \(ClassInfo.name(of: type(of: managed.object))) that has a place cannot have another")
+        }
+        try embedding { (binding, property) throws(ObjStoreError) in
+            try ObjectGraph(binding.space, view, .error).embed(objects, in: id.owner, binding, property)
+        }
+    }
+
+    /// Gives the collection the elements of another one instead of its own.
+    func embed(_ collection: any _CollectionProperty) {
+        changing(()) { (view, id) throws(StoreError) in
+            try embedding { (binding, property) throws(ObjStoreError) in
+                try ObjectGraph(binding.space, view, .error).embed(collection, in: id.owner, binding, property)
+            }
+        }
+    }
+
+    private func embedding(_ body: (ClassBinding, ClassInfo.Property) throws(ObjStoreError) -> Void) throws(StoreError) {
+        do throws(ObjStoreError) {
+            guard binding.exists(object._key) else { throw binding.gone(object._key) }
+            try body(binding, binding.info.properties[Int(index)])
+        } catch {
+            throw error.ofCore
+        }
+    }
+
     /// Asks about an element; an unmanaged object is in no collection of a store.
     func asking<Element: CollectionElement, T>(
         _ none: T, about element: Element, _ body: (View, CollectionID, Value) throws(StoreError) -> T
@@ -122,6 +162,15 @@ public protocol _CollectionProperty: AnyObject, Persistable where _Storage == Se
     func _store(_ scope: _FillScope)
     /// The objects among the elements.
     var _links: [Object] { get }
+    /// An unmanaged one with other objects instead of these; of a list or set without those that are nil.
+    func _mapped(_ other: (Object) -> Object?) -> Self
+
+    // For nested values.
+    static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool
+    /// Of a map: its text.
+    static func _encodeKey(_ key: Any, _ encoder: _RowEncoder) -> Bool
+    /// Of a map: what a dictionary or another map has; nil: the value is none.
+    static func _entries(of value: Any) -> [(key: AnyHashable, value: Any?)]?
 }
 
 extension _CollectionProperty {
@@ -136,8 +185,19 @@ extension _CollectionProperty {
     public static func _get(_ object: Object, _ index: UInt32) -> Self { _managed(object, index) }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Self) { value._copy()._replace(object, index) }
     public static func _traced(_ tracer: _Tracer) -> Self { Self() }
+    public static func _encodeKey(_ key: Any, _ encoder: _RowEncoder) -> Bool { false }
+    public static func _entries(of value: Any) -> [(key: AnyHashable, value: Any?)]? { nil }
     /// Elements are stored after their object.
     public static func _encode(_ value: Self, _ encoder: _RowEncoder) { encoder.append(.null) }
+}
+
+extension CollectionElement {
+    /// False: it is no value of this type.
+    static func encode(any value: Any?, _ encoder: _RowEncoder) -> Bool {
+        guard let element = _convertElement(value) else { return false }
+        _encodeElement(element, encoder)
+        return true
+    }
 }
 
 /// The collection of an object that was just stored, for its elements.

@@ -23,6 +23,7 @@ public final class List<Element: CollectionElement> {
 
     public func append(objectsIn new: some Sequence<Element>) {
         guard let place else { return elements.append(contentsOf: new) }
+        if place.embeds { return place.embed(new, at: nil) }
         place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: nil, values) }
     }
 
@@ -30,6 +31,7 @@ public final class List<Element: CollectionElement> {
 
     public func insert(contentsOf new: some Sequence<Element>, at index: Int) {
         guard let place else { return elements.insert(contentsOf: Array(new), at: index) }
+        if place.embeds { return place.embed(new, at: index) }
         place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: index, values) }
     }
 
@@ -68,6 +70,13 @@ public final class List<Element: CollectionElement> {
 
     public func swapAt(_ first: Int, _ second: Int) {
         if first == second { return }
+        if place?.embeds == true {
+            // Neither may lose its place.
+            let (low, high) = (Swift.min(first, second), Swift.max(first, second))
+            move(from: low, to: high)
+            if high - low > 1 { move(from: high - 1, to: low) }
+            return
+        }
         let (one, other) = (self[first], self[second])
         self[first] = other
         self[second] = one
@@ -108,7 +117,21 @@ extension List: RandomAccessCollection, MutableCollection {
                 elements[index] = newValue
                 return
             }
+            if place.embeds, let object = Element._linked(newValue) {
+                // Where it is already it stays; what has another place is refused below.
+                if object.isManaged, object.isSameObject(as: Element._linked(self[index])) { return }
+                if !object.isManaged { return embed(object, at: index, place) }
+            }
             place.changing((), with: CollectionOfOne(newValue)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
+        }
+    }
+
+    /// Makes an unmanaged embedded object where another one is, which goes.
+    private func embed(_ object: Object, at index: Int, _ place: CollectionPlace) {
+        place.changing(()) { (view, id) throws(StoreError) in
+            _ = try view.element(id, at: index, nil)  // which may not be there
+            try place.embed([(object, .int(Int64(index)))], view, id)
+            try view.remove(id, at: index + 1, count: 1)
         }
     }
 
@@ -130,8 +153,14 @@ extension List: Persistable, _CollectionProperty {
     public static func _managed(_ object: Object, _ index: UInt32) -> List { List(CollectionPlace(object: object, index: index)) }
     public func _copy() -> List { List(self) }
     public var _links: [Object] { compactMap { Element._linked($0) } }
+    public func _mapped(_ other: (Object) -> Object?) -> List {
+        List(_links.compactMap { other($0) }.compactMap { Element._convertElement($0) })
+    }
+    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Element.encode(any: value, encoder) }
     public func _replace(_ object: Object, _ index: UInt32) {
-        CollectionPlace(object: object, index: index).changing((), with: self) { (view, id, values) throws(StoreError) in
+        let place = CollectionPlace(object: object, index: index)
+        if place.embeds { return place.embed(self) }
+        place.changing((), with: self) { (view, id, values) throws(StoreError) in
             try view.assign(id, nil, values.baseAddress, values.count)
         }
     }

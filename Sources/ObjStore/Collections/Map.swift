@@ -36,8 +36,27 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Bool {
         guard let place else { return entries.updateValue(value, forKey: key) == nil }
+        if place.embeds, let object = Value._linked(value) {
+            if object.isManaged {
+                // Where it is already it stays; what has another place is refused below.
+                if let there = self[key].flatMap({ Value._linked($0) }), object.isSameObject(as: there) { return false }
+            } else {
+                return embed(object, key, place)
+            }
+        }
         return place.changing(false, with: CollectionOfOne(value)) { (view, id, values) throws(StoreError) in
             try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.set(id, key: keys[0], values[0]) }
+        }
+    }
+
+    /// Makes an unmanaged embedded object at a key; what it led to before goes. Whether the key is new.
+    private func embed(_ object: Object, _ key: Key, _ place: CollectionPlace) -> Bool {
+        place.changing(false) { (view, id) throws(StoreError) in
+            try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in
+                let isNew = try view.value(id, ofKey: keys[0], nil) == nil
+                try place.embed([(object, keys[0])], view, id)
+                return isNew
+            }
         }
     }
 
@@ -87,9 +106,26 @@ extension Map: Persistable, _CollectionProperty {
     public static func _managed(_ object: Object, _ index: UInt32) -> Map { Map(CollectionPlace(object: object, index: index)) }
     public func _copy() -> Map { Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
     public var _links: [Object] { compactMap { Value._linked($0.value) } }
+    public func _mapped(_ other: (Object) -> Object?) -> Map {
+        let copy = Map()
+        for (key, value) in self { copy.entries[key] = Value._convertElement(Value._linked(value).flatMap { other($0) }) }
+        return copy
+    }
+    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Value.encode(any: value, encoder) }
+    public static func _encodeKey(_ key: Any, _ encoder: _RowEncoder) -> Bool {
+        guard let key = Key._convert(key) else { return false }
+        encoder.appendKey { Key._encode(key, $0) }
+        return true
+    }
+    public static func _entries(of value: Any) -> [(key: AnyHashable, value: Any?)]? {
+        if let map = value as? Map { return map.map { ($0.key, ClassInfo.unwrap($0.value)) } }
+        return (value as? [AnyHashable: Any])?.map { ($0.key, ClassInfo.unwrap($0.value)) }
+    }
     public func _replace(_ object: Object, _ index: UInt32) {
+        let place = CollectionPlace(object: object, index: index)
+        if place.embeds { return place.embed(self) }
         let entries = Array(self)
-        CollectionPlace(object: object, index: index).changing((), with: entries.map(\.value)) { (view, id, values) throws(StoreError) in
+        place.changing((), with: entries.map(\.value)) { (view, id, values) throws(StoreError) in
             try withEncoded(entries.map(\.key)) { (keys) throws(StoreError) in
                 try view.assign(id, keys.baseAddress, values.baseAddress, values.count)
             }

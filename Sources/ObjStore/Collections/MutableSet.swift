@@ -126,6 +126,13 @@ extension MutableSet: Persistable, _CollectionProperty {
         return copy
     }
     public var _links: [Object] { compactMap { Element._linked($0) } }
+    public func _mapped(_ other: (Object) -> Object?) -> MutableSet {
+        let copy = MutableSet()
+        // Different objects have different copies.
+        copy.elements = _links.compactMap { other($0) }.compactMap { Element._convertElement($0) }
+        return copy
+    }
+    public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Element.encode(any: value, encoder) }
     public func _replace(_ object: Object, _ index: UInt32) {
         CollectionPlace(object: object, index: index).changing((), with: self) { (view, id, values) throws(StoreError) in
             try view.assign(id, nil, values.baseAddress, values.count)

@@ -24,8 +24,14 @@ extension View {
     /// Gives one property of an object what `values` describe: a value, an object that it links to, embedded objects, all elements of a
     /// collection. Objects that are described and have a primary key are updated by `policy`; with `modified`, what is there already is
     /// not written. Returns whether something changed.
-    package func set(_ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy) throws(StoreError) -> Bool {
-        try assemble(values, Assembler.Options(policy: policy), in: { () throws(StoreError) in _ = try classOf(object, try schema) }) {
+    ///
+    /// - Parameter embedded: is told which embedded object the description at an index of `values` became; what it was told counts
+    ///   when the call has returned.
+    package func set(
+        _ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy,
+        embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
+    ) throws(StoreError) -> Bool {
+        try assemble(values, Assembler.Options(policy: policy, embedded: embedded), in: { () throws(StoreError) in _ = try classOf(object, try schema) }) {
             (assembler) throws(StoreError) in
             let state = try assembler.state(ClassID.index(object.classID)), cls = state.schema, position = try cls.position(propertyID)
             _ = try state.row(object.key)
@@ -36,6 +42,25 @@ extension View {
                 let value = try cls.columns[position].kind == .link ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
                 let parts = Assembler.Parts(properties: [propertyID], positions: [position], values: [value])
                 return try assembler.write(state, object.key, parts, all: policy != .modified)
+            }
+        }
+    }
+
+    /// Makes the embedded object that `values` describe in a property of its parent, at a place as `createEmbedded(in:_:at:_:_:)` takes it.
+    ///
+    /// - Parameter embedded: as in `set(_:_:from:_:embedded:)`.
+    package func createEmbedded(
+        in parent: ObjectID, _ propertyID: UInt32, at place: Value, from values: UnsafeBufferPointer<Value>,
+        embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
+    ) throws(StoreError) {
+        try assemble(values, Assembler.Options(embedded: embedded), in: { () throws(StoreError) in _ = try classOf(parent, try schema) }) {
+            (assembler) throws(StoreError) in
+            let state = try assembler.state(ClassID.index(parent.classID)), position = try state.schema.position(propertyID)
+            guard let link = state.embedded(position) else { throw notEmbedding(position, state.schema) }
+            let place = try self.place(place, state, parent.key, position)
+            try assembler.willChange()
+            try assembler.within(.name(state.schema.properties[position].name)) { () throws(StoreError) in
+                try assembler.makeEmbedded(state, parent.key, link, place, 0)
             }
         }
     }

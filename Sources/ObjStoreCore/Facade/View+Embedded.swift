@@ -175,7 +175,7 @@ extension View {
             position)
     }
 
-    private func notEmbedding(_ position: Int, _ cls: ClassSchema) -> StoreError {
+    func notEmbedding(_ position: Int, _ cls: ClassSchema) -> StoreError {
         cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) does not hold embedded objects"), position)
     }
 }

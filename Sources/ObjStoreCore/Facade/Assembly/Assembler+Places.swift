@@ -197,10 +197,15 @@ extension Assembler {
         return true
     }
 
-    private func makeEmbedded(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int) throws(StoreError) {
+    func makeEmbedded(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int) throws(StoreError) {
         let targets = try self.state(link.target)
         let key = try create(targets, try described(targets.schema, index))
+        tell(targets.schema, key, index)
         try view.changing(state) { () throws(StoreError) in try view.put(key, state, owner, link, place) }
+    }
+
+    private func tell(_ cls: ClassSchema, _ key: Int64, _ index: Int) {
+        options.embedded?(index, ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
     }
 
     private func removeElements(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ range: Range<Int>) throws(StoreError) {
@@ -219,6 +224,7 @@ extension Assembler {
     /// Makes an embedded object what a value describes, which is all of it: what is not given is as in a new one.
     private func rewrite(_ classIndex: Int, _ key: Int64, _ index: Int) throws(StoreError) -> Bool {
         let state = try state(classIndex), cls = state.schema
+        tell(cls, key, index)
         var parts = try described(cls, index)
         let given = Set(parts.positions + parts.later.map(\.property))
         var emptied: [Int] = []

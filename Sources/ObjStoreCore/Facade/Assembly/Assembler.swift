@@ -17,6 +17,8 @@ final class Assembler {
         var ignoresUnknown = false
         /// Says where a failure is; nil: the path of names and indexes does.
         var naming: ((StoreError, Assembler) -> StoreError)?
+        /// Is told which embedded object a description became; its index is that of where it begins.
+        var embedded: ((_ index: Int, _ object: ObjectID) -> Void)?
         /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property, or a value inside
         /// a document, it is asked for all.
         var convert: ((_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError) -> Value?)?
@@ -139,6 +141,8 @@ final class Assembler {
 
     func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
         let cls = state.schema
+        // Taking it back would delete what it links to, too.
+        if state.owning.contains(where: { !$0.isEmbedding }) { try willChange() }
         let key = try naming(cls) { () throws(StoreError) in
             try parts.values.withUnsafeBufferPointer { (values) throws(StoreError) in
                 try parts.properties.withUnsafeBufferPointer { (properties) throws(StoreError) in

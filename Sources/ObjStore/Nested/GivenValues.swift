@@ -1,0 +1,118 @@
+internal import ObjStoreCore
+
+/// Reading what an application gives to make an object of.
+extension ClassInfo {
+    /// Objects inside each other. The core has the same bound for what it takes.
+    static let deepest = 200
+
+    /// What a value gives to which property: a dictionary (names to values), an array (values in the order of declaration), an object of
+    /// a model class, or any other struct, class or tuple by the names of its stored properties. Names that only another object has are
+    /// passed over; those of a dictionary must be properties.
+    ///
+    /// Errors: `.noSuchProperty`, `.outOfRange` (an array with too many values), `.missingValue` (`exact`, and too few), `.wrongType`,
+    /// `.noSuchObject` (an object that was deleted).
+    func pairs(_ value: Any, exact: Bool = false) throws(ObjStoreError) -> [(property: Property, value: Any?)] {
+        if let source = value as? Object { return try pairs(of: source) }
+        if let dictionary = value as? [String: Any] {
+            var pairs: [(property: Property, value: Any?)] = []
+            for (key, value) in dictionary { pairs.append((try property(named: key), ClassInfo.unwrap(value))) }
+            // The order of a dictionary is another one each time: errors should not be.
+            return pairs.sorted { $0.property.index < $1.property.index }
+        }
+        if let array = value as? [Any] {
+            guard array.count <= properties.count else {
+                throw ObjStoreError(.outOfRange, "more values (\(array.count)) than properties (\(properties.count)) of class \(name)", class: name)
+            }
+            if exact, array.count < properties.count {
+                let missing = properties[array.count].name
+                throw ObjStoreError(
+                    .missingValue, "\(array.count) values for the \(properties.count) properties of class \(name): that of \(missing) is missing", class: name, property: missing)
+            }
+            return zip(properties, array).map { ($0, ClassInfo.unwrap($1)) }
+        }
+        let pairs = reflected(value)
+        guard !pairs.isEmpty else {
+            throw ObjStoreError(
+                .wrongType,
+                "a \(name) is made from a dictionary with names of properties, an array, or an object that has some of them, not from \(Swift.type(of: value))", class: name)
+        }
+        return pairs
+    }
+
+    private func pairs(of source: Object) throws(ObjStoreError) -> [(property: Property, value: Any?)] {
+        let other = Swift.type(of: source) == type ? self : try ClassInfo.of(Swift.type(of: source))
+        guard !source.isManaged || !source.isInvalidated else {
+            throw ObjStoreError(.noSuchObject, "the \(other.name) to copy was deleted", class: other.name)
+        }
+        var pairs: [(property: Property, value: Any?)] = []
+        for property in properties {
+            guard let from = other.find(property.name) else { continue }
+            if source._binding == nil, from.isGenerated, from.isNothing(source) { continue }
+            pairs.append((property, ClassInfo.unwrap(from.accessor._anyValue(source, from.offset))))
+        }
+        guard !pairs.isEmpty || other === self else { throw ObjStoreError(.wrongType, "no property of \(other.name) is one of \(name)", class: name) }
+        return pairs
+    }
+
+    private func reflected(_ value: Any) -> [(property: Property, value: Any?)] {
+        var pairs: [(property: Property, value: Any?)] = []
+        var next: Mirror? = Mirror(reflecting: value)
+        while let mirror = next {
+            guard mirror.displayStyle == .struct || mirror.displayStyle == .class || mirror.displayStyle == .tuple else { break }
+            for child in mirror.children {
+                guard let label = child.label, let property = find(label) else { continue }
+                pairs.append((property, ClassInfo.unwrap(child.value)))
+            }
+            next = mirror.superclassMirror
+        }
+        return pairs.sorted { $0.property.index < $1.property.index }
+    }
+
+    /// The elements of any sequence but a dictionary; nil: it is none.
+    static func elements(of value: Any) -> [Any?]? {
+        if let array = value as? [Any] { return array.map { unwrap($0) } }
+        guard let sequence = value as? any Sequence, !(value is [AnyHashable: Any]), !(value is String) else { return nil }
+        func all(_ sequence: some Sequence) -> [Any?] { sequence.map { unwrap($0) } }
+        return all(sequence)
+    }
+
+    /// Optionals inside `Any` become optionals of `Any`; `NSNull` is nil.
+    static func unwrap(_ value: Any) -> Any? {
+        if let optional = value as? any AnyOptional { return optional.wrapped.flatMap { unwrap($0) } }
+        // A class of the large Foundation, which this library does without.
+        if Swift.type(of: value) is AnyClass, !(value is Object), name(ofAny: Swift.type(of: value)) == "NSNull" { return nil }
+        return value
+    }
+
+    private static func name(ofAny type: Any.Type) -> String { String(describing: type) }
+
+    // MARK: Errors
+
+    func wrongType(_ property: Property, _ value: Any?) -> ObjStoreError {
+        guard let value else {
+            return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
+        }
+        return ObjStoreError(
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(value))", class: name, property: property.name)
+    }
+
+    func wrongElement(_ property: Property, _ value: Any?) -> ObjStoreError {
+        guard let value else {
+            return ObjStoreError(.notNullable, "\(name).\(property.name): an element cannot be nil", class: name, property: property.name)
+        }
+        return ObjStoreError(
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(Swift.type(of: value)) (\(value))", class: name, property: property.name)
+    }
+
+    func tooDeep() -> ObjStoreError {
+        ObjStoreError(.outOfRange, "values are more than \(ClassInfo.deepest) deep inside each other", class: name)
+    }
+}
+
+private protocol AnyOptional {
+    var wrapped: Any? { get }
+}
+
+extension Optional: AnyOptional {
+    fileprivate var wrapped: Any? { self }
+}
