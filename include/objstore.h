@@ -1543,8 +1543,8 @@ OBJSTORE_API objstore_status objstore_create_embedded(
 OBJSTORE_API objstore_status objstore_create_from(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags,
     const objstore_value *values, size_t count, objstore_object *object, objstore_outcome *outcome)
-    OBJSTORE_CHECKS(null(transaction), nullable(values, object, outcome), closed(transaction), kind(transaction),
-                    write(transaction), class(class_id), enum(policy), flags(flags), array(values, count), count(count));
+    OBJSTORE_CHECKS(null(transaction, values), nullable(object, outcome), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), flags(flags), count(count));
 
 /** Gives one property what nested values describe, as objstore_create_from would: a value, an object that it links to, an embedded
  * object, or all elements of a collection. Objects that are described there and whose primary key is known: `policy`. With
@@ -1552,9 +1552,30 @@ OBJSTORE_API objstore_status objstore_create_from(
 OBJSTORE_API objstore_status objstore_set_from(
     objstore_view *transaction, objstore_object object, objstore_property_id property_id, objstore_policy policy,
     const objstore_value *values, size_t count, bool *changed)
-    OBJSTORE_CHECKS(null(transaction), nullable(values, changed), closed(transaction), kind(transaction),
-                    write(transaction), store(object), deleted(object), property(property_id), enum(policy),
-                    array(values, count), count(count));
+    OBJSTORE_CHECKS(null(transaction, values), nullable(changed), closed(transaction), kind(transaction),
+                    write(transaction), store(object), deleted(object), property(property_id), enum(policy), count(count));
+
+#define OBJSTORE_UNLIMITED (-1)
+
+/** The way back: an object as the nested values that objstore_create_from takes, a map of all its properties. Embedded objects are
+ * nested in it; links are followed `depth` times (0 to 100, or OBJSTORE_UNLIMITED) and are an objstore_link then. `count` is how many
+ * values there are; of more than `capacity` the first stand in `values`. All texts lie in `buffer`.
+ * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 100 objects inside each other. Cost: O(what is described). */
+OBJSTORE_API objstore_status objstore_describe(objstore_view *view, objstore_object object, int64_t depth,
+                                               objstore_buffer *buffer, objstore_value *values, size_t capacity,
+                                               size_t *count)
+    OBJSTORE_CHECKS(null(view, buffer, count), nullable(values), closed(view), kind(view), store(object), deleted(object),
+                    range(depth), buffer(buffer), array(values, capacity), count(capacity));
+
+/** Copies an object of `view` into a transaction, mostly of another store, with all that its links lead to: classes and properties
+ * are found there by their names. `policy` as in objstore_create_from: objects with primary keys that are there are an error, or
+ * updated. In the same store the copy is shallow: it links to the same objects. `copy` and `outcome` may be NULL. All or nothing.
+ * Errors: those of objstore_describe, with unlimited depth, and objstore_create_from. NO_SUCH_CLASS, NO_SUCH_PROPERTY: the other
+ * store does not have it. */
+OBJSTORE_API objstore_status objstore_copy_object(objstore_view *view, objstore_object object, objstore_view *transaction,
+                                                  objstore_policy policy, objstore_object *copy, objstore_outcome *outcome)
+    OBJSTORE_CHECKS(null(view, transaction), nullable(copy, outcome), closed(view, transaction), kind(view, transaction),
+                    write(transaction), store(object), deleted(object), enum(policy));
 
 /** The parent of an embedded object, and the property in which it lies there. WRONG_TYPE: its class is not embedded.
  * Cost: O(log n) for each property that leads to its class. */

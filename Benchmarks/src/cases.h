@@ -71,6 +71,7 @@ void run_text_keys(bench *b, wanted_function *wanted);
 void run_wide_rows(bench *b, wanted_function *wanted);
 void run_big_values(bench *b, wanted_function *wanted);
 void run_lists(bench *b, wanted_function *wanted);
+void run_graph(bench *b, wanted_function *wanted);
 void run_many_classes(bench *b, wanted_function *wanted);
 void run_many_stores(bench *b, wanted_function *wanted);
 void run_open_cold(bench *b, wanted_function *wanted);

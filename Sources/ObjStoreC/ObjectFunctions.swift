@@ -20,15 +20,6 @@ private var arrays: Blame {
     ]
 }
 
-/// Failures of embedding an object.
-private var embedding: Blame {
-    [
-        .noSuchProperty: "property_id", .wrongType: "property_id", .noSuchObject: "parent", .wrongStore: "parent", .notInWrite: "transaction",
-        .outOfRange: "place", .missingValue: "properties", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values",
-        .invalidArgument: "properties", .duplicateKey: "values",
-    ]
-}
-
 /// Failures of one property and one value.
 private var single: Blame {
     [
@@ -157,82 +148,6 @@ func answer(_ id: ObjectID?, _ object: UnsafeMutablePointer<objstore_object>, _ 
     if id == nil, found == nil { throw StoreError(.noSuchObject, "there is no such object") }
     object.pointee = ObjStoreC.object(id ?? .none)
     found?.pointee = id != nil
-}
-
-@c @implementation
-public func objstore_create_embedded(
-    _ transaction: OpaquePointer?, _ parent: objstore_object, _ property_id: objstore_property_id, _ place: objstore_value,
-    _ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafePointer<objstore_value>?, _ count: Int,
-    _ object: UnsafeMutablePointer<objstore_object>?
-) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", embedding) { (view: View) throws(StoreError) in
-        let properties = try propertyArray(properties, values, count)
-        let place = try naming("place") { () throws(StoreError) in try Value(place) }
-        let id = try withValues(values, count) { (values) throws(StoreError) in
-            try view.createEmbedded(in: objectID(parent), property_id, at: place, properties, values)
-        }
-        object?.pointee = ObjStoreC.object(id)
-    }
-}
-
-@c @implementation
-public func objstore_create_from(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ values: UnsafePointer<objstore_value>?,
-    _ count: Int, _ object: UnsafeMutablePointer<objstore_object>?, _ outcome: UnsafeMutablePointer<objstore_outcome>?
-) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", nested) { (view: View) throws(StoreError) in
-        let policy = try ObjStoreC.policy(policy)
-        guard flags & ~3 == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
-        let (id, done) = try withNested(values, count) { (values) throws(StoreError) in
-            try view.create(class_id, from: values, policy, exact: flags & 1 != 0, ignoresUnknown: flags & 2 != 0)
-        }
-        object?.pointee = ObjStoreC.object(id)
-        outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
-    }
-}
-
-@c @implementation
-public func objstore_set_from(
-    _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ policy: objstore_policy,
-    _ values: UnsafePointer<objstore_value>?, _ count: Int, _ changed: UnsafeMutablePointer<Bool>?
-) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", nestedInProperty) { (view: View) throws(StoreError) in
-        let policy = try ObjStoreC.policy(policy)
-        let didChange = try withNested(values, count) { (values) throws(StoreError) in
-            try view.set(objectID(object), property_id, from: values, policy)
-        }
-        changed?.pointee = didChange
-    }
-}
-
-/// Calls `body` with an array of nested values; errors in one name it.
-private func withNested<T>(
-    _ values: UnsafePointer<objstore_value>?, _ count: Int, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
-) throws(StoreError) -> T {
-    try check(count: count, "count")
-    try check(array: values, count, "values")
-    return try flatValues(values, count).withUnsafeBufferPointer { (values) throws(StoreError) in try body(values) }
-}
-
-/// Failures of nested values, which say themselves where they are.
-private var nested: Blame { [.noSuchClass: "class_id", .noPrimaryKey: "class_id", .notInWrite: "transaction"] }
-private var nestedInProperty: Blame {
-    [.notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .keyImmutable: "property_id"]
-}
-
-@c @implementation
-public func objstore_parent(
-    _ view: OpaquePointer?, _ object: objstore_object, _ parent: UnsafeMutablePointer<objstore_object>?,
-    _ property_id: UnsafeMutablePointer<objstore_property_id>?
-) -> objstore_status {
-    guard let parent else { return failNull("parent") }
-    return Handles.use(view, .view, "view", single) { (view: View) throws(StoreError) in
-        guard let found = try view.parent(of: objectID(object)) else {
-            throw StoreError(.noSuchObject, "the embedded object has no parent")
-        }
-        parent.pointee = ObjStoreC.object(found.object)
-        property_id?.pointee = found.propertyID
-    }
 }
 
 @c @implementation

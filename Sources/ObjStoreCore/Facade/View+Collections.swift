@@ -129,9 +129,7 @@ extension View {
     package func value(_ id: CollectionID, ofKey key: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value? {
         try reading(id) { (elements, cls, position) throws(StoreError) in
             try check(key, keyOf: position, cls)
-            let (index, found) = try elements.search(key)
-            if !found { return nil }
-            var value = try elements.element(at: index).value
+            guard var value = try elements.value(of: key) else { return nil }
             try handOut(nil, &value, 1, cls, position, buffer)
             return cls.out(value, position)
         }

@@ -149,6 +149,13 @@ package struct CollectionElements {
         return (index, found)
     }
 
+    /// The value of a map's key; nil: it is not there. Cost: O(log n).
+    func value(of key: Value) throws(StoreError) -> Value? {
+        if CollectionCell.isInTree(cell) { return try tree.value(owner, of: key) }
+        let (index, found) = try search(key)
+        return found ? try element(at: index).value : nil
+    }
+
     /// The first element that equals a value. Cost: O(n), of a set O(log n).
     package func firstIndex(of wanted: Value) throws(StoreError) -> Int? {
         if kind == .set {

@@ -59,7 +59,20 @@ package struct CollectionReader {
 
     /// Where an element with this value (of sets) or key (of maps) lies, or would be inserted, among `owner`'s.
     package func search(_ owner: Int64, _ key: Value) throws(StoreError) -> (position: Int, found: Bool) {
-        if root.isNull { return (0, false) }
+        guard let place = try place(owner, key) else { return (0, false) }
+        return (place.position + place.index, place.found)
+    }
+
+    /// The value of a key in `owner`'s map; nil: it is not there.
+    func value(_ owner: Int64, of key: Value) throws(StoreError) -> Value? {
+        guard let place = try place(owner, key), place.found else { return nil }
+        return try resolve(place.leaf.values.stored(place.index))
+    }
+
+    /// The leaf, where it begins, and the index in it, where an element is or would be inserted; nil: there are none at all.
+    @inline(__always)
+    private func place(_ owner: Int64, _ key: Value) throws(StoreError) -> (leaf: CollectionLeaf, position: Int, index: Int, found: Bool)? {
+        if root.isNull { return nil }
         var node = try inner(root, above: nil), position = 0
         while true {
             // Children that begin with an element of the owner: the last that begins with none greater.
@@ -74,8 +87,8 @@ package struct CollectionReader {
                 node = try inner(CollectionInner.ref(node, child), above: node)
                 continue
             }
-            let (index, found) = try search(try leaf(CollectionInner.ref(node, child)), owner, key)
-            return (position + index, found)
+            let leaf = try leaf(CollectionInner.ref(node, child)), (index, found) = try search(leaf, owner, key)
+            return (leaf, position, index, found)
         }
     }
 

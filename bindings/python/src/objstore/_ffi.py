@@ -373,6 +373,8 @@ PROTOTYPES = {
     "objstore_create_embedded": "wOwVwwww",
     "objstore_create_from": "wwwwwwww",
     "objstore_set_from": "wOwwwww",
+    "objstore_describe": "wOwwwww",
+    "objstore_copy_object": "wOwwww",
     "objstore_parent": "wOww",
     "objstore_get": "wOwww",
     "objstore_get_row": "wOwwww",

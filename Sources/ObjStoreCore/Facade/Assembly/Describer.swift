@@ -1,0 +1,170 @@
+/// Writes an object as nested values (`FlatValues`), as an `Assembler` takes them: the way back.
+///
+/// ```
+///  depth 0   {"id": 7, "dogs": [Dog#3, Dog#4], "address": {"city": "Rome"}}        embedded objects are always nested
+///  depth 1   {"id": 7, "dogs": [{"name": "Rex", …}, {"name": "Ben", …}], "address": {"city": "Rome"}}
+/// ```
+final class Describer {
+    private let view: View
+    private let kept = KeptTexts()
+    private(set) var values: [Value] = []
+    /// The objects that are being described, one in the other.
+    private var open: [ObjectID] = []
+    private var path = "$"
+
+    /// Of any view, serialised by the caller.
+    init(_ view: View) { self.view = view }
+
+    /// Texts live as long as this object.
+    ///
+    /// - Parameter depth: so many links on the way to an object are followed; behind them stands a link.
+    /// `.invalidArgument`: a circle, `.outOfRange`: deeper than values can be nested.
+    func describe(_ object: ObjectID, depth: Int) throws(StoreError) {
+        let cls = try view.classOf(object, try view.schema), reader = try view.reader(cls)
+        guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+        if open.contains(object) {
+            throw StoreError(.invalidArgument, "\(path) leads back to \(cls.name)#\(object.key): a circle cannot be written as nested values").at(class: cls.name)
+        }
+        guard open.count < FlatValues.deepest / 2 else {
+            throw StoreError(.outOfRange, "\(path): more than \(FlatValues.deepest / 2) objects inside each other").at(class: cls.name)
+        }
+        open.append(object)
+        let length = path.utf8.count
+        values.append(Value(kind: .map, low: Int64(cls.properties.count)))
+        for (position, property) in cls.properties.enumerated() {
+            append(text: property.name)
+            path += ".\(property.name)"
+            if property.kind.isCollection {
+                try describeElements(object, cls, position, depth)
+            } else {
+                let value = try reader.value(row, position)
+                if value.kind == .link { try describe(value, depth) } else { append(value.kind == .mixed ? try cls.mixedValue(value, position) : value) }
+            }
+            path.removeLast(path.utf8.count - length)
+        }
+        open.removeLast()
+    }
+
+    /// What a link leads to, or the link.
+    private func describe(_ link: Value, _ depth: Int) throws(StoreError) {
+        let target = link.linkedObject(storeTag: view.shared.tag)
+        if try view.schema.classes[ClassID.index(target.classID)].isEmbedded { return try describe(target, depth: depth) }
+        if depth == 0 { values.append(.link(target)) } else { try describe(target, depth: depth - 1) }
+    }
+
+    private func describeElements(_ object: ObjectID, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {
+        let elements = try view.elements(object, cls, position), isMap = cls.columns[position].kind == .map
+        values.append(Value(kind: isMap ? .map : .list, low: Int64(try elements.count())))
+        var index = 0
+        let length = path.utf8.count
+        try elements.forEach { (key, value) throws(StoreError) in
+            if isMap { append(text: key.keyText) }
+            if value.kind == .link {
+                path += "[\(index)]"
+                try describe(Value(kind: .link, low: value.low, high: Int64(cls.columns[position].target)), depth)
+                path.removeLast(path.utf8.count - length)
+            } else {
+                append(value)
+            }
+            index += 1
+            return true
+        }
+    }
+
+    private func append(_ value: Value) { values.append(value.pointer == nil ? value : kept.keep(value)) }
+
+    private func append(text: String) {
+        var text = text
+        values.append(text.withUTF8 { kept.keep(.string(UnsafeRawPointer($0.baseAddress), $0.count)) })
+    }
+}
+
+/// Copies of texts, one by one.
+private final class KeptTexts {
+    private var block = UnsafeMutableRawPointer.allocate(byteCount: KeptTexts.bytes, alignment: 1)
+    private var used = 0
+    private var full: [UnsafeMutableRawPointer] = []
+    private static let bytes = 1 << 14
+
+    deinit {
+        block.deallocate()
+        for block in full { block.deallocate() }
+    }
+
+    func keep(_ value: Value) -> Value {
+        guard let pointer = value.pointer else { return value }
+        if used + value.count > KeptTexts.bytes {
+            full.append(block)
+            block = .allocate(byteCount: max(KeptTexts.bytes, value.count), alignment: 1)
+            used = 0
+        }
+        let copy = block + used
+        copy.copyMemory(from: pointer, byteCount: value.count)
+        used += value.count
+        var kept = value
+        kept.pointer = UnsafeRawPointer(copy)
+        return kept
+    }
+}
+
+extension Value {
+    /// A map's key as a name: texts as they are, numbers and ids as their text.
+    var keyText: String {
+        switch kind {
+        case .int: "\(low)"
+        case .string: FlatValues.name(self)
+        default: text
+        }
+    }
+}
+
+extension View {
+    /// The elements of an object that exists, until the view moves or writes. Serialised by the caller.
+    func elements(_ object: ObjectID, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> CollectionElements {
+        if let transaction { return try transaction.state(Int(cls.id)).elements(object.key, position) }
+        let reader = try reader(cls)
+        guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+        guard let snapshot else { throw closedError }
+        return CollectionElements(object.key, cls, position, cell: try reader.value(row, position), tree: try snapshot.collection(cls, position))
+    }
+
+    /// An object as nested values, all of whose texts are copied into `buffer`, or borrowed during `body` where there is none.
+    package func describe<T>(
+        _ object: ObjectID, depth: Int, _ buffer: UnsafeMutablePointer<OutputBuffer>?, _ body: ([Value]) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let describer = Describer(self)
+        try serialised { () throws(StoreError) in try describer.describe(object, depth: depth) }
+        defer { withExtendedLifetime(describer) {} }
+        guard let buffer else { return try body(describer.values) }
+        var values = describer.values
+        try values.withUnsafeMutableBufferPointer { (values) throws(StoreError) in
+            if let base = values.baseAddress { try OutputBuffer.copy(base, values.count, into: buffer) }
+        }
+        return try body(values)
+    }
+
+    package func checkWriting() throws(StoreError) { if kind != .transaction { throw notInWrite } }
+
+    /// An object of this view as one of another store, mostly, is made of it: with all that its links lead to. In the same store it
+    /// links to the same objects. A circle is refused (`.invalidArgument`).
+    package func description(of object: ObjectID, for target: SharedStore?) throws(StoreError) -> ObjectDescription {
+        let describer = Describer(self)
+        let name = try serialised { () throws(StoreError) in
+            try describer.describe(object, depth: shared === target ? 0 : .max)
+            return try classOf(object, try schema).name
+        }
+        return ObjectDescription(className: name, describer: describer)
+    }
+
+    /// Makes an object of a description, whose class and properties are found by their names, or updates the one with its primary key.
+    package func create(_ description: ObjectDescription, _ policy: UpsertPolicy) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        let cls = try findClass(description.className)
+        return try description.describer.values.withUnsafeBufferPointer { (values) throws(StoreError) in try create(cls, from: values, policy) }
+    }
+}
+
+/// An object as nested values, on its way to another store.
+package struct ObjectDescription {
+    let className: String
+    let describer: Describer
+}
