@@ -79,6 +79,23 @@ import Testing
         }
     }
 
+    /// The first one was found by libFuzzer, seed 1: written with an exponent, it came back as a double.
+    @Test(arguments: ["20010000000000000000000000000000000", "-\(UInt128(1) << 112)00", "1" + String(repeating: "0", count: 300), "9223372036854775808", "1e300"])
+    func integersOfManyDigits(text: String) throws {
+        var first = OutputBuffer(), written = OutputBuffer(), second = OutputBuffer()
+        defer {
+            OutputBuffer.free(&first)
+            OutputBuffer.free(&written)
+            OutputBuffer.free(&second)
+        }
+        let bytes = Array(text.utf8)
+        _ = try bytes.withUnsafeBytes { try JSONDocument.parse($0, [], into: &first) }
+        let json = try JSONDocument.write(try MixedNode(first.bytes, first.length).value(), [], into: &written)
+        _ = try JSONDocument.parse(UnsafeRawBufferPointer(start: json.pointer, count: json.count), [], into: &second)
+        let same = UnsafeRawBufferPointer(start: first.bytes, count: first.length).elementsEqual(UnsafeRawBufferPointer(start: second.bytes, count: second.length))
+        #expect(same, "\(text) was written as \(FlatValues.name(json))")
+    }
+
     @Test func points() {
         for (seconds, nanoseconds, text) in [
             (0, 0, "1970-01-01T00:00:00Z"), (1_795_382_375, 1, "2026-11-22T21:19:35.000000001Z"), (951_782_400, 0, "2000-02-29T00:00:00Z"), (-62_135_596_800, 0, "0001-01-01T00:00:00Z"),

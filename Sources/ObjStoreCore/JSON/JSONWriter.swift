@@ -88,7 +88,7 @@ package final class JSONWriter {
         case .double: try number(value.asDouble.isFinite, value, "\(value.asDouble)")
         case .decimal128:
             let decimal = value.asDecimal
-            if options.contains(.extended) { tagged("$numberDecimal", decimal.text) } else { try number(decimal.isFinite, value, decimal.text) }
+            if options.contains(.extended) { tagged("$numberDecimal", decimal.text) } else { try number(decimal.isFinite, value, decimal.jsonText) }
         case .string:
             next()
             string(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
@@ -198,5 +198,15 @@ package final class JSONWriter {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
         default: append(byte < 0x10 ? "u000\(String(byte, radix: 16))" : "u00\(String(byte, radix: 16))")
         }
+    }
+}
+
+extension Decimal128 {
+    /// As a number of JSON. What an integer of more than 34 digits is read as (34 of them and a power of ten) is written as that
+    /// integer: with an exponent it would come back as a double.
+    fileprivate var jsonText: String {
+        let zeros = exponent - Decimal128.bias
+        guard isFinite, zeros > 0, coefficient >= 1_000_000_000_000_000_000_000_000_000_000_000 else { return text }
+        return (isNegative ? "-" : "") + String(coefficient) + String(repeating: "0", count: zeros)
     }
 }
