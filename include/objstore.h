@@ -374,6 +374,7 @@ OBJSTORE_ENUM(objstore_kind) {
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
 typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
+typedef uint32_t objstore_index_id; /* opaque, unique in the file, never reused, never 0, no class or property id */
 
 /** An object: a plain value that says which object of which store is meant. Nothing to release. Two are the same
  * object when all three fields are equal. Zero bytes mean "no object". */
@@ -640,8 +641,8 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
  *  beginning with a digit. Names are compared byte by byte.
  * ================================================================================================ */
 
-#define OBJSTORE_PROPERTY_PRIMARY_KEY 0x1u /* INT, STRING, OBJECT_ID or UUID, not nullable; unique, immutable; one in
-                                            * a class */
+#define OBJSTORE_PROPERTY_PRIMARY_KEY 0x1u /* INT, STRING, OBJECT_ID or UUID; unique, immutable; one in a class. Of several
+                                            * properties: OBJSTORE_INDEX_PRIMARY_KEY. Where it is nullable, null is a key like others */
 #define OBJSTORE_PROPERTY_INDEXED 0x2u     /* ordered index: comparisons need no scan; not for BINARY. A primary key
                                             * has one anyway, and does not get this flag */
 #define OBJSTORE_PROPERTY_NULLABLE 0x4u    /* may be null; of a collection: its elements may */
@@ -652,6 +653,8 @@ typedef objstore_status (*objstore_progress)(uint64_t done, uint64_t total, void
 #define OBJSTORE_PROPERTY_GENERATED 0x20u  /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a
                                             * value gets a new one: a random one, or an int above all that there are and all
                                             * that were generated, from 1 */
+#define OBJSTORE_PROPERTY_COUNTER 0x40u    /* INT, no primary key: is meant to be counted (objstore_increment), as programs and tools can
+                                            * see; languages with objects show it as a counter, not as a plain number */
 #define OBJSTORE_PROPERTY_HAS_DEFAULT 0x100u /* only given out: objstore_schema_set_default makes it */
 
 /** An empty schema. */
@@ -672,6 +675,15 @@ OBJSTORE_API objstore_status objstore_schema_add_class(objstore_schema *schema, 
 OBJSTORE_API objstore_status objstore_schema_set_class_flags(objstore_schema *schema, objstore_text class_name,
                                                              uint32_t flags)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name), flags(flags));
+
+/** Says that files are not to have a class of that name any more: where a file with a lower schema version has one, it loses it with
+ * all its objects, for ever (their links and embedded objects, too; what they cascade to stays). Its class id is not given out again,
+ * and is OBJSTORE_ERR_NO_SUCH_CLASS from then on; a class of that name that is added later is another. Files that have no such class are
+ * none the wiser, so this can stay in the program for ever.
+ * INVALID_SCHEMA: a bad name, or a class of the schema. objstore_open: SCHEMA_MISMATCH where the version is not higher than the file's,
+ * or where a class that stays has a property that leads to it, which is named. */
+OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
 /** Adds a property to a class of the schema. The order in which properties are added is their order everywhere.
  * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
@@ -722,14 +734,15 @@ OBJSTORE_API objstore_status objstore_schema_add_link_collection(objstore_schema
                     name(class_name, name, target_class), enum(collection), enum(key_kind), flags(flags));
 
 #define OBJSTORE_INDEX_UNIQUE 0x1u      /* no two objects have the same values in all of its properties */
-#define OBJSTORE_INDEX_PRIMARY_KEY 0x2u /* only given out: it is the primary key's */
+#define OBJSTORE_INDEX_PRIMARY_KEY 0x2u /* its values are the primary key of the objects, unique and immutable */
 
 /** Adds an ordered index of 2 to 8 properties (`names`, `count` of them) to a class of the schema: by the first, where
  * that is equal by the second, and so on; see objstore_find_in. Of any kind but lists, sets and maps, BINARY and MIXED too.
- * `flags` are OBJSTORE_INDEX_UNIQUE, or 0. In a unique one values of two objects are the same where the index does not order them (0.0 and -0.0, decimals
+ * `flags` are OBJSTORE_INDEX_…, or 0. With OBJSTORE_INDEX_PRIMARY_KEY the properties are the primary key together (with OBJSTORE_INDEX_UNIQUE
+ * or without it): each is a BOOL, INT, STRING, TIMESTAMP, OBJECT_ID or UUID, none is nullable, and no property is the primary key alone. In a unique one values of two objects are the same where the index does not order them (0.0 and -0.0, decimals
  * 1.0 and 1.00, NaN and NaN); where one of the values is null they are never the same.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given twice, or
- * the class has an index of these in this order. */
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: fewer or more properties, a collection, one given twice,
+ * the class has an index of these in this order, or the properties are no primary key: it has one, or is embedded, too. */
 OBJSTORE_API objstore_status objstore_schema_add_index(objstore_schema *schema, objstore_text class_name,
                                                        const objstore_text *names, size_t count, uint32_t flags)
     OBJSTORE_CHECKS(null(schema), nullable(names), closed(schema), kind(schema), text(class_name), name(class_name),
@@ -813,7 +826,7 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  * copied: it may be closed, or changed for another config. NULL: take the file as it is.
  *
  * On opening, a class that the file lacks is added. A class of the file that the schema lacks stays, and can be
- * used by whoever knows its name. For a class in both: the same properties of the same kinds, flags, targets and
+ * used by whoever knows its name (objstore_schema_drop_class: it goes). For a class in both: the same properties of the same kinds, flags, targets and
  * defaults, in any order, else OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property. With a version
  * above the file's these may differ, and no object is written again:
  * - A property that the file lacks is added: existing objects have its default, or null, or zero or empty where it is
@@ -828,6 +841,8 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
  * - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or another
  *   target, is dropped, and a new one of its name added; another property can be the primary key, or none.
+ * - A class can become embedded, if each of its objects is linked to by one link of one object, else objstore_open fails with
+ *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many are not, unless a migration puts that right; and it can cease to be.
  * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that it
  *   has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
  *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
@@ -1315,8 +1330,10 @@ typedef struct objstore_class_info {
     objstore_class_id class_id;
     objstore_text name;
     size_t property_count;
-    objstore_property_id primary_key; /* 0 = none */
+    objstore_property_id primary_key; /* 0 = none, or one of several properties */
     uint32_t flags;                   /* OBJSTORE_CLASS_… */
+    objstore_index_id key_index;      /* that of the primary key, of one property or several; 0 = none */
+    uint32_t reserved;
 } objstore_class_info;
 
 /** The class at `index` (0 to count - 1, in the order they were added). OUT_OF_RANGE. */
@@ -1352,8 +1369,6 @@ OBJSTORE_API objstore_status objstore_property_at(objstore_view *view, objstore_
 OBJSTORE_API objstore_status objstore_property_get_info(objstore_view *view, objstore_property_id property_id,
                                                         objstore_property_info *info)
     OBJSTORE_CHECKS(null(view, info), closed(view), kind(view), property(property_id), size(info));
-
-typedef uint32_t objstore_index_id; /* opaque, unique in the file, never reused, never 0, no class or property id */
 
 #define OBJSTORE_MAX_INDEX_PROPERTIES 8
 
@@ -1422,7 +1437,7 @@ OBJSTORE_API objstore_status objstore_create(
                     required(values, properties), text(values));
 
 /** Creates an object, or updates the one that has the same primary key, by `policy`. The key must be among the
- * properties (MISSING_VALUE). Properties that are not given keep their value in an existing object. `object`
+ * properties (MISSING_VALUE), all of it, unless it is generated. Properties that are not given keep their value in an existing object. `object`
  * and `outcome` may be NULL. NO_PRIMARY_KEY, DUPLICATE_KEY (also, whatever the policy, where another object has
  * a unique value that is given). Cost as objstore_create. */
 OBJSTORE_API objstore_status objstore_upsert(
@@ -1451,7 +1466,7 @@ OBJSTORE_API objstore_status objstore_get_row(objstore_view *view, objstore_obje
                     deleted(object), array(properties, count), array(values, count), count(count),
                     property(properties), buffer(buffer), lends(view, buffer));
 
-/** Writes one property. KEY_IMMUTABLE: it is the primary key (unless it has that value already). DUPLICATE_KEY:
+/** Writes one property. KEY_IMMUTABLE: it is the primary key, or part of it (unless it has that value already). DUPLICATE_KEY:
  * another object has this unique value. Writing the
  * value that is there counts as a change to observers. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_set(objstore_view *transaction, objstore_object object,
@@ -1479,14 +1494,15 @@ OBJSTORE_API objstore_status objstore_increment(objstore_view *transaction, objs
                     type(property_id));
 
 /** The object with this primary key. `found` NULL: absence is OBJSTORE_ERR_NO_SUCH_OBJECT; else it is false and
- * `object` is zero bytes. WRONG_TYPE, NO_PRIMARY_KEY. Cost: O(log n), about 0.1 µs. */
+ * `object` is zero bytes. Where the key can be null, null finds the object that has it. WRONG_TYPE, NO_PRIMARY_KEY.
+ * INVALID_ARGUMENT: the key is of several properties; objstore_find_by finds by them. Cost: O(log n), about 0.1 µs. */
 OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_id class_id, objstore_value key,
                                            objstore_object *object, bool *found)
     OBJSTORE_CHECKS(null(view, object), nullable(found), closed(view), kind(view), class(class_id),
                     key(class_id), type(key, class_id), text(key));
 
 /** The object that has these values in a unique index: one for each of its properties, in its order. `found` as in
- * objstore_find. Nothing has a null: it is not found. INVALID_ARGUMENT: the index is not unique, or has another number of
+ * objstore_find. Nothing has a null, but for a primary key of one property: it is not found. INVALID_ARGUMENT: the index is not unique, or has another number of
  * properties. WRONG_TYPE. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_index_id index_id,
                                               const objstore_value *values, size_t count, objstore_object *object,

@@ -55,6 +55,8 @@ final class ClassInfo: @unchecked Sendable {
     let name: String
     let properties: [Property]
     let primaryKey: Property?
+    /// The primary key's properties: that one, or several.
+    let key: [Property]
     /// Those that are links, or collections of links, by index.
     let links: [Property]
     /// Those of them that hold embedded objects.
@@ -178,6 +180,7 @@ final class ClassInfo: @unchecked Sendable {
         prototype = first
         self.defaultProperties = defaultProperties
         primaryKey = properties.first(where: \.isPrimaryKey)
+        key = primaryKey.map { [$0] } ?? type.indexes.first(where: \.isPrimaryKey)?.properties.compactMap { part in properties.first { $0.name == part } } ?? []
         links = properties.filter(\.type.hasLinks)
         embedding = links.filter(\.embeds)
         isEmbedded = type is EmbeddedObject.Type
@@ -255,6 +258,7 @@ final class ClassInfo: @unchecked Sendable {
                 if property.type.isOptional { flags.insert(.nullable) }
                 if property.isCascading { flags.insert(.cascade) }
                 if property.isGenerated { flags.insert(.generated) }
+                if property.type.isCounter { flags.insert(.counter) }
                 if let target = property.type.linked {
                     try draft.addLink(name, property.name, to: ClassInfo.name(of: target), flags)
                 } else {
@@ -262,7 +266,7 @@ final class ClassInfo: @unchecked Sendable {
                 }
             }
             for (property, formerName) in type.formerNames { try draft.addFormerName(name, property, formerName) }
-            for index in type.indexes { try draft.addIndex(name, index.properties, isUnique: index.isUnique) }
+            for index in type.indexes { try draft.addIndex(name, index.properties, index.flags) }
         } catch {
             throw ObjStoreError(error)
         }

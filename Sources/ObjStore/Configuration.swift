@@ -30,6 +30,9 @@ extension Store {
         /// (``Object/formerNames``), properties that may be nil now, or must not (where none is), and properties that are gone, whose
         /// values are dropped for ever; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
         public var schemaVersion: UInt64 = 1
+        /// Names of classes that files are not to have any more: with a higher ``schemaVersion`` a file loses them with all their objects,
+        /// for ever. `.schemaMismatch`: a class that stays has a property that leads to one of them. Where they are not there, nothing happens.
+        public var droppedClasses: [String] = []
         public var access = Access.readWrite
         public var durability = Durability.full
         /// How long to wait for other writers; nil: for ever.
@@ -105,9 +108,12 @@ extension Store.Configuration {
         case .readOnly: result.mode = .readOnly
         case .immutable: result.mode = .immutable
         }
-        if !infos.isEmpty {
+        if !infos.isEmpty || !droppedClasses.isEmpty {
             var draft = SchemaDraft()
             for info in infos { try info.describe(in: &draft) }
+            for name in droppedClasses {
+                do throws(StoreError) { try draft.dropClass(name) } catch { throw ObjStoreError(error) }
+            }
             result.schema = draft
         }
         guard schemaVersion > 0 else { throw ObjStoreError(.outOfRange, "schema versions begin with 1") }

@@ -12,21 +12,26 @@ internal import ObjStoreCore
 /// ```
 /// It orders by the first property, where that is equal by the second, and so on: nil first, then values as comparisons have
 /// them, NaN last. Unique: no two objects have the same values in all of them; where one of the values is nil they are never
-/// the same. The index of one property is `@Persisted(indexed: true)` or `@Persisted(unique: true)`.
+/// the same. `primaryKey`: they are the primary key of the objects together, bools, ints, strings, dates and ids that are not optional,
+/// which never change. The index of one property is `@Persisted(indexed: true)` or `@Persisted(unique: true)`.
 public struct Index: Sendable, Hashable {
     /// Names of 2 to 8 properties.
     public let properties: [String]
     public let isUnique: Bool
+    public let isPrimaryKey: Bool
 
-    public init(_ properties: String..., unique: Bool = false) {
+    public init(_ properties: String..., unique: Bool = false, primaryKey: Bool = false) {
         self.properties = properties
-        isUnique = unique
+        isUnique = unique || primaryKey
+        isPrimaryKey = primaryKey
     }
+
+    var flags: SchemaDraft.IndexFlags { isPrimaryKey ? [.unique, .primaryKey] : isUnique ? .unique : [] }
 }
 
 extension StoreReading {
     /// The object that has these values in a unique index, or in a unique property: `store.object(ofType: Person.self,
-    /// by: ["last": "Gray", "first": "Ada"])`. Nil: there is none; none has a nil.
+    /// by: ["last": "Gray", "first": "Ada"])`. Nil: there is none; none has a nil, but where the primary key is optional.
     ///
     /// Errors: `.noSuchIndex` (no unique index is of exactly these properties), `.noSuchProperty`, `.wrongType`, `.noSuchClass`,
     /// `.closedHandle`. Cost: O(log n).
@@ -104,6 +109,29 @@ extension ClassBinding {
                 result = Result { () throws(StoreError) in try space.current.findIndex(classID, ids) }
             }
             return try result.get()
+        }
+    }
+
+    /// Whether an object has the primary key that is among given values; where that is not given as a whole, none has it.
+    func hasObject(_ given: [(property: ClassInfo.Property, value: Any?)], _ view: View) throws(ObjStoreError) -> Bool {
+        var parts: [OwnedValue] = []
+        for part in info.key {
+            guard let pair = given.first(where: { $0.property.index == part.index }) else { return false }
+            let probe = _RowEncoder()
+            // What is of another type is refused in a moment.
+            guard part.accessor._encodeAny(pair.value, probe) else { return false }
+            try probe.withValue { (value) throws(StoreError) in parts.append(OwnedValue(value)) }
+        }
+        if parts.isEmpty { return false }
+        defer { withExtendedLifetime(parts) {} }
+        return try core { () throws(StoreError) in
+            let index = try view.classInfo(classID).keyIndex
+            if info.primaryKey != nil { return try view.find(classID, parts[0].value) != nil }
+            var found: Result<Bool, StoreError>!
+            parts.map(\.value).withUnsafeBufferPointer { values in
+                found = Result { () throws(StoreError) in try view.find(by: index, values) != nil }
+            }
+            return try found.get()
         }
     }
 

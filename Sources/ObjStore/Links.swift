@@ -232,7 +232,7 @@ struct ObjectGraph {
             return true
         }
         // A linked object without a primary key can only be created.
-        let id = try view.put(binding, encoder, isRoot || binding.info.primaryKey != nil ? update : .error, collections.filter { !$0.property.type.hasLinks })
+        let id = try view.put(binding, encoder, isRoot || !binding.info.key.isEmpty ? update : .error, collections.filter { !$0.property.type.hasLinks })
         for elements in collections where elements.property.type.hasLinks && !elements.property.embeds { lateCollections.append(LateCollection(object: id, binding: binding, elements: elements)) }
         for link in after { late.append(Late(object: id, propertyID: link.propertyID, target: link.target)) }
         return id

@@ -117,14 +117,14 @@ extension Object {
 extension Object: Hashable {
     public static func == (left: Object, right: Object) -> Bool {
         if left === right { return true }
-        guard left._binding != nil, left._key == right._key, (try? ClassInfo.of(type(of: left)))?.primaryKey != nil else { return false }
+        guard left._binding != nil, left._key == right._key, (try? ClassInfo.of(type(of: left)))?.key.isEmpty == false else { return false }
         return left.isSameObject(as: right)
     }
 
     public func hash(into hasher: inout Hasher) {
-        if let info = try? ClassInfo.of(type(of: self)), let primary = info.primaryKey {
+        if let info = try? ClassInfo.of(type(of: self)), !info.key.isEmpty {
             hasher.combine(ObjectIdentifier(info.type))
-            primary.accessor._hash(self, primary.offset, into: &hasher)
+            for part in info.key { part.accessor._hash(self, part.offset, into: &hasher) }
         } else {
             hasher.combine(ObjectIdentifier(self))
         }
@@ -144,7 +144,8 @@ extension Object: CustomStringConvertible {
 
     /// Class and primary key: links lead in circles.
     var name: String {
-        guard let info = try? ClassInfo.of(type(of: self)), let primary = info.primaryKey, !isInvalidated else { return "\(type(of: self))" }
-        return "\(info.name)(\(primary.accessor._anyValue(self, primary.offset)))"
+        guard let info = try? ClassInfo.of(type(of: self)), !info.key.isEmpty, !isInvalidated else { return "\(type(of: self))" }
+        let key = info.key.map { part in ClassInfo.unwrap(part.accessor._anyValue(self, part.offset)).map { "\($0)" } ?? "nil" }
+        return "\(info.name)(\(key.joined(separator: ", ")))"
     }
 }

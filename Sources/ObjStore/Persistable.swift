@@ -52,6 +52,8 @@ public struct _PropertyType: Sendable {
     var linked: Object.Type?
     /// Not stored: found through a link.
     var isInverse = false
+    /// Of an int: it is counted.
+    var isCounter = false
 
     var valueKind: ValueKind { ValueKind(rawValue: kind) ?? .null }
 

@@ -9,14 +9,15 @@ extension StoreReading {
     /// All objects of a class, in the order of their creation.
     public func objects<T: Object>(_ type: T.Type) -> Results<T> { Results(_scope.space) }
 
-    /// The object with that primary key; nil: there is none.
+    /// The object with that primary key, which can be nil where it is optional; nil: there is none. By a key of several properties:
+    /// ``object(ofType:by:)``.
     ///
     /// Errors: `.noPrimaryKey`, `.noSuchClass`, `.wrongType`, `.closedHandle`. Cost: O(log n).
-    public func object<T: Object, Key: _PersistableValue>(ofType type: T.Type, forPrimaryKey key: Key) throws(ObjStoreError) -> T? {
+    public func object<T: Object, Key: _PersistableValue>(ofType type: T.Type, forPrimaryKey key: Key?) throws(ObjStoreError) -> T? {
         let space = _scope.space
         let binding = try space.binding(type)
         let encoder = _RowEncoder()
-        Key._encode(key, encoder)
+        if let key { Key._encode(key, encoder) } else { encoder.append(.null) }
         guard let object = try encoder.withValue({ (value) throws(StoreError) in try space.current.find(binding.classID, value) }) else { return nil }
         return space.materialise(type, binding, object.key)
     }

@@ -142,11 +142,7 @@ extension StoreWriting {
         let missing = binding.info.properties.filter { $0.hasChangingDefault && !given[Int($0.index)] }
         if missing.isEmpty { return [] }
         // An update leaves alone what is not given.
-        if update != .error, let primary = binding.info.primaryKey, let key = pairs.first(where: { $0.property.index == primary.index }) {
-            let probe = _RowEncoder()
-            _ = primary.accessor._encodeAny(key.value, probe)
-            if try probe.withValue({ (value) throws(StoreError) in try view.find(binding.classID, value) }) != nil { return [] }
-        }
+        if update != .error, try binding.hasObject(pairs, view) { return [] }
         let prototype = binding.info.type.init()
         var collections: [CollectionElements] = []
         for property in missing {

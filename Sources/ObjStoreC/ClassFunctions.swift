@@ -63,6 +63,7 @@ private func full(_ info: ClassInfo) -> objstore_class_info {
     full.property_count = info.propertyCount
     full.primary_key = info.primaryKey
     full.flags = info.isEmbedded ? classEmbedded : 0
+    full.key_index = info.keyIndex
     return full
 }
 

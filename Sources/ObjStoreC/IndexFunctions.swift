@@ -10,13 +10,13 @@ public func objstore_schema_add_index(
             let className = try naming("class_name") { () throws(StoreError) in try name(class_name) }
             try check(count: count, "count")
             try check(array: names, count, "names")
-            guard flags & ~UInt32(OBJSTORE_INDEX_UNIQUE) == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+            guard flags & ~SchemaDraft.IndexFlags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
             var list: [String] = []
             // One more than there can be says that there are too many.
             for index in 0..<min(count, Int(OBJSTORE_MAX_INDEX_PROPERTIES) + 1) {
                 list.append(try naming("names") { () throws(StoreError) in try name(names.unsafelyUnwrapped[index]) })
             }
-            try box.draft.addIndex(className, list, isUnique: flags & UInt32(OBJSTORE_INDEX_UNIQUE) != 0)
+            try box.draft.addIndex(className, list, SchemaDraft.IndexFlags(rawValue: flags))
         }
     }
 }

@@ -45,6 +45,13 @@ public func objstore_schema_add_class(_ schema: OpaquePointer?, _ class_name: ob
     }
 }
 
+@c @implementation
+public func objstore_schema_drop_class(_ schema: OpaquePointer?, _ class_name: objstore_text) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        try draft.dropClass(try naming("class_name") { () throws(StoreError) in try name(class_name) })
+    }
+}
+
 /// OBJSTORE_CLASS_EMBEDDED
 let classEmbedded: UInt32 = 1
 

@@ -110,7 +110,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     refused(objstore_schema_add_class(schema, cls), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, text("Other"), text("a"), .OBJSTORE_KIND_INT, 0), .OBJSTORE_ERR_NO_SUCH_CLASS)
     refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_DOUBLE, 1), .OBJSTORE_ERR_INVALID_SCHEMA)
-    refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_INT, 5), .OBJSTORE_ERR_INVALID_SCHEMA)
+    refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_INT, 0x41), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_BINARY, 2), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_NULL, 0), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, cls, text("a"), .OBJSTORE_KIND_MIXED, 1), .OBJSTORE_ERR_INVALID_SCHEMA)

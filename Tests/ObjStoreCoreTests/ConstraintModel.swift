@@ -45,7 +45,7 @@ final class ConstraintModel {
         var draft = SchemaDraft()
         try draft.addClass("Row")
         for (name, kind, flags) in kinds { try draft.addProperty("Row", name, kind, flags) }
-        for (names, isUnique) in compounds { try draft.addIndex("Row", names, isUnique: isUnique) }
+        for (names, isUnique) in compounds { try draft.addIndex("Row", names, isUnique ? .unique : []) }
         return draft
     }
 

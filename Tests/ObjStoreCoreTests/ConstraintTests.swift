@@ -79,7 +79,7 @@ import Testing
             try draft.addClass("T")
             try draft.addProperty("T", "a", .int, flags)
             try draft.addProperty("T", "b", .int, [.nullable])
-            if let compound { try draft.addIndex("T", ["a", "b"], isUnique: compound) }
+            if let compound { try draft.addIndex("T", ["a", "b"], compound ? .unique : []) }
             var configuration = StoreConfiguration()
             configuration.place = .memory("")
             configuration.schema = draft
@@ -169,7 +169,7 @@ import Testing
         try draft.addProperty("Person", "mail", .string, mail.union(.nullable))
         try draft.addProperty("Person", "last", .string, [])
         try draft.addProperty("Person", "born", .int, [])
-        for (names, isUnique) in indexes { try draft.addIndex("Person", names, isUnique: isUnique) }
+        for (names, isUnique) in indexes { try draft.addIndex("Person", names, isUnique ? .unique : []) }
     }
 
     private static func fill(_ store: Store, _ count: Int, mail: (Int) -> String?) throws {
@@ -269,16 +269,16 @@ import Testing
         var draft = SchemaDraft()
         try ConstraintTests.person(&draft)
         func refuse(_ code: StatusCode, _ names: [String]) {
-            #expect { try draft.addIndex("Person", names, isUnique: false) } throws: { ($0 as! StoreError).code == code }
+            #expect { try draft.addIndex("Person", names, []) } throws: { ($0 as! StoreError).code == code }
         }
         refuse(.invalidSchema, [])
         refuse(.invalidSchema, ["mail"])
         refuse(.invalidSchema, ["mail", "mail"])
         refuse(.noSuchProperty, ["mail", "male"])
         refuse(.invalidSchema, Array(repeating: "mail", count: 9))
-        try draft.addIndex("Person", ["mail", "last"], isUnique: true)
+        try draft.addIndex("Person", ["mail", "last"], .unique)
         refuse(.invalidSchema, ["mail", "last"])
-        try draft.addIndex("Person", ["last", "mail"], isUnique: true)
+        try draft.addIndex("Person", ["last", "mail"], .unique)
     }
 
     /// A file whose schema promises what its objects do not keep: made by turning the flag without looking at them.

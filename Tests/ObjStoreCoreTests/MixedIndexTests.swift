@@ -90,7 +90,7 @@ final class MixedIndexModel {
         try draft.addProperty("Row", "plain", .mixed, [])
         try draft.addProperty("Row", "code", .mixed, [.unique])
         try draft.addProperty("Row", "number", .int, [.indexed])
-        try draft.addIndex("Row", ["any", "number"], isUnique: false)
+        try draft.addIndex("Row", ["any", "number"], [])
         configuration.place = .file(path)
         configuration.schema = draft
         configuration.durability = .none

@@ -97,7 +97,7 @@ final class SchemaHistory {
             if let name = former[property.number] { try draft.addFormerName("Row", property.name, name) }
         }
         let names = Dictionary(uniqueKeysWithValues: state.properties.map { ($0.number, $0.name) })
-        for compound in state.compounds { try draft.addIndex("Row", compound.map { names[$0]! }, isUnique: false) }
+        for compound in state.compounds { try draft.addIndex("Row", compound.map { names[$0]! }, []) }
         return draft
     }
 

@@ -80,8 +80,8 @@ import Testing
             try draft.addProperty("Dog", "group", .int, [])
             try draft.addProperty("Dog", "rank", .int, [.nullable])
             try draft.addLink("Dog", "owner", to: "Person")
-            try draft.addIndex("Dog", ["group", "rank"], isUnique: true)
-            try draft.addIndex("Dog", ["city", "age"], isUnique: false)
+            try draft.addIndex("Dog", ["group", "rank"], .unique)
+            try draft.addIndex("Dog", ["city", "age"], [])
             let links = { (kind: ValueKind) in ElementSchema(kind: .link, isNullable: kind == .map, keyKind: kind == .map ? .int : .null) }
             try draft.addCollection("Dog", "mates", .list, links(.list), target: "Dog")
             for (name, kind) in [("dogs", ValueKind.list), ("fed", .set), ("named", .map)] {

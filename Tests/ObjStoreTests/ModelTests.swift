@@ -271,7 +271,7 @@ import Testing
         @Persisted(primaryKey: true) var second: Int
     }
     final class DoubleKey: Object { @Persisted(primaryKey: true) var key: Double }
-    final class OptionalKey: Object { @Persisted(primaryKey: true) var key: Int? }
+    final class OptionalKey: Object { @Persisted(primaryKey: true) var key: Double? }
     final class BytesIndex: Object { @Persisted(indexed: true) var bytes: [UInt8] }
     class Generic<T: Persistable>: Object { @Persisted var value: T }
     final class OfText: Generic<String> { @Persisted var number: Int }

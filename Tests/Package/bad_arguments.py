@@ -37,7 +37,7 @@ DEFAULTS = {
 # (function, parameter): value
 SPECIAL = {
     ("objstore_schema_add_class", "class_name"): 'OBJSTORE_STR("Fresh")',
-    ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
+    ("objstore_schema_drop_class", "class_name"): 'OBJSTORE_STR("Gone")', ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
     ("objstore_schema_add_collection", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_collection", "collection"): "OBJSTORE_KIND_LIST",
     ("objstore_schema_add_collection", "key_kind"): "OBJSTORE_KIND_NULL",
     ("objstore_collection_read", "keys"): "NULL", ("objstore_collection_read", "values"): "OUT_VALUES",

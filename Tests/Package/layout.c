@@ -130,13 +130,15 @@ AT(objstore_pin, holder, 32);
 AT(objstore_pin, count, 36);
 AT(objstore_pin, reserved, 40);
 
-SIZE(objstore_class_info, 40);
+SIZE(objstore_class_info, 48);
 AT(objstore_class_info, struct_size, 0);
 AT(objstore_class_info, class_id, 4);
 AT(objstore_class_info, name, 8);
 AT(objstore_class_info, property_count, 24);
 AT(objstore_class_info, primary_key, 32);
 AT(objstore_class_info, flags, 36);
+AT(objstore_class_info, key_index, 40);
+AT(objstore_class_info, reserved, 44);
 
 SIZE(objstore_property_info, 96);
 AT(objstore_property_info, struct_size, 0);

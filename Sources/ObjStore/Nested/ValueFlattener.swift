@@ -74,12 +74,8 @@ final class ValueFlattener {
         let info = binding.info
         let missing = info.properties.filter { property in property.hasChangingDefault && !given.contains { $0.property.index == property.index } }
         if missing.isEmpty { return [] }
-        if update != .error, let primary = info.primaryKey, let key = given.first(where: { $0.property.index == primary.index }) {
-            let probe = _RowEncoder()
-            guard primary.accessor._encodeAny(key.value, probe) else { return [] }  // which is refused in a moment
-            // An update leaves alone what is not given.
-            if try probe.withValue({ (value) throws(StoreError) in try view.find(binding.classID, value) }) != nil { return [] }
-        }
+        // An update leaves alone what is not given.
+        if update != .error, try binding.hasObject(given, view) { return [] }
         let prototype = info.type.init()
         return missing.map { ($0, ClassInfo.unwrap($0.accessor._anyValue(prototype, $0.offset))) }
     }

@@ -104,7 +104,7 @@ final class ColumnInsert {
         guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
         var limit = view.shared.database.options.valueLimit
         if cls.indexPosition(of: position) != nil { limit = min(limit, IndexLimits.longestText) }
-        if position == cls.primaryKey { limit = min(limit, View.longestKey) }
+        if cls.isKeyPart(position) { limit = min(limit, View.longestKey) }
         var last = offsets[0]
         guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
         // Plain text is looked at as a whole.
@@ -142,24 +142,28 @@ final class ColumnInsert {
     func findKeys(_ state: ClassState, _ policy: UpsertPolicy) throws(StoreError) {
         if rows == 0 { return }
         var needsDefaults = true
-        if let primary = cls.primaryKey {
-            guard let input = inputs[primary] else {
-                throw cls.named(StoreError(.missingValue, "\(path(primary)): the primary key must be given"), primary)
+        if let index = cls.keyIndex {
+            var parts: [Int] = []
+            for part in cls.indexes[index].properties {
+                guard let input = inputs[part] else {
+                    throw cls.named(StoreError(.missingValue, "\(path(part)): the primary key must be given"), part)
+                }
+                parts.append(input)
             }
             // With the policy `error` whichever row comes first is refused: a repetition, or a key that exists.
-            let repeated = try findRepeated(columns[input], policy)
+            let repeated = try findRepeated(parts, policy)
             var firstNew: Int?
             for row in 0..<(repeated ?? rows) where found.isEmpty || found[row] == ColumnInsert.isNew {
-                guard let key = try state.find(primaryKey: columns[input].value(row)) else {
+                guard let key = try existing(state, parts, row) else {
                     firstNew = firstNew ?? row
                     continue
                 }
-                if policy == .error { throw duplicate(columns[input].value(row), primary, row) }
+                if policy == .error { throw duplicate(parts, row) }
                 if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
                 found[row] = key
                 hasExisting = true
             }
-            if let repeated { throw duplicate(columns[input].value(repeated), primary, repeated) }
+            if let repeated { throw duplicate(parts, repeated) }
             needsDefaults = firstNew != nil
             if hasRepeated && hasExisting { linkRepeated() }
         }
@@ -170,6 +174,12 @@ final class ColumnInsert {
                 _ = try view.missing(cls, position)
             }
         }
+    }
+
+    /// The object that has the primary key of a row; `parts` are the columns of that key.
+    private func existing(_ state: ClassState, _ parts: [Int], _ row: Int) throws(StoreError) -> Int64? {
+        if parts.count == 1 { return try state.find(primaryKey: columns[parts[0]].value(row)) }
+        return try state.find(key: { columns[inputs[$0].unsafelyUnwrapped].value(row) })
     }
 
     private func notGenerated(_ position: Int) -> StoreError {
@@ -185,13 +195,14 @@ final class ColumnInsert {
         }
     }
 
-    private func duplicate(_ value: Value, _ primary: Int, _ row: Int) -> StoreError {
-        refuse(.duplicateKey, primary, row: row, "an object with the key \(value.text) exists already, or an earlier row has it")
+    private func duplicate(_ parts: [Int], _ row: Int) -> StoreError {
+        let key = parts.map { columns[$0].value(row).text }.joined(separator: ", ")
+        return refuse(.duplicateKey, positions[parts[0]], row: row, "an object with the key \(key) exists already, or an earlier row has it")
     }
 
     /// Marks the rows whose key an earlier row has; with the policy `error` the first of them is returned.
-    private func findRepeated(_ column: InputColumn, _ policy: UpsertPolicy) throws(StoreError) -> Int? {
-        if isAscending(column) { return nil }
+    private func findRepeated(_ parts: [Int], _ policy: UpsertPolicy) throws(StoreError) -> Int? {
+        if parts.count == 1, !cls.columns[positions[parts[0]]].nullable, isAscending(columns[parts[0]]) { return nil }
         // Open addressing: row + 1, or 0.
         var capacity = 64
         while capacity < rows * 2 { capacity *= 2 }
@@ -200,11 +211,12 @@ final class ColumnInsert {
         defer { table.deallocate() }
         guard rows < Int(UInt32.max) else { throw StoreError(.invalidArgument, "row_count is \(rows): more than 4294967294 rows in one call") }
         for row in 0..<rows {
-            let value = column.value(row)
-            var place = Int(truncatingIfNeeded: ColumnInsert.hash(value)) & (capacity - 1)
+            var hash: UInt64 = 0
+            for part in parts { hash = hash &* 0x9e37_79b9_7f4a_7c15 ^ ColumnInsert.hash(columns[part].value(row)) }
+            var place = Int(truncatingIfNeeded: hash) & (capacity - 1)
             while table[place] != 0 {
                 let first = Int(table[place]) - 1
-                if column.value(first).isSame(as: value) {
+                if parts.allSatisfy({ columns[$0].value(first).isSame(as: columns[$0].value(row)) }) {
                     if policy == .error { return row }
                     if found.isEmpty { found = Array(repeating: ColumnInsert.isNew, count: rows) }
                     found[row] = -2 - Int64(first)
@@ -308,7 +320,7 @@ final class ColumnInsert {
         var changes: [(position: Int, value: Value)] = []
         let reader = try state.reader()
         guard let place = try reader.find(key) else { throw state.noSuchObject(key) }
-        for (index, position) in positions.enumerated() where position != cls.primaryKey {
+        for (index, position) in positions.enumerated() where !cls.isKeyPart(position) {
             let value = columns[index].value(row)
             if policy == .modified, try reader.value(place, position).isSame(as: value) { continue }
             changes.append((position, value))

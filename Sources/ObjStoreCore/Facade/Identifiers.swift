@@ -68,7 +68,7 @@ extension Schema {
 
     func cls(_ id: UInt32) throws(StoreError) -> ClassSchema {
         let index = ClassID.index(id)
-        guard index >= 0, index < classes.count else { throw Schema.noSuchClass(id) }
+        guard index >= 0, index < classes.count, !classes[index].isDropped else { throw Schema.noSuchClass(id) }
         return classes[index]
     }
 

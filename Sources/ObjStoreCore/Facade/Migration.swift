@@ -55,12 +55,14 @@ extension ClassSchema {
             }
             return result
         }
+        // Objects that are to be embedded get their parents, or go, in the migration.
+        let becomesEmbedded = isEmbedded && !before.isEmbedded
         let compounds = indexes.filter(\.isCompound), known = compounds.filter { index in before.indexes.contains { $0.id == index.id } }
-        guard differs || known.count < compounds.count else { return nil }
+        guard differs || becomesEmbedded || known.count < compounds.count else { return nil }
         return ClassSchema(
             name: name, id: id, properties: looser, nextColumnID: nextColumnID,
-            compounds: known.map { IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique) }, nextIndexID: nextIndexID,
-            isEmbedded: isEmbedded)
+            compounds: known.map { IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique, isPrimaryKey: $0.isPrimaryKey) },
+            nextIndexID: nextIndexID, isEmbedded: isEmbedded && !becomesEmbedded)
     }
 }
 
@@ -89,7 +91,9 @@ extension View {
         if let target = property.target, schema.classes[target].isEmbedded {
             throw cls.naming(StoreError(.notSupported, "embedded objects stay where they are: say in the schema what the property was called before"), position)
         }
-        if property.isPrimaryKey { throw cls.naming(StoreError(.keyImmutable, "it is the primary key of objects that exist"), position) }
+        if cls.isKeyPart(position) {
+            throw cls.naming(StoreError(.keyImmutable, "it is \(property.isPrimaryKey ? "" : "part of ")the primary key of objects that exist"), position)
+        }
         let savepoint = try transaction.beginSavepoint()
         do throws(StoreError) {
             let count = try copy(property: position, of: cls, from: source, before, from, transaction)

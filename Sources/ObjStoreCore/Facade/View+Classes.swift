@@ -3,8 +3,10 @@ package struct ClassInfo: Sendable {
     package let classID: UInt32
     package let name: String
     package let propertyCount: Int
-    /// 0 = none.
+    /// 0 = none, or one of several properties.
     package let primaryKey: UInt32
+    /// The index of the primary key; 0 = none.
+    package let keyIndex: UInt32
     package let isEmbedded: Bool
 }
 
@@ -46,16 +48,14 @@ extension View {
     }
 
     package func classCount() throws(StoreError) -> Int {
-        try serialised { () throws(StoreError) in try schema.classes.count }
+        try serialised { () throws(StoreError) in try schema.livingClasses.count }
     }
 
     package func classInfo(at index: Int) throws(StoreError) -> ClassInfo {
         try serialised { () throws(StoreError) in
-            let schema = try schema
-            guard index >= 0, index < schema.classes.count else {
-                throw StoreError(.outOfRange, "class \(index) of \(schema.classes.count)")
-            }
-            return View.info(schema.classes[index])
+            let classes = try schema.livingClasses
+            guard index >= 0, index < classes.count else { throw StoreError(.outOfRange, "class \(index) of \(classes.count)") }
+            return View.info(classes[index])
         }
     }
 
@@ -66,7 +66,7 @@ extension View {
     private static func info(_ cls: ClassSchema) -> ClassInfo {
         ClassInfo(
             classID: cls.classID, name: cls.name, propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
-            isEmbedded: cls.isEmbedded)
+            keyIndex: cls.keyIndex.map { IndexID.of(cls.id, cls.indexes[$0].id) } ?? 0, isEmbedded: cls.isEmbedded)
     }
 
     package func propertyInfo(_ classID: UInt32, at index: Int) throws(StoreError) -> PropertyInfo {
@@ -105,6 +105,7 @@ extension View {
         if property.isUnique { flags.insert(.unique) }
         if property.isCascading { flags.insert(.cascade) }
         if property.isGenerated { flags.insert(.generated) }
+        if property.isCounter { flags.insert(.counter) }
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(

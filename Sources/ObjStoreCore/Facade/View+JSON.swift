@@ -100,7 +100,7 @@ private struct JSONExport {
     private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
         if cls.isEmbedded { return try object(cls, key, depth) }
         if depth > 0, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
-        guard let primary = cls.primaryKey else {
+        guard let index = cls.keyIndex else {
             writer.begin(.map)
             writer.key("$ref")
             writer.append(name: cls.name)
@@ -110,6 +110,12 @@ private struct JSONExport {
         }
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
-        try writer.append(try reader.value(row, primary))
+        guard cls.primaryKey == nil else { return try writer.append(try reader.value(row, cls.indexes[index].first)) }
+        writer.begin(.map)
+        for position in cls.indexes[index].properties {
+            writer.key(cls.properties[position].name)
+            try writer.append(try reader.value(row, position))
+        }
+        writer.end()
     }
 }

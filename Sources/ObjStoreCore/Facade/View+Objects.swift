@@ -38,7 +38,7 @@ extension View {
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         try write(classID) { (state) throws(StoreError) in
             let cls = state.schema
-            guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
+            guard let primary = cls.primaryKey else { return try upsertTuple(state, policy, properties, values) }
             let positions = try positions(cls, properties)
             let given = (0..<properties.count).first { positions[$0] == primary }
             if given == nil, cls.properties[primary].isGenerated {
@@ -64,6 +64,34 @@ extension View {
         }
     }
 
+    /// The same where the primary key is of several properties.
+    private func upsertTuple(
+        _ state: ClassState, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        let cls = state.schema
+        guard let position = cls.keyIndex else { throw noPrimaryKey(cls) }
+        let index = cls.indexes[position], positions = try positions(cls, properties)
+        func given(_ part: Int) -> Int? { (0..<properties.count).first { positions[$0] == part } }
+        func value(_ part: Int) -> Value? { given(part).map { values[$0] } ?? cls.properties[part].defaultValue?.value }
+        var isNew = false
+        for part in index.properties where value(part).map({ isKey($0, part, cls) }) != true {
+            try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
+            guard cls.properties[part].isGenerated else { throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[part].name): it is part of the primary key, and must be given"), part) }
+            isNew = true
+        }
+        guard !isNew, let key = try state.find(key: { value($0).unsafelyUnwrapped }) else {
+            let row = try fullRow(cls, properties, values)
+            let key = try changing(state) { () throws(StoreError) in try state.create(row) }
+            return (ObjectID(classID: cls.classID, storeTag: shared.tag, key: key), .created)
+        }
+        if policy == .error {
+            try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
+            throw try state.taken(index) { (part) throws(StoreError) in value(part).unsafelyUnwrapped }
+        }
+        let object = ObjectID(classID: cls.classID, storeTag: shared.tag, key: key)
+        return (object, try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count))
+    }
+
     /// Writes some properties of an object, those that differ or all, but for its primary key, which has that value.
     private func update(
         _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ positions: UnsafeMutablePointer<Int>, _ values: UnsafePointer<Value>, _ given: Int
@@ -73,7 +101,7 @@ extension View {
         // Key out, and what does not differ where that matters. What is there already need not be checked.
         var count = 0
         let changes = scratch.reserve(given), limit = shared.database.options.valueLimit
-        for index in 0..<given where positions[index] != cls.primaryKey {
+        for index in 0..<given where !cls.isKeyPart(positions[index]) {
             let isThere = try state.value(row, positions[index]).isSame(as: values[index])
             if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
             if isThere, policy == .modified { continue }
@@ -191,7 +219,7 @@ extension View {
             }
             try check(value, position, cls)
             let row = try state.row(object.key)
-            if position == cls.primaryKey { return try confirm(state, row, position, value) }
+            if cls.isKeyPart(position) { return try confirm(state, row, position, value) }
             try changing(state, row) { () throws(StoreError) in try state.update(row, position, value) }
         }
     }
@@ -205,17 +233,17 @@ extension View {
             let row = try state.row(object.key)
             var count = properties.count
             var changes = values
-            if let primary = cls.primaryKey, let given = (0..<count).first(where: { positions[$0] == primary }) {
-                try confirm(state, row, primary, values[given])
+            if (0..<count).contains(where: { cls.isKeyPart(positions[$0]) }) {
                 // The key stays; the others move up.
                 let others = scratch.reserve(count)
-                for index in 0..<count { others[index] = values[index] }
-                for index in given..<(count - 1) {
-                    positions[index] = positions[index + 1]
-                    others[index] = others[index + 1]
+                for index in 0..<count where cls.isKeyPart(positions[index]) { try confirm(state, row, positions[index], values[index]) }
+                count = 0
+                for index in 0..<properties.count where !cls.isKeyPart(positions[index]) {
+                    positions[count] = positions[index]
+                    others[count] = values[index]
+                    count += 1
                 }
                 changes = UnsafePointer(others)
-                count -= 1
             }
             if count == 0 { return }
             try changing(state, row) { () throws(StoreError) in try update(state, row, positions, changes, count) }
@@ -233,7 +261,7 @@ extension View {
 
     /// A primary key may be given where it stays what it is.
     private func confirm(_ state: ClassState, _ row: RowPosition, _ primary: Int, _ value: Value) throws(StoreError) {
-        guard try state.value(row, primary).isSame(as: value) else { throw keyImmutable(state.schema) }
+        guard try state.value(row, primary).isSame(as: value) else { throw keyImmutable(state.schema, primary) }
     }
 
     /// Adds to an int; returns the sum. `.nullValue`, `.outOfRange`, `.keyImmutable`, `.wrongType`.
@@ -244,7 +272,7 @@ extension View {
             guard cls.columns[position].kind == .int else {
                 throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not an int"), position)
             }
-            if position == cls.primaryKey { throw keyImmutable(cls) }
+            if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
             return try changing(state) { () throws(StoreError) in try state.increment(object.key, position, delta) }
         }
     }
@@ -275,8 +303,12 @@ extension View {
                     .map { ObjectID(classID: classID, storeTag: shared.tag, key: $0) }
             }
             let cls = try schema.cls(classID)
-            guard let primary = cls.primaryKey else { throw noPrimaryKey(cls) }
-            guard key.kind == cls.columns[primary].kind else {
+            guard let primary = cls.primaryKey else {
+                guard let index = cls.keyIndex else { throw noPrimaryKey(cls) }
+                let name = cls.name(of: cls.indexes[index])
+                throw StoreError(.invalidArgument, "the primary key \(name) is of several properties: one value finds nothing").at(class: cls.name)
+            }
+            guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else {
                 throw cls.named(
                     StoreError(.wrongType, "the primary key \(cls.name).\(cls.properties[primary].name) is a \(cls.columns[primary].kind), not \(key.kind) (\(key.text))"),
                     primary)
@@ -442,7 +474,7 @@ extension View {
 
     @inline(never)
     private func checkLong(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
-        if position == cls.primaryKey {
+        if cls.isKeyPart(position) {
             throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \(View.longestKey) are allowed"), position)
         }
         if value.count > IndexLimits.longestText, cls.indexPosition(of: position) != nil {
@@ -512,8 +544,8 @@ extension View {
         StoreError(.noPrimaryKey, "class \(cls.name) does not have a primary key").at(class: cls.name)
     }
 
-    func keyImmutable(_ cls: ClassSchema) -> StoreError {
-        let primary = cls.primaryKey!
-        return cls.named(StoreError(.keyImmutable, "\(cls.name).\(cls.properties[primary].name) is the primary key: it cannot be changed"), primary)
+    func keyImmutable(_ cls: ClassSchema, _ position: Int) -> StoreError {
+        let what = position == cls.primaryKey ? "the primary key" : "part of the primary key"
+        return cls.named(StoreError(.keyImmutable, "\(cls.name).\(cls.properties[position].name) is \(what): it cannot be changed"), position)
     }
 }

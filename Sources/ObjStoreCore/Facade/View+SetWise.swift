@@ -20,7 +20,7 @@ extension View {
                 let what = kind == .int || kind == .float || kind == .double ? "\(delta.kind) cannot be added to it" : "nothing can be added to it"
                 throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind): \(what)"), position)
             }
-            if position == cls.primaryKey { throw keyImmutable(cls) }
+            if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
             if keys.count == 0 { return 0 }
             return try whole(state) { (transaction) throws(StoreError) in try transaction.increment(state, keys, position, delta) }
         }
@@ -98,8 +98,8 @@ extension View {
         if keys.count == 0 { return 0 }
         var count = 0
         for index in 0..<properties.count {
-            if positions[index] == cls.primaryKey {
-                guard keys.count == 1, try state.value(keys.keys[0], positions[index]).isSame(as: columns[index]) else { throw keyImmutable(cls) }
+            if cls.isKeyPart(positions[index]) {
+                guard keys.count == 1, try state.value(keys.keys[0], positions[index]).isSame(as: columns[index]) else { throw keyImmutable(cls, positions[index]) }
                 continue
             }
             positions[count] = positions[index]

@@ -264,7 +264,7 @@ package final class View: @unchecked Sendable {
     func classOf(_ object: ObjectID, _ schema: Schema) throws(StoreError) -> ClassSchema {
         guard _fastPath(object.storeTag == shared.tag) else { throw View.wrongStore(object) }
         let index = ClassID.index(object.classID)
-        guard _fastPath(index >= 0 && index < schema.classes.count) else { throw Schema.noSuchClass(object.classID) }
+        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else { throw Schema.noSuchClass(object.classID) }
         return schema.classes[index]
     }
 

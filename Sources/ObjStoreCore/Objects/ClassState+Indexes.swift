@@ -54,7 +54,7 @@ extension ClassState {
         return nil
     }
 
-    private func taken(_ index: IndexSchema, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> StoreError {
+    func taken(_ index: IndexSchema, _ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> StoreError {
         StoreError(.duplicateKey, "an object of class \(schema.name) with \(try schema.text(of: index, value)) already exists")
             .at(class: schema.name, property: schema.names(of: index))
     }

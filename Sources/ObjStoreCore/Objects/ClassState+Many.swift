@@ -61,10 +61,15 @@ extension ClassState {
         var next = try reader.seek(.min)
         while let row = next {
             let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try reader.value(row, property) }
-            if index.isPrimaryKey, key.count > View.longestKey {
-                throw StoreError(
-                    .valueTooLarge, "\(schema.name(of: index)) cannot become the primary key: \(schema.name)#\(row.key) has \(key.count) bytes there; keys have \(View.longestKey) at most"
-                ).at(class: schema.name, property: schema.names(of: index))
+            if index.isPrimaryKey {
+                for property in index.properties {
+                    let count = try reader.value(row, property).count
+                    if count <= View.longestKey || !schema.columns[property].kind.hasBytes { continue }
+                    throw StoreError(
+                        .valueTooLarge,
+                        "\(schema.name(of: index)) cannot become the primary key: \(schema.name)#\(row.key) has \(count) bytes there; keys have \(View.longestKey) at most"
+                    ).at(class: schema.name, property: schema.properties[property].name)
+                }
             }
             if index.isUnique, !index.isShared(key, lookUpKey), let other = try writer.find(key) {
                 let values = try schema.text(of: index) { (property) throws(StoreError) in try reader.value(row, property) }
@@ -95,6 +100,7 @@ extension WriteTransaction {
     package func change(to new: Schema) throws(StoreError) {
         let old = schema
         try checkNulls(new)
+        for (number, before) in old.classes.enumerated() where !before.isDropped && new.classes[number].isDropped { try dropAll(before) }
         try setSchema(new)
         isChangingIndexes = true
         defer { isChangingIndexes = false }
@@ -112,8 +118,12 @@ extension WriteTransaction {
                 try state.fillIndex(position, self)
             }
         }
-        // Objects that lay in a property that is gone have no parent any more.
         for (number, cls) in new.classes.enumerated() where cls.isEmbedded && number < old.classes.count {
+            if !old.classes[number].isEmbedded {
+                try checkParents(number)
+                continue
+            }
+            // Objects that lay in a property that is gone have no parent any more.
             func column(_ link: IncomingLink, _ schema: Schema) -> UInt32 { schema.classes[link.classIndex].columns[link.property].id }
             let losesParents = old.incoming[number].contains { link in
                 !new.incoming[number].contains { $0.classIndex == link.classIndex && column($0, new) == column(link, old) }
@@ -121,6 +131,32 @@ extension WriteTransaction {
             if losesParents { _ = try deleteOrphans(number) }
         }
         ops.becomeSummary()
+    }
+
+    /// Gives up everything that a class has; its node follows when the transaction is written.
+    private func dropAll(_ cls: ClassSchema) throws(StoreError) {
+        let number = Int(cls.id), root = try space.source.node(base.root, .root)
+        guard number < NodeHeader.count(root), !RootNode.classNode(root, number).isNull else { return }
+        let state = ClassState(cls, incoming: [], owning: [], space: space, nextKey: database.shared.nextKey(number), ops: ops)
+        try state.open(RootNode.classNode(root, number))
+        try state.discardAll()
+    }
+
+    /// Each object of a class that becomes embedded must have one parent.
+    private func checkParents(_ number: Int) throws(StoreError) {
+        let state = try state(number), cls = state.schema
+        var wrong = 0, first: (key: Int64, parents: Int)?
+        try forEachParentCount(of: state) { (key, parents) in
+            if parents == 1 { return }
+            wrong += 1
+            if first == nil { first = (key, parents) }
+        }
+        guard let first else { return }
+        let what = first.parents == 0 ? "no object links to it" : "\(first.parents) links lead to it"
+        throw StoreError(
+            .schemaMismatch,
+            "class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects do not have one parent, the first is \(cls.name)#\(first.key): \(what); a migration can put that right"
+        ).at(class: cls.name)
     }
 
     /// Properties that may not be null any more must have a value in every object.

@@ -50,7 +50,7 @@ package final class ClassState {
         self.longValues = longValues
         let indexes = schema.indexes.enumerated().map { position, index in
             IndexWriter(
-                space: space, root: .null, kind: index.kind, unique: index.isPrimaryKey, isLookedUp: index.isUnique, longValues: longValues[position])
+                space: space, root: .null, kind: index.kind, unique: index.isKeyAlone, isLookedUp: index.isUnique, longValues: longValues[position])
         }
         collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
         inverses = schema.inverses.map { _ in InverseWriter(space: space) }
@@ -78,7 +78,10 @@ package final class ClassState {
         for index in indexes { index.begin(root: .null) }
         for collection in collections { collection.begin(root: .null) }
         for inverse in inverses { inverse.begin(root: .null, nextKey: 0) }
-        if !ref.isNull {
+        // What a class had that is gone was given up before (`WriteTransaction.change(to:)`).
+        if schema.isDropped {
+            hasChanges = dropping
+        } else if !ref.isNull {
             let node = try space.source.node(ref, .classRoot)
             clusterRoot = ClassNode.cluster(node)
             objectCount = ClassNode.objectCount(node)
@@ -161,6 +164,13 @@ package final class ClassState {
     package func find(primaryKey value: Value) throws(StoreError) -> Int64? {
         guard schema.primaryKey != nil else { throw noPrimaryKey }
         return try indexed[0].index.unretained { (index) throws(StoreError) in try index.find(value) }
+    }
+
+    /// The object whose primary key has these parts, given by position.
+    func find(key parts: (Int) -> Value) throws(StoreError) -> Int64? {
+        guard let position = schema.keyIndex else { throw noPrimaryKey }
+        let key = try schema.indexes[position].extract(0, into: lookUpKey) { (property) throws(StoreError) in parts(property) }
+        return try indexes[position].find(key)
     }
 
     @inline(__always)
@@ -335,18 +345,21 @@ package final class ClassState {
             ops.delete(schema, key: row.key)
             next = try reader.next(row)
         }
-        do throws(StoreError) {
-            try cluster.discardAll()
-            for index in indexes { try index.removeAll() }
-            for collection in collections { try collection.discardAll() }
-            for inverse in inverses { try inverse.removeAll() }
-        } catch {
+        do throws(StoreError) { try discardAll() } catch {
             isBroken = true
             throw error
         }
         objectCount = 0
         hasChanges = true
         return count
+    }
+
+    /// Gives up all trees; nothing is logged.
+    func discardAll() throws(StoreError) {
+        try cluster.discardAll()
+        for index in indexes { try index.removeAll() }
+        for collection in collections { try collection.discardAll() }
+        for inverse in inverses { try inverse.removeAll() }
     }
 
     /// One property of an int object plus `delta`; the caller has checked the kind.

@@ -74,8 +74,14 @@ extension WriteTransaction {
 
     /// Deletes the embedded objects of a class that have no parent, and what goes with them. Cost: O(n). Returns how many.
     func deleteOrphans(_ classIndex: Int) throws(StoreError) -> Int {
-        let state = try state(classIndex)
         var orphans: [Int64] = []
+        try forEachParentCount(of: try state(classIndex)) { (key, parents) in if parents == 0 { orphans.append(key) } }
+        try deleteOrphans(classIndex, orphans)
+        return orphans.count
+    }
+
+    /// Calls `body` with the key of each object of a class, and how many links lead to it.
+    func forEachParentCount(of state: ClassState, _ body: (Int64, Int) -> Void) throws(StoreError) {
         var indexes: [(link: IncomingLink, reader: IndexReader)] = []
         for link in state.incoming {
             let origin = try self.state(link.classIndex)
@@ -86,11 +92,9 @@ extension WriteTransaction {
         while let row = next {
             var parents = 0
             for (link, reader) in indexes { parents += try link.count(to: row.key, reader) }
-            if parents == 0 { orphans.append(row.key) }
+            body(row.key, parents)
             next = try reader.next(row)
         }
-        try deleteOrphans(classIndex, orphans)
-        return orphans.count
     }
 }
 

@@ -86,6 +86,10 @@ extension ValueKind {
         }
     }
 
+    /// A property of it can be a primary key.
+    package var canBeKey: Bool { self == .int || self == .string || self == .objectID || self == .uuid }
+    /// A property of it can be one of several that are the primary key together.
+    package var canBeKeyPart: Bool { canBeKey || self == .bool || self == .timestamp }
     /// Values of it can be made by the store: object ids and uuids; ints only as primary keys, which are counted.
     package func canBeGenerated(isPrimaryKey: Bool) -> Bool { self == .objectID || self == .uuid || self == .int && isPrimaryKey }
 

@@ -113,7 +113,7 @@ struct ClassSalvage {
                     values[property] = value.value
                     continue
                 }
-                if property == cls.primaryKey {
+                if cls.isKeyPart(property) {
                     lostObjects.append(key, "their primary key \(cls.properties[property].name) cannot be read: \(error.message)")
                     return false
                 }

@@ -131,6 +131,7 @@ enum Salvage {
         }
         for (index, salvage) in classes.enumerated() {
             let cls = schema.classes[index]
+            if cls.isDropped { continue }
             try report(.cls(cls.name, objects: salvage.objects, lost: salvage.lost))
             for property in cls.properties {
                 guard let lost = salvage.lostValues[property.columnID], !lost.isEmpty else { continue }

@@ -15,6 +15,7 @@ package struct IndexSchema: Sendable {
     /// Of the keys in its tree.
     package let kind: ValueKind
     package let isUnique: Bool
+    /// Its values are the primary key of the objects: that of one property, or a unique compound one.
     package let isPrimaryKey: Bool
     let isCompound: Bool
     /// Keys are made by `IndexKey`: of a compound one, and of a mixed property.
@@ -34,12 +35,12 @@ package struct IndexSchema: Sendable {
     static let mostProperties = 8
 
     /// A compound one.
-    package init(id: UInt32, properties: [Int], isUnique: Bool) {
+    package init(id: UInt32, properties: [Int], isUnique: Bool, isPrimaryKey: Bool = false) {
         self.id = id
         self.properties = properties
         self.isUnique = isUnique
         kind = .binary
-        isPrimaryKey = false
+        self.isPrimaryKey = isPrimaryKey
         isCompound = true
         isEncoded = true
         isInverse = false
@@ -73,8 +74,11 @@ package struct IndexSchema: Sendable {
         if _slowPath(mixedParts >> UInt8(place) & 1 != 0) { try key.append(mixed: value) } else { try key.append(value) }
     }
 
-    /// Unique, and not by being the primary key.
-    var isConstraint: Bool { isUnique && !isPrimaryKey }
+    /// Unique, and not by being the primary key of one property, which is looked up where objects are created.
+    var isConstraint: Bool { isUnique && !isKeyAlone }
+
+    /// The primary key of one property. Its tree is unique: also null is one object's.
+    var isKeyAlone: Bool { isPrimaryKey && !isCompound }
 
     /// What the index has for an object, whose values `value` gives by position. A compound key lies in `key` until that is
     /// used again. `.valueTooLarge` where it would be too long.
@@ -88,9 +92,9 @@ package struct IndexSchema: Sendable {
         return key.value
     }
 
-    /// Whether other objects may have what `extract` gave, though the index is unique.
+    /// Whether other objects may have what `extract` gave, though the index is unique. A primary key of null is one object's.
     @inline(__always)
-    func isShared(_ value: Value, _ key: IndexKey) -> Bool { value.isNull || isEncoded && key.hasNull }
+    func isShared(_ value: Value, _ key: IndexKey) -> Bool { value.isNull && !isKeyAlone || isEncoded && key.hasNull }
 }
 
 extension ClassSchema {

@@ -35,10 +35,13 @@ package final class Schema: Sendable {
                 return OwningLink(property: position, target: target, isCollection: property.kind.isCollection, isEmbedding: classes[target].isEmbedded)
             }
         }
-        byName = Dictionary(uniqueKeysWithValues: classes.enumerated().map { ($1.name, $0) })
+        byName = Dictionary(uniqueKeysWithValues: classes.enumerated().filter { !$1.isDropped }.map { ($1.name, $0) })
     }
 
     deinit { table.deallocate() }
+
+    /// Without those that were dropped.
+    var livingClasses: [ClassSchema] { classes.filter { !$0.isDropped } }
 
     package func classIndex(named name: String) -> Int? { byName[name] }
 }
@@ -71,10 +74,14 @@ package final class ClassSchema: Sendable {
     package let properties: [PropertySchema]
     /// Each of its objects lies in one property of one other object, its parent, and goes with it.
     package let isEmbedded: Bool
+    /// It was dropped with all that it had: what is left keeps its id from being given out again.
+    package let isDropped: Bool
     /// The columns as trees see them, in the order of `properties`; valid as long as this object.
     package nonisolated(unsafe) let columns: UnsafeBufferPointer<ColumnSpec>
-    /// Position of the primary key in `properties`.
+    /// Position of the primary key in `properties`, if that is one property.
     package let primaryKey: Int?
+    /// Position in `indexes` of that of the primary key, of one property or several.
+    package let keyIndex: Int?
     /// The primary key's first, then those of other properties, mixed ones last, then compound ones; the order of `ClassNode`'s
     /// entries.
     package let indexes: [IndexSchema]
@@ -96,17 +103,20 @@ package final class ClassSchema: Sendable {
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
     /// The same, but `changesTogether` where a change has more to do than to move one pair in one index.
     private nonisolated(unsafe) let changePlans: UnsafePointer<Int>
+    /// For each property whether it is the primary key, or part of it.
+    private nonisolated(unsafe) let keyParts: UnsafePointer<Bool>
     /// For each property its positions in `collections` and in `inverses` (or -1) and its elements, without reference counting.
     private nonisolated(unsafe) let collectionTable: UnsafePointer<(position: Int, inverse: Int, elements: ElementSchema)>
 
     /// - Parameter compounds: in the order of their ids.
     package init(
         name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32, compounds: [IndexSchema] = [],
-        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false
+        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false, isDropped: Bool = false
     ) {
         self.name = name
         self.id = id
         self.isEmbedded = isEmbedded
+        self.isDropped = isDropped
         self.properties = properties
         self.nextColumnID = nextColumnID
         let specs = UnsafeMutableBufferPointer<ColumnSpec>.allocate(capacity: properties.count)
@@ -128,6 +138,11 @@ package final class ClassSchema: Sendable {
         indexes = plain + singles.filter(\.isEncoded) + compounds.map { $0.of { properties[$0].kind } }
         plainIndexes = plain.count
         constraints = indexes.indices.filter { [indexes] in indexes[$0].isConstraint }
+        keyIndex = indexes.firstIndex { $0.isPrimaryKey }
+        let parts = UnsafeMutablePointer<Bool>.allocate(capacity: max(1, properties.count))
+        parts.initialize(repeating: false, count: max(1, properties.count))
+        for index in indexes where index.isPrimaryKey { for property in index.properties { parts[property] = true } }
+        keyParts = UnsafePointer(parts)
         self.nextIndexID = nextIndexID
         let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count) * 2)
         positions.initialize(repeating: -1, count: max(1, properties.count) * 2)
@@ -152,9 +167,13 @@ package final class ClassSchema: Sendable {
         columns.deallocate()
         collectionTable.deallocate()
         indexPositions.deallocate()
+        keyParts.deallocate()
     }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
+    /// Whether a property is the primary key, or part of it: it stays what it is.
+    @inline(__always)
+    func isKeyPart(_ property: Int) -> Bool { keyParts[property] }
     /// Position in `collections`; nil where the property is none.
     @inline(__always)
     package func collectionPosition(of property: Int) -> Int? {
@@ -205,6 +224,8 @@ package struct PropertySchema: Sendable {
     package var isCascading: Bool
     /// An object that is created without a value gets a new one, which no other has.
     package var isGenerated: Bool
+    /// Of an int: it is meant to be added to.
+    package var isCounter: Bool
     /// Beside that of a primary key.
     var hasIndex: Bool { isIndexed || isUnique || kind == .link }
     /// What a new object gets where the application gives nothing; nil: a value is required.
@@ -217,9 +238,9 @@ package struct PropertySchema: Sendable {
     package init(
         name: String, kind: ValueKind, columnID: UInt32 = 0, isNullable: Bool = false, isPrimaryKey: Bool = false,
         isIndexed: Bool = false, isUnique: Bool = false, target: Int? = nil, isCascading: Bool = false, isGenerated: Bool = false,
-        defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
+        isCounter: Bool = false, defaultValue: OwnedValue? = nil, fill: OwnedValue? = nil, elements: ElementSchema? = nil
     ) {
-        self.isCascading = isCascading; self.isGenerated = isGenerated
+        self.isCascading = isCascading; self.isGenerated = isGenerated; self.isCounter = isCounter
         self.elements = elements
         self.name = name; self.kind = kind; self.columnID = columnID; self.isNullable = isNullable
         self.isPrimaryKey = isPrimaryKey; self.isIndexed = isIndexed; self.isUnique = isUnique; self.target = target

@@ -4,14 +4,14 @@
 /// schema version · classes × { name · next column id · count · properties × { name · kind · column id · flags · default? · fill
 ///                                                                                       · elements? · target? } [· indexes] }
 /// flags: 1 nullable, 2 primary key, 4 indexed, 8 has a default, 16 has elements: their kind, 1 where they may be null, kind of the keys,
-///        32 unique, 64 cascades, 128 is generated. The target, of links and of collections of links only, is the index of a class. The kind of elements that are
+///        32 unique, 64 cascades, of an int: is a counter, 128 is generated. The target, of links and of collections of links only, is the index of a class. The kind of elements that are
 ///        links is 11 + 128: who does not know of their inverse meets an unknown kind.
-/// traits   no name · 241 · 1: embedded
-/// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }         flags: 1 unique
+/// traits   no name · 241 · 1: embedded, 2: dropped
+/// indexes  no name · 240 · next index number · indexes × { number · flags · columns × column id }         flags: 1 unique, 2 primary key
 /// ```
 /// `indexes` follows where a class has, or had, compound indexes or unique properties, and counts as one more property: who
 /// does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break. So does `traits`, which
-/// embedded classes have, last of all.
+/// embedded classes have, last of all. A class that was dropped has no name and nothing but its traits.
 enum SchemaCodec {
     private static let indexes: UInt8 = 240
     private static let traits: UInt8 = 241
@@ -24,7 +24,7 @@ enum SchemaCodec {
             buffer.append(text: cls.name)
             buffer.appendVarint(UInt64(cls.nextColumnID))
             let hasIndexes = !cls.constraints.isEmpty || cls.nextIndexID > IndexSchema.firstCompoundID
-            buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0) + (cls.isEmbedded ? 1 : 0)))
+            buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0) + (cls.isEmbedded || cls.isDropped ? 1 : 0)))
             for property in cls.properties {
                 buffer.append(text: property.name)
                 buffer.append(property.kind.rawValue)
@@ -36,7 +36,7 @@ enum SchemaCodec {
                 if property.defaultValue != nil { flags |= 8 }
                 if property.elements != nil { flags |= 16 }
                 if property.isUnique { flags |= 32 }
-                if property.isCascading { flags |= 64 }
+                if property.isCascading || property.isCounter { flags |= 64 }
                 if property.isGenerated { flags |= 128 }
                 buffer.append(flags)
                 if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
@@ -49,10 +49,10 @@ enum SchemaCodec {
                 if let target = property.target { buffer.appendVarint(UInt64(target)) }
             }
             if hasIndexes { appendIndexes(cls, to: buffer) }
-            if cls.isEmbedded {
+            if cls.isEmbedded || cls.isDropped {
                 buffer.append(text: "")
                 buffer.append(traits)
-                buffer.append(UInt8(1))
+                buffer.append(UInt8(cls.isEmbedded ? 1 : 2))
             }
         }
     }
@@ -65,7 +65,7 @@ enum SchemaCodec {
         buffer.appendVarint(UInt64(compounds.count))
         for index in compounds {
             buffer.appendVarint(UInt64(index.id - IndexSchema.firstCompoundID))
-            buffer.append(UInt8(index.isUnique ? 1 : 0))
+            buffer.append(UInt8((index.isUnique ? 1 : 0) | (index.isPrimaryKey ? 2 : 0)))
             buffer.appendVarint(UInt64(index.properties.count))
             for property in index.properties { buffer.appendVarint(UInt64(cls.columns[property].id)) }
         }
@@ -82,14 +82,19 @@ enum SchemaCodec {
         for _ in 0..<(try reader.readCount()) {
             let number = try reader.readVarint(), flags = try reader.read(UInt8.self), count = try reader.readCount()
             let id = UInt32(truncatingIfNeeded: number) &+ IndexSchema.firstCompoundID
-            guard number < next, id > compounds.last?.id ?? 0, flags <= 1, (2...IndexSchema.mostProperties).contains(count) else { throw contradiction() }
+            guard number < next, id > compounds.last?.id ?? 0, [0, 1, 3].contains(flags), (2...IndexSchema.mostProperties).contains(count) else { throw contradiction() }
             var positions: [Int] = []
             for _ in 0..<count {
                 let column = try reader.readVarint()
                 guard let position = properties.firstIndex(where: { UInt64($0.columnID) == column }), !positions.contains(position) else { throw contradiction() }
                 positions.append(position)
             }
-            compounds.append(IndexSchema(id: id, properties: positions, isUnique: flags == 1))
+            if flags & 2 != 0 {
+                guard !properties.contains(where: \.isPrimaryKey), !compounds.contains(where: \.isPrimaryKey),
+                    positions.allSatisfy({ properties[$0].kind.canBeKeyPart && !properties[$0].isNullable })
+                else { throw contradiction() }
+            }
+            compounds.append(IndexSchema(id: id, properties: positions, isUnique: flags & 1 != 0, isPrimaryKey: flags & 2 != 0))
         }
         return (compounds, IndexSchema.firstCompoundID + UInt32(next))
     }
@@ -105,7 +110,7 @@ enum SchemaCodec {
             let count = try reader.readCount()
             guard count <= reader.remaining, nextColumnID <= UInt64(UInt32.max) else { throw ByteReader.truncated }
             var properties: [PropertySchema] = []
-            var compounds: [IndexSchema] = [], nextIndexID = IndexSchema.firstCompoundID, isEmbedded = false
+            var compounds: [IndexSchema] = [], nextIndexID = IndexSchema.firstCompoundID, isEmbedded = false, isDropped = false
             for number in 0..<count {
                 let propertyName = try reader.readText(), kindNumber = try reader.read(UInt8.self)
                 if kindNumber == indexes, number >= count - 2 {
@@ -113,10 +118,11 @@ enum SchemaCodec {
                     continue
                 }
                 if kindNumber == traits, number == count - 1 {
-                    guard try reader.read(UInt8.self) == 1, !properties.contains(where: \.isPrimaryKey) else {
-                        throw StoreError(.corrupt, "the traits of class \(name) are unknown, or do not fit")
+                    switch try reader.read(UInt8.self) {
+                    case 1 where !properties.contains(where: \.isPrimaryKey) && !compounds.contains(where: \.isPrimaryKey): isEmbedded = true
+                    case 2 where count == 1 && name.isEmpty: isDropped = true
+                    default: throw StoreError(.corrupt, "the traits of class \(name) are unknown, or do not fit")
                     }
-                    isEmbedded = true
                     continue
                 }
                 guard let kind = ValueKind(rawValue: kindNumber) else { throw StoreError(.corrupt, "unknown type of property \(propertyName)") }
@@ -147,24 +153,28 @@ enum SchemaCodec {
                 // Whoever is linked to may be deleted: a link becomes null, as the value in a map, and leaves a list or set.
                 let isNullable = elements.map { !($0.kind == .link) || $0.isNullable == (kind == .map) } ?? (kind != .link || flags & 7 == 1)
                 guard isNullable else { throw StoreError(.corrupt, "the link \(propertyName) is a key, or cannot be null, or is an element that can") }
-                guard flags & 64 == 0 || target != nil, flags & 128 == 0 || kind.canBeGenerated(isPrimaryKey: flags & 2 != 0) else {
+                guard flags & 64 == 0 || target != nil || kind == .int && flags & 2 == 0, flags & 128 == 0 || kind.canBeGenerated(isPrimaryKey: flags & 2 != 0) else {
                     throw StoreError(.corrupt, "the flags of \(propertyName) do not fit a \(kind)")
                 }
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,
                     isPrimaryKey: flags & 2 != 0, isIndexed: flags & 4 != 0, isUnique: flags & 32 != 0, target: target,
-                    isCascading: flags & 64 != 0, isGenerated: flags & 128 != 0, defaultValue: defaultValue, fill: fill, elements: elements))
+                    isCascading: flags & 64 != 0 && kind != .int, isGenerated: flags & 128 != 0, isCounter: flags & 64 != 0 && kind == .int, defaultValue: defaultValue, fill: fill, elements: elements))
             }
             guard Set(properties.map(\.name)).count == properties.count else { throw StoreError(.corrupt, "two properties of \(name) have one name") }
             classes.append(ClassSchema(
-                name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID), compounds: compounds, nextIndexID: nextIndexID, isEmbedded: isEmbedded))
+                name: name, id: UInt32(id), properties: properties, nextColumnID: UInt32(nextColumnID), compounds: compounds, nextIndexID: nextIndexID, isEmbedded: isEmbedded, isDropped: isDropped))
         }
         for cls in classes {
+            if let property = cls.properties.first(where: { $0.target.map { classes[$0].isDropped } == true }) {
+                throw StoreError(.corrupt, "\(cls.name).\(property.name) leads to a class that was dropped")
+            }
             if let set = cls.properties.first(where: { $0.kind == .set && $0.target.map { classes[$0].isEmbedded } == true }) {
                 throw StoreError(.corrupt, "the set \(set.name) is of embedded objects")
             }
         }
-        guard Set(classes.map(\.name)).count == classCount else { throw StoreError(.corrupt, "two classes have one name") }
+        let living = classes.filter { !$0.isDropped }
+        guard Set(living.map(\.name)).count == living.count else { throw StoreError(.corrupt, "two classes have one name") }
         return Schema(classes: classes, version: version)
     }
 

@@ -33,7 +33,7 @@ enum FileVerifier {
             }
             try checkLog(image, meta, version.chain, say)
         }
-        for (cls, seen) in zip(version.image.schema.classes, outcome.classes) { try say(.cls(cls.name, objects: seen.objects, lost: seen.lost)) }
+        for (cls, seen) in zip(version.image.schema.classes, outcome.classes) where !cls.isDropped { try say(.cls(cls.name, objects: seen.objects, lost: seen.lost)) }
         try progress(steps.total, steps.total)
         return summary
     }

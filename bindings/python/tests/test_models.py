@@ -106,8 +106,8 @@ def test_wrong_declarations():
 
     with pytest.raises(objstore.SchemaError, match="primary key"):
 
-        class NullKey(objstore.Model):
-            a: int | None = field(primary_key=True)
+        class RealOrNullKey(objstore.Model):
+            a: float | None = field(primary_key=True)
 
     with pytest.raises(objstore.SchemaError, match="indexed"):
 

@@ -123,20 +123,39 @@ final class Assembler {
         var values: [Value] = []
         /// Embedded objects, lists, sets and maps: the property, and where its value begins.
         var later: [(property: Int, value: Int)] = []
-        /// Of the primary key.
-        var key: Value?
+        /// Of the primary key: one, or that of each of its properties in their order; those that are not given are missing.
+        var key: [(position: Int, value: Value)] = []
     }
 
     /// The object that a value describes: made, updated, or given.
     func object(_ classIndex: Int, _ start: Int) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
         let state = try state(classIndex), cls = state.schema
-        if options.policy != .error, cls.primaryKey == nil, start == 0 { throw view.noPrimaryKey(cls) }
+        if options.policy != .error, cls.keyIndex == nil, start == 0 { throw view.noPrimaryKey(cls) }
         let parts = try described(cls, start)
-        if let key = parts.key, let existing = try state.find(primaryKey: key) {
-            if options.policy == .error { throw state.duplicate(key) }
+        if let existing = try existing(state, parts) {
+            if options.policy == .error { throw try duplicate(state, parts) }
             return (existing, try update(state, existing, parts, isAlone: start == 0 && created.isEmpty))
         }
         return (try create(state, parts), .created)
+    }
+
+    /// The object that has the primary key that is given.
+    private func existing(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64? {
+        guard let first = parts.key.first, let index = state.schema.keyIndex else { return nil }
+        if state.schema.primaryKey != nil { return try state.find(primaryKey: first.value) }
+        var isWhole = true
+        let key = state.schema.indexes[index].properties.map { position in
+            let value = parts.key.first { $0.position == position }?.value ?? state.schema.properties[position].defaultValue?.value
+            if value == nil { isWhole = false }
+            return (position, value ?? .null)
+        }
+        return isWhole ? try state.find(key: { position in key.first { $0.0 == position }.unsafelyUnwrapped.1 }) : nil
+    }
+
+    private func duplicate(_ state: ClassState, _ parts: Parts) throws(StoreError) -> StoreError {
+        try state.taken(state.schema.indexes[state.schema.keyIndex!]) { (position) throws(StoreError) in
+            parts.key.first { $0.position == position }?.value ?? state.schema.properties[position].defaultValue?.value ?? .null
+        }
     }
 
     func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
@@ -244,10 +263,10 @@ final class Assembler {
             parts.later.append((position, index))
         } else {
             let value = try column.kind == .link ? link(cls, position, index) : scalar(index, column.kind, cls, position)
-            if position == cls.primaryKey {
+            if cls.isKeyPart(position) {
                 // What is wrong with it is said where everything is checked.
                 try ValueCheck.check(value, for: position, of: cls, limit: .max)
-                parts.key = value
+                parts.key.append((position, value))
             }
             parts.properties.append(cls.propertyID(position))
             parts.positions.append(position)

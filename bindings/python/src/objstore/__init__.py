@@ -21,13 +21,14 @@ from . import _ffi
 from .bound import Bound
 from .changes import Changes
 from .checking import ClassReport, FileReport, salvage, verify_file
+from .counters import Counter
 from .default import default_store, set_default
 from .dicts import Dict
 from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Embedded, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidJSON, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
     MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
-    NotInWrite, NotNullable, NotSupported, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
+    NotInWrite, NotNullable, NotSupported, NullValue, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
     SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
 )  # fmt: skip
 from .frozen import Frozen
@@ -55,10 +56,10 @@ __version__: str = _ffi.bind("objstore_version")().decode()
 
 __all__ = [
     "AlreadyExists", "AlreadyInWrite", "Backlinks", "Bound", "Busy", "Cancelled", "ChangeStream", "Changes", "ClassReport", "Closed", "Condition",
-    "Corrupt", "Counts", "Dict", "DuplicateKey", "Embedded", "EmbeddedModel", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
+    "Corrupt", "Counter", "Counts", "Dict", "DuplicateKey", "Embedded", "EmbeddedModel", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidJSON", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
-    "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "ObjectId",
+    "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "NullValue", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "open",

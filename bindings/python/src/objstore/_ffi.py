@@ -169,6 +169,8 @@ class ClassInfo(Structure):
         ("property_count", c_size_t),
         ("primary_key", c_uint32),
         ("flags", c_uint32),
+        ("key_index", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -309,6 +311,7 @@ PROTOTYPES = {
     "objstore_schema_set_class_flags": "wTw",
     "objstore_schema_add_link_collection": "wTTwwTw",
     "objstore_schema_add_index": "wTwww",
+    "objstore_schema_drop_class": "wT",
     "objstore_schema_set_default": "wTTV",
     "objstore_schema_add_former_name": "wTTT",
     "objstore_schema_close": "w",

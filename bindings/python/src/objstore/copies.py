@@ -120,7 +120,7 @@ def copied(transaction: "Transaction", model: Any, obj: Any, policy: int) -> tup
         for each in order:
             of = model if each is obj else type(each)
             binding = store._binding(of)
-            allowed = policy if each is obj or binding.key_property is not None else 0
+            allowed = policy if each is obj or binding.key else 0
             key, outcome = Assembly(transaction, allowed, made=made).create(binding, each)
             result = objects.make(of, store._unread(binding), key)
             made.add(each, result)
@@ -156,13 +156,14 @@ def in_order(transaction: "Transaction", root: Any, policy: int) -> list[Any]:
 
 
 def _allow_again(obj: Any, policy: int) -> None:
-    key = next((p for p in properties(obj) if p.primary_key), None)
-    if policy == 0 and key is not None and obj._o_block.store is not None:
+    key = type(obj)._objstore_key
+    if policy == 0 and key and obj._o_block.store is not None:
+        shown = ", ".join(f"{part.name} {getattr(obj, part.name)!r}" for part in key)
         raise DuplicateKey(
-            f"the objects to be copied lead twice to the {type(obj).__name__} with {key.name} {getattr(obj, key.name)!r}, and the "
+            f"the objects to be copied lead twice to the {type(obj).__name__} with {shown}, and the "
             "second copy would have the key of the first; update='modified' or 'all' makes one of them",
-            class_name=key.model_name,
-            property_name=key.name,
+            class_name=key[0].model_name,
+            property_name=", ".join(part.name for part in key),
         )
 
 

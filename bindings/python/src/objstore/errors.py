@@ -170,6 +170,12 @@ class NotNullable(Error, TypeError):
     code = Status.NOT_NULLABLE
 
 
+class NullValue(Error, ValueError):
+    """None where a number is to be added to."""
+
+    code = Status.NULL_VALUE
+
+
 class MissingValue(Error, TypeError):
     """No value for a property that has no default."""
 
@@ -365,7 +371,7 @@ _BY_STATUS: dict[int, type[Error]] = {
     int(kind.code): kind
     for kind in (
         InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchIndex, Embedded, NoSuchObject, WrongType, NotNullable,
-        MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery, InvalidJSON,
+        NullValue, MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery, InvalidJSON,
         InvalidSignature, HandlerFailed, NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
         Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,
         NotAStore, Corrupt, SchemaError,

@@ -2,11 +2,15 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import kinds
 from .arguments import switch
 from .errors import InvalidArgument, SchemaError
 
 if TYPE_CHECKING:
     from .properties import Property
+
+
+UNIQUE, PRIMARY_KEY = 0x1, 0x2  # OBJSTORE_INDEX_…
 
 
 class Index:
@@ -20,25 +24,32 @@ class Index:
 
     It orders by the first property, where that is equal by the second, and so on: None first, then values as comparisons
     have them, NaN last. `unique`: no two objects have the same values in all of them; where one of the values is None
-    they are never the same. The index of one property is field(indexed=True) or field(unique=True).
+    they are never the same. `primary_key`: they are the primary key together, which never changes: each is a bool, int, str,
+    datetime, ObjectId or UUID, and never None. The index of one property is field(indexed=True) or field(unique=True).
     """
 
-    __slots__ = ("properties", "unique")
+    __slots__ = ("primary_key", "properties", "unique")
 
-    def __init__(self, *properties: str, unique: bool = False) -> None:
+    def __init__(self, *properties: str, unique: bool = False, primary_key: bool = False) -> None:
         if wrong := [p for p in properties if not isinstance(p, str)]:
             raise InvalidArgument(f"an index is of properties by name, not of {wrong[0]!r}")
         self.properties = properties
-        self.unique = switch("unique", unique)
+        self.primary_key = switch("primary_key", primary_key)
+        self.unique = switch("unique", unique) or self.primary_key
+
+    @property
+    def _flags(self) -> int:
+        return self.unique * UNIQUE | self.primary_key * PRIMARY_KEY
 
     def __repr__(self) -> str:
-        return f"Index({', '.join(map(repr, self.properties))}{', unique=True' if self.unique else ''})"
+        kind = ", primary_key=True" if self.primary_key else ", unique=True" if self.unique else ""
+        return f"Index({', '.join(map(repr, self.properties))}{kind})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Index) and (self.properties, self.unique) == (other.properties, other.unique)
+        return isinstance(other, Index) and (self.properties, self._flags) == (other.properties, other._flags)
 
     def __hash__(self) -> int:
-        return hash((self.properties, self.unique))
+        return hash((self.properties, self._flags))
 
 
 AFTER_FROM, BEFORE_TO = 0x1, 0x2
@@ -83,4 +94,20 @@ def check_indexes(cls: Any) -> None:
             raise refuse(index, "a property is given twice")
         if index.properties in known:
             raise refuse(index, "there are two of these properties")
+        if index.primary_key:
+            cls._objstore_key = _key(cls, index, refuse)
         known.add(index.properties)
+
+
+def _key(cls: Any, index: Index, refuse: Any) -> "tuple[Property, ...]":
+    """The properties that are the primary key together."""
+    if cls._objstore_key:
+        raise refuse(index, f"the class has a primary key already: {', '.join(p.name for p in cls._objstore_key)}")
+    if cls._objstore_embedded:
+        raise refuse(index, "an embedded object has no primary key: it is found through its parent")
+    parts = tuple(cls._objstore_by_name[name] for name in index.properties)
+    for part in parts:
+        if part.kind not in kinds.KEY_PARTS or part.nullable or part.counter:
+            message = f"{part.name}: part of a primary key is a bool, int, str, datetime, ObjectId or UUID, and never None"
+            raise refuse(index, message)
+    return parts

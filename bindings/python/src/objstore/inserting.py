@@ -37,7 +37,7 @@ def all_unmanaged(group: list[Any]) -> bool:
 
 
 def _allow(binding: "Binding", policy: int) -> None:
-    if policy and binding.key_property is None:
+    if policy and not binding.key:
         raise NoPrimaryKey(
             f"{binding.model.__name__} does not have a primary key, so there is nothing to find an existing object by",
             class_name=binding.model.__name__,
@@ -103,7 +103,7 @@ def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[
             collections += [(obj, p, obj._o_values[p.index]) for p in full]
             skipped = frozenset(p.index for p in circular + full)
             # A linked object without a primary key can only be created.
-            allowed = policy if binding.key_property is not None else 0
+            allowed = policy if binding.key else 0
             outcomes[id(obj)] = _add_one(transaction, binding, obj, allowed, skipped)
         for obj, prop, target in late:
             if policy != POLICIES["modified"] or getattr(obj, prop.name) != target:
@@ -126,7 +126,7 @@ def _set_content(
 def add_nested(transaction: Transaction, obj: Any, policy: int) -> None:
     """Adds an unmanaged object that values lead to; without a primary key it can only be created."""
     binding = transaction.store._binding(type(obj))
-    add(transaction, binding, obj, policy if binding.key_property is not None else 0)
+    add(transaction, binding, obj, policy if binding.key else 0)
 
 
 def _one(
@@ -207,7 +207,7 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             binding = store._binding(model)
             _allow(binding, policy)
             _allow_alone(binding)
-        if (policy or binding.key_property is None) and len(set(map(id, group))) < len(group):
+        if (policy or not binding.key) and len(set(map(id, group))) < len(group):
             raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
         if _one_by_one(binding, group, policy):
             return _add_graphs(transaction, store, given, policy)
@@ -443,7 +443,8 @@ def _demand(binding: "Binding", properties: list[Property], policy: int) -> None
     """MissingValue if new objects cannot be made of these properties. With a policy there may be objects already, which
     keep what is not given."""
     for prop in binding.scalars:
-        needed = not prop.generated and (prop.primary_key or not (policy or prop.nullable))
+        is_key = any(part is prop for part in binding.key)
+        needed = not prop.generated and (not prop.nullable if not policy else is_key)
         if needed and prop.default is MISSING and not any(prop is p for p in properties):
             raise prop.missing()
 
@@ -452,7 +453,7 @@ def _new_values(binding: "Binding", properties: list[Property], policy: int, row
     """Adds what is generated and not given, which columns must have; not numbers, and not where objects may have it already."""
     due = [p for p in binding.generated if p.kind != kinds.INT and not any(p is g for g in properties)]
     if policy:
-        due = [p for p in due if p.primary_key]
+        due = [p for p in due if any(p is part for part in binding.key)]
     properties += due
     return [[p.given(MISSING) for _ in range(rows)] for p in due]
 

@@ -52,6 +52,7 @@ PYTHON_TYPE: dict[int, type] = {kind: type_ for type_, kind in BY_TYPE.items()} 
 # Not every value of the right type fits, or stays as it is.
 CHECKED = frozenset({FLOAT, DECIMAL, TIMESTAMP, LINK, MIXED})
 KEYS = frozenset({INT, STRING, OBJECT_ID, UUID})
+KEY_PARTS = KEYS | {BOOL, TIMESTAMP}
 DEEPEST = 100  # lists and dicts inside each other, in a mixed property
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

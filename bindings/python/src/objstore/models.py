@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from . import copies, described, elements, embedded, jsons, kinds, links, objects
 from .constructors import constructor
+from .counters import Counter
 from .dicts import Dict
 from .elements import Element, Shape
 from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
@@ -39,6 +40,7 @@ else:
 
 
 M = TypeVar("M", bound="Model")
+NO_KEY = "a primary key is an int, a str, an ObjectId or a UUID, or one of them | None"
 NO_CASCADE = "on_delete is for links, and lists, sets and dicts of links"
 COLLECTIONS: dict[Any, int] = {
     list: kinds.LIST, List: kinds.LIST, set: kinds.SET, Set: kinds.SET, dict: kinds.MAP, Dict: kinds.MAP,
@@ -51,6 +53,7 @@ class ModelMeta(type):
     _objstore_properties: tuple[Property, ...] = ()
     _objstore_by_name: dict[str, Property] = {}
     _objstore_inverses: tuple[Inverse, ...] = ()
+    _objstore_key: tuple[Property, ...] = ()  # the primary key, which may be of several
     _objstore_embedded = False
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> "ModelMeta":
@@ -219,6 +222,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
         raise _refused(cls, keys[0], "an embedded object has no primary key: it is found through its parent")
     cls._objstore_properties = tuple(found.values())
     cls._objstore_by_name = found
+    cls._objstore_key = tuple(p for p in found.values() if p.primary_key)
     check_indexes(cls)
     cls._objstore_inverses = tuple(inverses)
     for inverse in inverses:
@@ -308,11 +312,12 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
     target, nullable = _link_target(annotation)
     if target is not None:
         return _link(cls, name, index, target, nullable, declared)
+    counter, annotation = _counter(annotation)
     kind, nullable, enumeration = _scalar(cls, name, annotation, annotation)
     if declared.cascade:
         raise _refused(cls, name, NO_CASCADE)
-    if declared.primary_key and (kind not in kinds.KEYS or nullable):
-        raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
+    if declared.primary_key and (kind not in kinds.KEYS or counter):
+        raise _refused(cls, name, NO_KEY)
     if (declared.indexed or declared.unique) and kind == kinds.BINARY:
         raise _refused(cls, name, "bytes cannot be indexed" if declared.indexed else "bytes cannot be unique")
     if declared.default_factory is not MISSING:
@@ -328,7 +333,17 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
         default=declared.default,
         enumeration=enumeration,
         generated=declared.generated,
+        counter=counter,
     )
+
+
+def _counter(annotation: Any) -> tuple[bool, Any]:
+    """Is it a Counter, or Counter | None? And what is stored for it."""
+    if annotation is Counter:
+        return True, int
+    if Counter in typing.get_args(annotation):
+        return True, typing.Union[tuple(int if a is Counter else a for a in typing.get_args(annotation))]
+    return False, annotation
 
 
 def _check_generated(cls: type, name: str, annotation: Any, declared: Declared) -> None:
@@ -342,7 +357,7 @@ def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
     if declared.cascade:
         raise _refused(cls, name, NO_CASCADE)
     if declared.primary_key:
-        raise _refused(cls, name, "a primary key is an int, a str, an ObjectId or a UUID, and never None")
+        raise _refused(cls, name, NO_KEY)
     default = declared.default
     if declared.default_factory is not MISSING:
         if declared.default_factory not in (list, dict):

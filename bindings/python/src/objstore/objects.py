@@ -171,9 +171,9 @@ def named(value: Any) -> str:
     if not isinstance(value, Slots):
         return repr(value)
     model: Any = type(value)
-    key = next((p for p in model._objstore_properties if p.primary_key), None)
-    if key is not None and exists(value):
-        return f"<{model.__name__} {getattr(value, key.name)!r}>"
+    key = model._objstore_key
+    if key and exists(value):
+        return f"<{model.__name__} {', '.join(repr(getattr(value, part.name)) for part in key)}>"
     return f"<{model.__name__}>" if value._o_block.store is None else f"<{model.__name__} #{value._o_key}>"
 
 

@@ -26,6 +26,7 @@ def open(
     memory: str | None = None,
     models: Iterable[ModelMeta],  # what checkers make of [Dog, Person]
     schema_version: int = 1,
+    drop: Iterable[str] = (),
     mode: Mode = "read-write",
     create: Creation = "if-missing",
     durability: Durability = "full",
@@ -48,6 +49,8 @@ def open(
                     seen through this store
     schema_version  raise it when a model got a new property, lost one, which drops its values for ever, calls one
                     otherwise (see field(formerly=…)), or when one may be None now, or must not any more
+    drop            names of classes that files are not to have any more: with a higher schema_version a file loses them with all
+                    their objects, for ever; SchemaMismatch where a class that stays has a property that leads to one of them
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
     create          "if-missing", "never" (NotFound) or "always" (AlreadyExists)
     durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within
@@ -69,8 +72,10 @@ def open(
     limits          numbers of section 4 of objstore.h: open_timeout_ms, value_bytes, checkpoint_log_bytes,
                     checkpoint_operations, checkpoint_idle_ms, log_bytes, transaction_bytes
     """
+    if isinstance(drop, str):
+        raise InvalidArgument(f"drop is a list of names of classes, not {drop!r}")
     classes = list(models)
-    with config.Config() as made, Schema(classes) as schema:
+    with config.Config() as made, Schema(classes, drop) as schema:
         made.place(path, memory)
         made.mode(mode, create)
         made.durability(durability, relaxed)

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
-from . import elements, kinds, links, mixed, objects
+from . import counters, elements, kinds, links, mixed, objects
 from .arguments import switch
 from .collection import attach
 from .dicts import Dict
@@ -77,12 +77,14 @@ class Property(property):
         formerly: tuple[str, ...] = (),
         cascade: bool = False,
         generated: bool = False,
+        counter: bool = False,
     ) -> None:
         if kind == kinds.MIXED:
             super().__init__(_mixed_getter(self), _setter(index), None)
         elif shape is None:
-            get = _getter(index)
-            super().__init__(get if target is None else links.getter(self, get), _setter(index), None)
+            get = self.stored = _getter(index)  # what is stored, without what stands for it
+            shown = counters.getter(self, get) if counter else get if target is None else links.getter(self, get)
+            super().__init__(shown, _setter(index), None)
         else:
             super().__init__(_collection_getter(self), _collection_setter(self), None)
         self.shape = shape  # of a collection; None: a single value
@@ -96,6 +98,7 @@ class Property(property):
         self.enum = enumeration
         self.formerly = formerly  # what it was called before
         self.cascade = cascade  # of links: what they lead to is deleted with the object
+        self.counter = counter  # read as a Counter
         self.generated = generated  # a new object that is given no value gets a new one
         self.target = target  # of a link, or a collection of links: the class that it leads to, or links.Later
         self.python_type: type = elements.TYPES[kind] if shape is not None else target or enumeration or kinds.PYTHON_TYPE[kind]
@@ -130,6 +133,7 @@ class Property(property):
             formerly=self.formerly,
             cascade=self.cascade,
             generated=self.generated,
+            counter=self.counter,
         )
 
     @property

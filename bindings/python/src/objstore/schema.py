@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _ffi, columns, links
 from ._check import check
-from .errors import NoPrimaryKey, NoSuchProperty, SchemaError
+from .errors import InvalidArgument, NoPrimaryKey, NoSuchProperty, SchemaError
 from .kinds import BINARY, LINK, MIXED, NULL, is_embedded
 from .models import properties_of
 from .properties import MISSING, Property
@@ -14,6 +14,7 @@ from .values import Values
 
 _schema_new = _ffi.bind("objstore_schema_new")
 _schema_add_class = _ffi.bind("objstore_schema_add_class")
+_schema_drop_class = _ffi.bind("objstore_schema_drop_class")
 _schema_set_class_flags = _ffi.bind("objstore_schema_set_class_flags")
 _schema_add_property = _ffi.bind("objstore_schema_add_property")
 _schema_add_collection = _ffi.bind("objstore_schema_add_collection")
@@ -28,14 +29,15 @@ _find_property = _ffi.bind("objstore_find_property")
 _find_index = _ffi.bind("objstore_find_index")
 _property_get_info = _ffi.bind("objstore_property_get_info")
 
-PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE, CASCADE, GENERATED = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20  # OBJSTORE_PROPERTY_…
+PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE = 0x1, 0x2, 0x4, 0x8  # OBJSTORE_PROPERTY_…
+CASCADE, GENERATED, COUNTER = 0x10, 0x20, 0x40
 EMBEDDED = 0x1  # OBJSTORE_CLASS_…
 
 
 class Schema:
     """The C schema of some models; closed at the end of a with."""
 
-    def __init__(self, models: Iterable[type]) -> None:
+    def __init__(self, models: Iterable[type], dropped: Iterable[str] = ()) -> None:
         self.handle = ctypes.c_void_p()
         check(_schema_new(ctypes.byref(self.handle)))
         try:
@@ -46,6 +48,10 @@ class Schema:
             links.resolve(names.values())
             for model in names.values():
                 self._add(model)
+            for name in dropped:
+                if not isinstance(name, str):
+                    raise InvalidArgument(f"drop is a list of names of classes, not of {name!r}")
+                check(_schema_drop_class(self.handle, _ffi.text(name)))
         except BaseException:
             _schema_close(self.handle)
             raise
@@ -71,7 +77,7 @@ class Schema:
                     check(_schema_add_link_collection(self.handle, name, property_name, prop.kind, key_kind, target, flags))
                 continue
             flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE | prop.unique * UNIQUE
-            flags |= prop.generated * GENERATED
+            flags |= prop.generated * GENERATED | prop.counter * COUNTER
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
                 value = Values(1)
@@ -82,7 +88,7 @@ class Schema:
                 check(_schema_add_former_name(self.handle, name, _ffi.text(prop.name), _ffi.text(former)))
         for index in getattr(model, "__indexes__"):
             texts = [_ffi.text(property_name) for property_name in index.properties]
-            check(_schema_add_index(self.handle, name, (_ffi.Text * len(texts))(*texts), len(texts), int(index.unique)))
+            check(_schema_add_index(self.handle, name, (_ffi.Text * len(texts))(*texts), len(texts), index._flags))
 
     def __enter__(self) -> "Schema":
         return self
@@ -109,7 +115,8 @@ class Binding:
         self.links = [p for p in self.properties if p.kind == LINK and not p.embeds]
         self.is_target = False  # do links of the store's models lead to the class? Set when all are bound
         self.takes_along = any(p.embeds or p.cascade for p in self.properties)  # do others go when an object is deleted?
-        self.key_property = next((p for p in self.properties if p.primary_key), None)
+        self.key: tuple[Property, ...] = getattr(model, "_objstore_key")  # of the primary key, which may be of several
+        self.key_property: Property | None = self.key[0] if len(self.key) == 1 else None
         self.key_type = None if self.key_property is None else self.key_property.python_type
         self.scalars = [p for p in self.properties if p.shape is None and not p.embeds]
         self.collections = [p for p in self.properties if p.shape is not None and not p.embeds]
@@ -151,6 +158,11 @@ class Binding:
 
     @property
     def primary_key(self) -> Property:
+        if len(self.key) > 1:
+            raise InvalidArgument(
+                f"the primary key of {self.model.__name__} is of several properties: ({', '.join(p.name for p in self.key)})",
+                class_name=self.model.__name__,
+            )
         if self.key_property is None:
             raise NoPrimaryKey(
                 f"{self.model.__name__} does not have a primary key", class_name=self.model.__name__

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import kinds, objects
 from .arguments import switch
-from .errors import InvalidArgument, NoSuchClass, NoSuchIndex
+from .errors import InvalidArgument, NoSuchClass, NoSuchIndex, WrongType
 from .indexes import AFTER_FROM, BEFORE_TO, Stretch
 from .models import Model, property_named
 from .results import Results
@@ -29,12 +29,20 @@ class Source:
         self._bindings = bindings
 
     def get(self, model: type[M], key: Any) -> M | None:
-        """The object with this primary key, or None."""
+        """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in their
+        order: store.get(Reading, ("north", 7))."""
         binding = self._binding(model)
-        if type(key) is not binding.key_type:
-            key = kinds.convert(binding.primary_key, key)
         view = self._reader()
-        found = view.find(binding, key)
+        if len(binding.key) > 1:
+            if not isinstance(key, tuple) or len(key) != len(binding.key):
+                names = ", ".join(p.name for p in binding.key)
+                raise WrongType(f"the primary key of {model.__name__} is ({names}), not {key!r}", class_name=model.__name__)
+            values = [p.convert(value) for p, value in zip(binding.key, key)]
+            found = view.find_by(binding.index_id(view.handle, binding.key), binding.key, values)
+        else:
+            if type(key) is not binding.key_type:
+                key = kinds.convert(binding.primary_key, key)
+            found = view.find(binding, key)
         if found is None:
             return None
         made: M = object.__new__(model)
@@ -45,7 +53,7 @@ class Source:
 
     def find_by(self, model: type[M], /, **values: Any) -> M | None:
         """The object that has these values in a unique index, or in a unique property, or None:
-        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's: it finds nothing. NoSuchIndex: no unique
+        `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's, but for a primary key: it finds nothing. NoSuchIndex: no unique
         index is of exactly these properties."""
         binding = self._binding(model)
         properties = tuple(property_named(model, name) for name in values)

@@ -28,6 +28,7 @@ _cancel = _ffi.bind("objstore_cancel")
 _create = _ffi.bind("objstore_create")
 _upsert = _ffi.bind("objstore_upsert")
 _set = _ffi.bind("objstore_set")
+_increment = _ffi.bind("objstore_increment")
 _delete = _ffi.bind("objstore_delete")
 _delete_all = _ffi.bind("objstore_delete_all")
 _delete_everything = _ffi.bind("objstore_delete_everything")
@@ -226,6 +227,14 @@ class Transaction(View):
         s.head.value, s.key.value = binding.head, key
         s.values.put_one(prop, value)
         if status := _set(self.handle, s.object, binding.ids[prop.index], s.values.first):
+            raise failure(status)
+        give_back(s)
+        self._wrote(binding.class_id, key)
+
+    def increment(self, binding: "Binding", key: int, prop: Property, delta: int) -> None:
+        s = take()
+        s.head.value, s.key.value = binding.head, key
+        if status := _increment(self.handle, s.object, binding.ids[prop.index], delta, None):
             raise failure(status)
         give_back(s)
         self._wrote(binding.class_id, key)

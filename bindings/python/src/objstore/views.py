@@ -121,7 +121,7 @@ class View:
     def find(self, binding: "Binding", key: Any) -> int | None:
         """The object key of the object with this primary key."""
         s = take()
-        if binding.key_type is int and -(2**63) <= key < 2**63:
+        if binding.key_type is int and key is not None and -(2**63) <= key < 2**63:
             s.words[0] = INT
             s.words[1] = key
         else:
