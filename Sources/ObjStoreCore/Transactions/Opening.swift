@@ -13,23 +13,46 @@ extension Database {
         options.logBytes = max(16384, (options.logBytes + PageSize.page - 1) & ~(PageSize.page - 1))
         options.logBytesLimit = max(options.logBytes, options.logBytesLimit & ~(PageSize.page - 1))
         let resolved = isKnown ? path : try machine.resolve(path)
-        if !isKnown, !machine.exists(resolved) {
-            guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
-            do throws(StoreError) { try createFile(resolved, machine: machine) } catch {
+        var isKnown = isKnown
+        for _ in 0..<attempts {
+            do throws(StoreError) {
+                if let database = try openNow(resolved, options: options, machine: machine, probe: probe, isKnown: isKnown) { return database }
+            } catch {
                 throw error.code == .syncFailed ? StoreError(.io, error.message) : error
             }
+            isKnown = false
         }
-        let file = try machine.open(resolved, options.isReadOnly ? .readOnly : .existing)
+        throw StoreError(.busy, "\(path) is deleted again and again")
+    }
+
+    /// How often a file that somebody deletes in the meantime is looked for.
+    private static let attempts = 100
+
+    /// Nil: the file was deleted before it was open; there may be another one, or none.
+    private static func openNow(
+        _ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?, isKnown: Bool
+    ) throws(StoreError) -> Database? {
+        if !isKnown, !machine.exists(path) {
+            guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
+            try createFile(path, machine: machine)
+        }
+        let file: StorageFile
+        do throws(StoreError) { file = try machine.open(path, options.isReadOnly ? .readOnly : .existing) } catch {
+            if machine.exists(path) { throw error }
+            return nil
+        }
         do throws(StoreError) {
-            if options.isReadOnly { return try openImmutable(file, path: resolved, options: options, machine: machine, probe: probe) }
-            return try open(file, path: resolved, options: options, machine: machine, probe: probe)
+            if options.isReadOnly { return try openImmutable(file, path: path, options: options, machine: machine, probe: probe) }
+            if let database = try open(file, path: path, options: options, machine: machine, probe: probe) { return database }
+            file.close()
+            return nil
         } catch {
             file.close()
-            throw error.code == .syncFailed ? StoreError(.io, error.message) : error
+            throw error
         }
     }
 
-    private static func open(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database {
+    private static func open(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database? {
         let isCoherent = try machine.fileSystem(of: file) == .coherent
         guard isCoherent || options.isExclusive else {
             throw StoreError(.incompatibleFileSystem, "\(path) lies on a file system where several processes cannot share a mapped file")
@@ -40,6 +63,8 @@ extension Database {
             throw StoreError(.timeout, "another process was opening or closing \(path) for too long")
         }
         defer { locks.open.release() }
+        // Who had the lock may have deleted the file.
+        guard try isThere(file, path, machine) else { return nil }
         let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared))
         let shared = SharedState(memory, limits: options.shared)
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
@@ -59,6 +84,12 @@ extension Database {
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
         database.markOpen()
         return database
+    }
+
+    /// Whether the path still leads to the file.
+    static func isThere(_ file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) -> Bool {
+        if !machine.exists(path) { return false }
+        return try machine.identity(of: path) == file.identity()
     }
 
     // MARK: The session page
