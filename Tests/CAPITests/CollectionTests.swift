@@ -424,3 +424,23 @@ private struct CollectionRandom: RandomNumberGenerator {
     }
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
+
+/// Texts that the transaction itself lent, more than are inserted in one step.
+@Test func elementsLentByTheTransactionAreInserted() throws {
+    let store = try Boxes.open(nil), boxes = try Boxes(store)
+    defer { _ = objstore_close(store) }
+    let count = 9000
+    try writing(store) { tx in
+        let list = objstore_collection_of(try boxes.create(tx, "a"), boxes.texts)
+        let texts = (0..<count).map { objstore_string(text("text \($0) " + String(repeating: "x", count: $0 % 90))) }
+        try ok(objstore_list_insert(tx, list, 0, texts, count))
+        var lent = Array(repeating: objstore_null(), count: count), found = 0
+        try ok(objstore_collection_read(tx, list, 0, count, nil, nil, &lent, &found))
+        try ok(objstore_list_insert(tx, list, 1, lent, count))
+        var all = Array(repeating: objstore_null(), count: 2 * count)
+        try ok(objstore_collection_read(tx, list, 0, 2 * count, nil, nil, &all, &found))
+        let expected = texts.map { string($0) }
+        #expect(found == 2 * count && all.map { string($0) } == [expected[0]] + expected + expected.dropFirst())
+    }
+    try verify(store)
+}

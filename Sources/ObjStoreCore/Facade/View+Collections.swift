@@ -164,16 +164,18 @@ extension View {
     static let insertedAtOnce = 4096
 
     private func insert(_ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
+        // Texts may be lent by this transaction, which may move them with the first step.
+        let later = CopiedValues(values.dropFirst(View.insertedAtOnce))
+        defer { withExtendedLifetime(later) {} }
         var done = 0
         while done < values.count {
-            let count = min(View.insertedAtOnce, values.count - done)
-            let some = (done..<done + count).map { (key: Value.null, value: values[$0].asElement) }
-            do throws(StoreError) { try state.splice(key, position, at + done..<at + done, some[...]) } catch {
+            let some = done == 0 ? Array(values.prefix(View.insertedAtOnce)) : Array(later.values.dropFirst(done - View.insertedAtOnce).prefix(View.insertedAtOnce))
+            do throws(StoreError) { try state.splice(key, position, at + done..<at + done, some.map { (.null, $0.asElement) }[...]) } catch {
                 // What was inserted before cannot stay, and what failed may have left anything.
                 if done > 0 { state.isBroken = true }
                 throw error
             }
-            done += count
+            done += some.count
             try spillIfLarge(state)
         }
     }
