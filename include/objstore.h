@@ -1541,8 +1541,8 @@ OBJSTORE_API objstore_status objstore_create_embedded(
  * - An object is a map of property names and values, or a list of values in the order of the properties. A shorter list leaves
  *   out the last ones, if each has a default, can be null, is generated or a collection (EXACT: none may be left out); a longer
  *   one is OUT_OF_RANGE.
- * - A link is an objstore_link, null, or an object in its turn: created, or, with a policy other than ERROR, updated where its
- *   primary key is known.
+ * - A link is an objstore_link, null, the primary key of the object that it leads to, if that is one value (NO_SUCH_OBJECT: nobody has
+ *   it), or an object in its turn: created, or, with a policy other than ERROR, updated where its primary key is known.
  * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their text). They
  *   replace what is there.
  * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one.
@@ -2638,6 +2638,13 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_stream(
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
     OBJSTORE_CHECKS(null(transaction, read), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
                     write(transaction), class(class_id), enum(policy), flags(flags));
+
+/** The same of a file, which is read as it goes. NOT_FOUND: there is none at `path`. IO: it cannot be read. */
+OBJSTORE_API objstore_status objstore_create_all_from_json_file(
+    objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text path,
+    objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, uint64_t *count)
+    OBJSTORE_CHECKS(null(transaction), nullable(convert, free_userdata, count), closed(transaction), kind(transaction),
+                    write(transaction), class(class_id), enum(policy), flags(flags), text(path), name(path));
 
 /** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and sets are arrays,
  * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most

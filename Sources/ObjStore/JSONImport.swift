@@ -53,6 +53,20 @@ extension StoreWriting {
         return try JSONSource.withSource(json) { (source) throws(StoreError) in try JSONSource.createAll(view, binding, source, update, syntax, convert) }
     }
 
+    /// The same of a file, which is read as it goes. Errors: also `.notFound`, `.io`.
+    @discardableResult
+    public func createAll<T: Object>(
+        _ type: T.Type, jsonFile path: String, update: UpdatePolicy = .error, syntax: JSONSyntax = [], convert: JSONConverter? = nil
+    ) throws(ObjStoreError) -> Int {
+        let (space, view) = try writing("createAll")
+        let binding = try space.binding(type)
+        return try core { () throws(StoreError) in
+            var count = 0
+            try view.createAll(binding.classID, jsonFile: path, syntax.core, update.core, JSONSource.converter(convert, view)) { _, _ in count += 1 }
+            return count
+        }
+    }
+
     /// The same of a text that `read` hands out piece by piece: it fills memory with the next bytes and returns how many, 0 at the end.
     /// The text may be larger than memory.
     @discardableResult

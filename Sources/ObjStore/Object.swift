@@ -102,12 +102,15 @@ extension Object {
         return ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
     }
 
-    /// Sets a property by name. A collection gets the elements of an array, a list or, of links, ``Results``. Errors:
+    /// Sets a property by name. A collection gets the elements of an array, a list or, of links, ``Results``. Links and embedded objects
+    /// may be described by dictionaries and arrays, as for `create`: `person.setValue(["city": "Rome"], forKey: "address")`; those
+    /// with a primary key that is there are updated. Errors:
     /// `.noSuchProperty`, `.wrongType`; and, for a managed object, what the property itself would report.
     public final func setValue(_ value: Any?, forKey name: String) throws {
         let info = try ClassInfo.of(type(of: self))
         let property = try info.property(named: name)
         if try replace(property, with: value) { return }
+        if property.isDescribed(by: value) { return try set(property, described: value) }
         try Store.checked { try info.assign(value, property, of: self) }
     }
 }

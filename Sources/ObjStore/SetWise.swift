@@ -14,7 +14,8 @@ extension Double: Incrementable {}
 extension Results {
     /// Sets a property of all objects by name: `dogs.setValue("Toronto", forKey: "currentCity")`. Returns how many there are.
     ///
-    /// A link may be an object or nil; a collection of each gets the elements of an array, a list or, of links, other results.
+    /// A link may be an object or nil; a collection of each gets the elements of an array, a list or, of links, other results. Links and
+    /// embedded objects may be described by dictionaries and arrays, as for `create`: each object gets its own.
     /// Errors: `.notInWrite`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.keyImmutable`, `.duplicateKey` (also where two would
     /// have one unique value), `.wrongView` (frozen, or an unmanaged object to link to).
     @discardableResult
@@ -196,11 +197,19 @@ extension ClassBinding {
         _ value: Any?, _ property: ClassInfo.Property, _ view: View,
         _ set: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> Int, keys: () -> [Int64]
     ) throws(ObjStoreError) -> Int {
+        if property.isDescribed(by: value) {
+            return try setEach(keys(), view) { (key) throws(ObjStoreError) in try self.set(id(key), property, described: value, view) }
+        }
         guard property.type.isCollection else { return try withValue(value, property, set) }
         guard let type = property.accessor as? any _CollectionProperty.Type, let elements = type._convert(value) else { throw info.wrongType(property, value) }
-        let keys = keys(), savepoint = try core { () throws(StoreError) in try view.beginSavepoint() }
+        return try setEach(keys(), view) { (key) throws(ObjStoreError) in try view.fill(id(key), self, (property, elements), .all) }
+    }
+
+    /// Changes objects one after the other, all or none; returns how many.
+    private func setEach(_ keys: [Int64], _ view: View, _ body: (Int64) throws(ObjStoreError) -> Void) throws(ObjStoreError) -> Int {
+        let savepoint = try core { () throws(StoreError) in try view.beginSavepoint() }
         do throws(ObjStoreError) {
-            for key in keys { try view.fill(id(key), self, (property, elements), .all) }
+            for key in keys { try body(key) }
             try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) }
         } catch {
             try core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) }

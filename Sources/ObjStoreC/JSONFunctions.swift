@@ -151,17 +151,35 @@ public func objstore_create_from_json(
     }
 }
 
+private typealias Creation = (
+    _ view: View, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: View.JSONConvert?, _ made: (ObjectID, UpsertOutcome) -> Void
+) throws(StoreError) -> Void
+
 /// Creates all objects of an array, and counts them.
 private func createAll(
-    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ convert: objstore_json_convert?,
-    _ userdata: Userdata, _ count: UnsafeMutablePointer<UInt64>?, _ source: () throws(StoreError) -> JSONReader.Source
+    _ transaction: OpaquePointer?, _ policy: objstore_policy, _ flags: UInt32, _ convert: objstore_json_convert?, _ userdata: Userdata,
+    _ count: UnsafeMutablePointer<UInt64>?, _ create: Creation
 ) -> objstore_status {
     Handles.pin(transaction, .view, "transaction", creating) { (view: View) throws(StoreError) in
         let policy = try ObjStoreC.policy(policy), options = try reading(flags)
         var made: UInt64 = 0
-        try view.createAll(class_id, json: try source(), options, policy, converter(convert, userdata)) { _, _ in made += 1 }
+        try create(view, options, policy, converter(convert, userdata)) { _, _ in made += 1 }
         count?.pointee = made
         return .OBJSTORE_OK
+    }
+}
+
+@c @implementation
+public func objstore_create_all_from_json_file(
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ policy: objstore_policy, _ flags: UInt32, _ path: objstore_text,
+    _ convert: objstore_json_convert?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?,
+    _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    defer { withExtendedLifetime(userdata) {} }
+    return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
+        let path = try ObjStoreC.path(path)
+        try view.createAll(class_id, jsonFile: path, options, policy, convert, made)
     }
 }
 
@@ -173,7 +191,9 @@ public func objstore_create_all_from_json(
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return createAll(transaction, class_id, policy, flags, convert, userdata, count) { () throws(StoreError) in try source(json) }
+    return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
+        try view.createAll(class_id, json: try source(json), options, policy, convert, made)
+    }
 }
 
 @c @implementation
@@ -185,12 +205,13 @@ public func objstore_create_all_from_json_stream(
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     guard let read else { return failNull("read") }
-    return createAll(transaction, class_id, policy, flags, convert, userdata, count) { () throws(StoreError) in
-        .read({ (room) throws(StoreError) in
+    return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
+        let source = JSONReader.Source.read { (room) throws(StoreError) in
             var count = 0
             let status = read(room.baseAddress, room.count, &count, userdata.pointer)
             guard status == .OBJSTORE_OK else { throw failed(status, "read") }
             return count
-        })
+        }
+        try view.createAll(class_id, json: source, options, policy, convert, made)
     }
 }

@@ -1,4 +1,5 @@
 import CObjStore
+import Glibc
 import Testing
 
 /// Person {id, name, dogs, address}, Dog {name, age, born, photo}: the scenarios of JSON, by their numbers.
@@ -107,6 +108,32 @@ private let relaxed: UInt32 = 2, extended: UInt32 = 1
         #expect(people.create(people.dog, #"{"name":"Rex","age":"x"}"#, 0, .OBJSTORE_POLICY_ERROR, convert).hasPrefix("WRONG_TYPE 20 Dog.age "))
         #expect(people.create(people.dog, #"{"name":"Rex","born":{"$date":1000}}"#, extended) == #"{"name":"Rex","age":null,"born":"1970-01-01T00:00:01Z","photo":null}"#)
         #expect(people.count(people.dog) == 2)
+    }
+
+    @Test func A24_fromAFile() throws {
+        let folder = TestFolder(), people = try People()
+        let path = folder.path + "/other"
+        func write(_ json: String) throws {
+            let file = fopen(path, "w")!
+            fputs(json, file)
+            fclose(file)
+        }
+        func create(_ path: String, _ count: inout UInt64) -> objstore_status {
+            objstore_create_all_from_json_file(people.tx, people.person, .OBJSTORE_POLICY_MODIFIED, 0, text(path), nil, nil, nil, &count)
+        }
+        var count: UInt64 = 0
+        try write("[" + (0..<20_000).map { "{\"id\":\($0),\"name\":\"p\($0)\"}" }.joined(separator: ",\n") + "]")
+        try ok(create(path, &count))
+        #expect(count == 20_000 && people.count(people.person) == 20_000)
+        // Nothing is written where there is no file, or where something in it is wrong.
+        refused(create(folder.path + "/none", &count), .OBJSTORE_ERR_NOT_FOUND)
+        refused(create(folder.path, &count), .OBJSTORE_ERR_IO)
+        refused(create("", &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
+        try write("[{\"id\":30000,\"name\":\"\"},{\"id\":0.5}]")
+        refused(create(path, &count), .OBJSTORE_ERR_WRONG_TYPE)
+        try write("[{\"id\":30000,\"name\":\"\"},")
+        refused(create(path, &count), .OBJSTORE_ERR_INVALID_JSON)
+        #expect(people.count(people.person) == 20_000)
     }
 
     @Test func A24_A108_many() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import ObjStore
 import Testing
 
@@ -56,6 +57,17 @@ final class JSONPerson: Object {
             #expect(count == 3)
             struct Missing: Error {}
             #expect(failure { try tx.createAll(JSONPuppy.self) { _ in throw Missing() } }?.code == .callback)
+        }
+        #expect(store.objects(JSONPuppy.self).map(\.name) == ["a", "b", "c"])
+    }
+
+    @Test func A24_manyFromAFile() throws {
+        let folder = Folder(), path = folder.file() + ".json"
+        try Data(#"[{"name":"a"},{"name":"b"},{"name":"c"}]"#.utf8).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try store.write { (tx) throws in
+            #expect(try tx.createAll(JSONPuppy.self, jsonFile: path) == 3)
+            #expect(failure { try tx.createAll(JSONPuppy.self, jsonFile: path + "x") }?.code == .notFound)
         }
         #expect(store.objects(JSONPuppy.self).map(\.name) == ["a", "b", "c"])
     }

@@ -22,6 +22,12 @@ final class OptionalKey: Object {
     @Persisted var n: Int
 }
 
+final class KeyHolder: Object {
+    @Persisted var one: OptionalKey?
+    @Persisted var many: List<OptionalKey>
+    @Persisted var named: Map<String, OptionalKey?>
+}
+
 final class FlyCounter: Object {
     @Persisted(primaryKey: true) var id: Int
     @Persisted var fliesEaten: Counter?
@@ -74,6 +80,28 @@ private func memory(_ models: [Object.Type]) throws -> Store { try Store(Store.C
         #expect { try store.write { _ in first.time = 2 } } throws: { ($0 as? ObjStoreError)?.code == .keyImmutable }
         #expect(first.time == 1)
         #expect(Set([first]).contains(try #require(try store.object(ofType: SensorReading.self, by: ["sensor": "a", "time": 1]))))
+    }
+
+    /// What is written where a text goes no deeper can be read back.
+    @Test func linksByPrimaryKeyInJSON() throws {
+        let store = try memory([OptionalKey.self, KeyHolder.self])
+        try store.write { tx in
+            try tx.create(OptionalKey.self, value: ["id": "a", "n": 1])
+            try tx.create(OptionalKey.self, value: ["id": "b", "n": 2])
+            let holder = try tx.create(KeyHolder.self, json: #"{"one":"a","many":["b","a","b",{"id":"c","n":3}],"named":{"x":"b","y":null}}"#)
+            #expect(holder.one?.n == 1 && holder.many.map(\.n) == [2, 1, 2, 3] && holder.named["x"]??.n == 2)
+            let text = try holder.json(depth: 0)
+            #expect(text == #"{"one":"a","many":["b","a","b","c"],"named":{"x":"b","y":null}}"#)
+            let copy = try tx.create(KeyHolder.self, json: text)
+            #expect(try copy.json(depth: 0) == text)
+            #expect(tx.objects(OptionalKey.self).count == 3)
+            #expect { try tx.create(KeyHolder.self, json: #"{"many":["a","zz"]}"#) } throws: { error in
+                let error = error as? ObjStoreError
+                return error?.code == .noSuchObject && error?.message.contains("$.many[1]") == true && error?.message.contains("OptionalKey with id = \"zz\"") == true
+            }
+            #expect { try tx.create(KeyHolder.self, json: #"{"one":5}"#) } throws: { ($0 as? ObjStoreError)?.code == .wrongType }
+            #expect(tx.objects(KeyHolder.self).count == 2)
+        }
     }
 
     @Test("rule 6: a nil primary key is a key") func nilKey() throws {

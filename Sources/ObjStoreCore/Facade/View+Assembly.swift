@@ -31,7 +31,7 @@ extension View {
         _ object: ObjectID, _ propertyID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy,
         embedded: ((_ index: Int, _ object: ObjectID) -> Void)? = nil
     ) throws(StoreError) -> Bool {
-        try assemble(values, Assembler.Options(policy: policy, embedded: embedded), in: { () throws(StoreError) in _ = try classOf(object, try schema) }) {
+        try assemble(values, Assembler.Options(policy: policy, isProperty: true, embedded: embedded), in: { () throws(StoreError) in _ = try classOf(object, try schema) }) {
             (assembler) throws(StoreError) in
             let state = try assembler.state(ClassID.index(object.classID)), cls = state.schema, position = try cls.position(propertyID)
             _ = try state.row(object.key)

@@ -35,6 +35,27 @@ extension View {
         }
     }
 
+    /// The same of a file, which is read as it goes. `.notFound`, `.io`.
+    package func createAll(
+        _ classID: UInt32, jsonFile path: String, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?,
+        _ body: (ObjectID, UpsertOutcome) -> Void
+    ) throws(StoreError) {
+        try checkCreatable(classID)
+        let machine = shared.database.machine
+        guard machine.exists(path) else { throw StoreError(.notFound, "there is no file \(path)") }
+        let file = try machine.open(try machine.resolve(path), .readOnly)
+        defer { file.close() }
+        let size = try file.size()
+        var done = 0
+        let source = JSONReader.Source.read { (room) throws(StoreError) in
+            let count = min(room.count, size - done)
+            if count > 0, let base = room.baseAddress { try file.read(into: base, count: count, at: done) }
+            done += count
+            return count
+        }
+        try createAll(classID, json: source, options, policy, convert, body)
+    }
+
     /// Class and property of a property id. Serialised by the caller, as in a `JSONConvert`.
     package func names(_ propertyID: UInt32) -> (cls: String, property: String)? {
         do throws(StoreError) {

@@ -85,6 +85,24 @@ class TestKeyOfSeveral:
             report = store.create(Report, {"id": 1, "best": store.get(Reading, ("a", 1))})
         assert report.to_json(0) == '{"id":1,"best":{"sensor":"a","time":1}}'
 
+    def test_links_by_key(self, store):
+        """What is written where a text goes no deeper can be read back."""
+
+        class Holder(Model):
+            one: Optional | None = None
+            many: list[Optional]
+
+        with objstore.open(memory="", models=[Optional, Holder]) as store, store.write():
+            store.add_all([Optional(id="a", n=1), Optional(id="b", n=2)])
+            holder = store.create_from_json(Holder, '{"one": "a", "many": ["b", "a", {"id": "c", "n": 3}]}')
+            assert holder.one.n == 1 and [o.n for o in holder.many] == [2, 1, 3]
+            text = holder.to_json(0)
+            assert store.create_from_json(Holder, text).to_json(0) == text == '{"one":"a","many":["b","a","c"]}'
+            with pytest.raises(objstore.NoSuchObject, match=r"\$\.many\[0\].*there is no Optional with id = .zz."):
+                store.create_from_json(Holder, '{"many": ["zz"]}')
+            with pytest.raises(objstore.WrongType):
+                store.create_from_json(Holder, '{"one": 5}')
+
     def test_copies(self, store):
         with store.write():
             report = store.create(Report, {"id": 1, "best": {"sensor": "a", "time": 1, "value": 1}})

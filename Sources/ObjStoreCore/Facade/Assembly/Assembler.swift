@@ -11,6 +11,8 @@
 final class Assembler {
     struct Options {
         var policy = UpsertPolicy.error
+        /// The values are those of a property: an object that they describe is a nested one, and may have no primary key.
+        var isProperty = false
         /// A list has a value for every property.
         var isExact = false
         /// Names that the class does not have are passed over.
@@ -130,7 +132,7 @@ final class Assembler {
     /// The object that a value describes: made, updated, or given.
     func object(_ classIndex: Int, _ start: Int) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
         let state = try state(classIndex), cls = state.schema
-        if options.policy != .error, cls.keyIndex == nil, start == 0 { throw view.noPrimaryKey(cls) }
+        if options.policy != .error, cls.keyIndex == nil, start == 0, !options.isProperty { throw view.noPrimaryKey(cls) }
         let parts = try described(cls, start)
         if let existing = try existing(state, parts) {
             if options.policy == .error { throw try duplicate(state, parts) }
@@ -283,10 +285,24 @@ final class Assembler {
 
     /// The link that a value is or describes.
     func link(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> Value {
-        let value = flat[index]
-        guard value.kind == .list || value.kind == .map else { return value }
-        let target = cls.columns[position].target, made = try object(ClassID.index(target), index)
+        let value = flat[index], target = cls.columns[position].target
+        if value.isNull || value.kind == .link { return value }
+        guard value.kind == .list || value.kind == .map else { return try reference(ClassID.index(target), index) ?? value }
+        let made = try object(ClassID.index(target), index)
         return .link(ObjectID(classID: target, storeTag: view.shared.tag, key: made.key))
+    }
+
+    /// The object whose primary key a value is; nil: it is none. `.noSuchObject`: nobody has it.
+    private func reference(_ classIndex: Int, _ index: Int) throws(StoreError) -> Value? {
+        let state = try state(classIndex), cls = state.schema
+        guard let primary = cls.primaryKey, !cls.isEmbedded else { return nil }
+        let key = try scalar(index, cls.columns[primary].kind, cls, primary)
+        guard key.kind == cls.columns[primary].kind else { return nil }
+        try ValueCheck.check(key, for: primary, of: cls, limit: .max)
+        guard let found = try state.find(primaryKey: key) else {
+            throw StoreError(.noSuchObject, "there is no \(cls.name) with \(cls.properties[primary].name) = \(key.text)").at(class: cls.name)
+        }
+        return .link(ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: found))
     }
 
     /// A value of the kind that a property wants, where it can be one.
