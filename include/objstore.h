@@ -1585,9 +1585,10 @@ OBJSTORE_API objstore_status objstore_describe(objstore_view *view, objstore_obj
 
 /** Copies an object of `view` into a transaction, mostly of another store, with all that its links lead to: classes and properties
  * are found there by their names. `policy` as in objstore_create_from: objects with primary keys that are there are an error, or
- * updated. In the same store the copy is shallow: it links to the same objects. `copy` and `outcome` may be NULL. All or nothing.
- * Errors: those of objstore_describe, with unlimited depth, and objstore_create_from. NO_SUCH_CLASS, NO_SUCH_PROPERTY: the other
- * store does not have it. */
+ * updated. Each object is copied once, however often something leads to it; one with a primary key only with a policy other than
+ * ERROR, else that is DUPLICATE_KEY. In the same store the copy is shallow: it links to the same objects. `copy` and `outcome` may be
+ * NULL. All or nothing. Errors: those of objstore_create_from. INVALID_ARGUMENT: links lead in a circle. NO_SUCH_CLASS,
+ * NO_SUCH_PROPERTY: the other store does not have it. */
 OBJSTORE_API objstore_status objstore_copy_object(objstore_view *view, objstore_object object, objstore_view *transaction,
                                                   objstore_policy policy, objstore_object *copy, objstore_outcome *outcome)
     OBJSTORE_CHECKS(null(view, transaction), nullable(copy, outcome), closed(view, transaction), kind(view, transaction),

@@ -95,6 +95,16 @@ extension StoreWriting {
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             return object
         }
+        if let object = value as? T, Swift.type(of: object) == type, let source = object._space, let own = object._binding?.takeUnretainedValue(),
+            !source.handle.sharesStore(with: space.handle)
+        {
+            // Of another store: the core knows what leads where.
+            let made = try core { () throws(StoreError) in
+                let description = try source.current.description(of: own.id(object._key), for: view.shared)
+                return try view.create(description, update.core).0
+            }
+            return space.materialise(type, binding, made.key)
+        }
         if !info.links.isEmpty || info.isEmbedded {
             let flattener = ValueFlattener(space, view, update, isExact: exact)
             try flattener.object(binding, value)
@@ -159,7 +169,8 @@ extension StoreWriting {
     /// Copies an object into this store: one of another store, with everything that it leads to; or of this one, with the same links.
     ///
     /// The same as `create(type(of: object), value: object, update: update)`. With an update the object that has its primary key is
-    /// updated and returned. A cyclic graph cannot be copied: `.invalidArgument`, and nothing is created.
+    /// updated and returned. Each object is copied once; without an update, one with a primary key that something leads to twice is
+    /// `.duplicateKey`. A cyclic graph cannot be copied: `.invalidArgument`, and nothing is created.
     @discardableResult
     public func create<T: Object>(copying object: T, update: UpdatePolicy = .error) throws(ObjStoreError) -> T {
         try create(Swift.type(of: object), value: object, update: update)

@@ -13,7 +13,7 @@ import ObjStoreSimulation
 /// Where hashes count, all that is read must be what the store once was: each answer is an error, or that of one of its
 /// versions; so is what was salvaged without a loss. Where they do not, as in a file that somebody made on purpose, any answer is right.
 ///
-/// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`.
+/// With OBJSTORE_FUZZ_JSON in the environment the bytes are a `JSONCase`, with OBJSTORE_FUZZ_NESTED the decisions of a `NestedCase`.
 enum LibFuzzer {
     private enum Use: Int {
         /// Opened, read, written, compacted, closed, opened again.
@@ -44,6 +44,12 @@ enum LibFuzzer {
         }
         let driver = unsafeBitCast(symbol, to: Driver.self)
         if isJSON { return drive(words, driver) { _ = JSONCase.run($0) } }
+        if getenv("OBJSTORE_FUZZ_NESTED") != nil {
+            return drive(words, driver) { bytes in
+                var numbers = InputNumbers(bytes.bindMemory(to: UInt8.self))
+                _ = NestedCase.run(&numbers)
+            }
+        }
         do {
             subjects = try Subject.small(folder)
             for index in subjects.indices { try subjects[index].readHistory(folder + "/base") }

@@ -4,10 +4,10 @@ import ObjStoreSimulation
 
 /// What a case is given to.
 enum Target: String, CaseIterable {
-    case store, log, signature, json
+    case store, log, signature, json, nested
 
     /// Cases of this target cost so many times what the cheapest do.
-    var weight: Int { self == .signature || self == .json ? 1 : 2 }
+    var weight: Int { self == .store || self == .log ? 2 : 1 }
 
     /// Runs one case; returns what the library said, in a word.
     func run(_ seed: UInt64, _ subjects: [Subject], _ folder: String) -> String {
@@ -24,6 +24,7 @@ enum Target: String, CaseIterable {
             for _ in 0..<(1 + mutation.random.below(6)) { mutation.changeLog(&subject) }
             return answer(subject, folder, compacts: seed % 8 == 0)
         case .signature: return signature(&mutation.random)
+        case .nested: return NestedCase.run(&mutation.random)
         case .json: return JSONCase.random(&mutation.random).withUnsafeBytes { JSONCase.run($0) }
         }
     }

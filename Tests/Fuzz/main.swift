@@ -2,10 +2,10 @@ import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
 
-/// Hostile input: `fuzz [store|log|signature|json|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
+/// Hostile input: `fuzz [store|log|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]`,
 /// or `fuzz libfuzzer` with arguments of libFuzzer (see `LibFuzzer`).
 ///
-/// A case is made from its seed alone: a real store file, a real log, a signature or a JSON text, changed in a few places by
+/// A case is made from its seed alone: a real store file, a real log, a signature, a JSON text or nested values, changed in a few places by
 /// somebody who knows the format. Hashes and tags are not compared (`InjectedBug.hashUnchecked`), as if they had
 /// been made to fit. Whatever the library answers is right, as long as it answers: a trap, a signal, a report of
 /// a sanitizer, or more than 20 seconds of work is a finding. `--only` runs one case in this process.
@@ -44,7 +44,7 @@ struct Arguments {
 }
 
 func usage() -> Never {
-    print("usage: fuzz [store|log|signature|json|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n       fuzz libfuzzer ARGUMENTS of libFuzzer")
+    print("usage: fuzz [store|log|signature|json|nested|all] [--seconds N] [--cases N] [--seed S] [--only SEED]\n       fuzz libfuzzer ARGUMENTS of libFuzzer")
     exit(2)
 }
 

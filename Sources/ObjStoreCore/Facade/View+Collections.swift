@@ -165,11 +165,13 @@ extension View {
 
     private func insert(_ state: ClassState, _ key: Int64, _ position: Int, _ at: Int, _ values: UnsafeBufferPointer<Value>) throws(StoreError) {
         // Texts may be lent by this transaction, which may move them with the first step.
-        let later = CopiedValues(values.dropFirst(View.insertedAtOnce))
-        defer { withExtendedLifetime(later) {} }
+        var later = Array(values.dropFirst(View.insertedAtOnce))
+        let kept = KeptBytes()
+        kept.keep(&later)
+        defer { withExtendedLifetime(kept) {} }
         var done = 0
         while done < values.count {
-            let some = done == 0 ? Array(values.prefix(View.insertedAtOnce)) : Array(later.values.dropFirst(done - View.insertedAtOnce).prefix(View.insertedAtOnce))
+            let some = done == 0 ? Array(values.prefix(View.insertedAtOnce)) : Array(later.dropFirst(done - View.insertedAtOnce).prefix(View.insertedAtOnce))
             do throws(StoreError) { try state.splice(key, position, at + done..<at + done, some.map { (.null, $0.asElement) }[...]) } catch {
                 // What was inserted before cannot stay, and what failed may have left anything.
                 if done > 0 { state.isBroken = true }

@@ -144,27 +144,4 @@ extension View {
     }
 
     package func checkWriting() throws(StoreError) { if kind != .transaction { throw notInWrite } }
-
-    /// An object of this view as one of another store, mostly, is made of it: with all that its links lead to. In the same store it
-    /// links to the same objects. A circle is refused (`.invalidArgument`).
-    package func description(of object: ObjectID, for target: SharedStore?) throws(StoreError) -> ObjectDescription {
-        let describer = Describer(self)
-        let name = try serialised { () throws(StoreError) in
-            try describer.describe(object, depth: shared === target ? 0 : .max)
-            return try classOf(object, try schema).name
-        }
-        return ObjectDescription(className: name, describer: describer)
-    }
-
-    /// Makes an object of a description, whose class and properties are found by their names, or updates the one with its primary key.
-    package func create(_ description: ObjectDescription, _ policy: UpsertPolicy) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        let cls = try findClass(description.className)
-        return try description.describer.values.withUnsafeBufferPointer { (values) throws(StoreError) in try create(cls, from: values, policy) }
-    }
-}
-
-/// An object as nested values, on its way to another store.
-package struct ObjectDescription {
-    let className: String
-    let describer: Describer
 }
