@@ -88,6 +88,7 @@ struct ObjectGraph {
         let object: ObjectID
         let binding: ClassBinding
         let elements: CollectionElements
+        let existed: Bool
     }
 
     /// An object of the graph, and whose row it has become.
@@ -232,14 +233,16 @@ struct ObjectGraph {
             return true
         }
         // A linked object without a primary key can only be created.
-        let id = try view.put(binding, encoder, isRoot || !binding.info.key.isEmpty ? update : .error, collections.filter { !$0.property.type.hasLinks })
-        for elements in collections where elements.property.type.hasLinks && !elements.property.embeds { lateCollections.append(LateCollection(object: id, binding: binding, elements: elements)) }
+        let (id, existed) = try view.put(binding, encoder, isRoot || !binding.info.key.isEmpty ? update : .error, collections.filter { !$0.property.type.hasLinks })
+        for elements in collections where elements.property.type.hasLinks && !elements.property.embeds {
+            lateCollections.append(LateCollection(object: id, binding: binding, elements: elements, existed: existed))
+        }
         for link in after { late.append(Late(object: id, propertyID: link.propertyID, target: link.target)) }
         return id
     }
 
     private func fill(_ late: LateCollection, _ created: [ObjectIdentifier: ObjectID]) throws(ObjStoreError) {
-        try view.fill(late.object, late.binding, late.elements, update, created)
+        try view.fill(late.object, late.binding, late.elements, update, existed: late.existed, created)
     }
 
     private func set(_ link: Late, _ created: [ObjectIdentifier: ObjectID]) throws(ObjStoreError) {

@@ -202,7 +202,7 @@ extension ClassBinding {
         }
         guard property.type.isCollection else { return try withValue(value, property, set) }
         guard let type = property.accessor as? any _CollectionProperty.Type, let elements = type._convert(value) else { throw info.wrongType(property, value) }
-        return try setEach(keys(), view) { (key) throws(ObjStoreError) in try view.fill(id(key), self, (property, elements), .all) }
+        return try setEach(keys(), view) { (key) throws(ObjStoreError) in try view.fill(id(key), self, (property, elements), .all, existed: true) }
     }
 
     /// Changes objects one after the other, all or none; returns how many.

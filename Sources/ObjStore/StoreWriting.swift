@@ -55,7 +55,7 @@ extension StoreWriting {
         let encoder = space.handle.encoder
         encoder.removeAll()
         let collections = encoder.append(object, binding)
-        let id = try view.put(binding, encoder, update, collections)
+        let id = try view.put(binding, encoder, update, collections).id
         space.adopt(object, binding, id.key)
     }
 
@@ -140,7 +140,7 @@ extension StoreWriting {
             }
             collections += try addChangingDefaults(binding, given, encoder, pairs, update, view)
         }
-        let id = try view.put(binding, encoder, update, collections)
+        let id = try view.put(binding, encoder, update, collections).id
         return space.materialise(type, binding, id.key)
     }
 
@@ -247,40 +247,44 @@ extension _RowEncoder {
 }
 
 extension View {
-    /// Stores a row, then the elements of its collections; all or nothing.
-    func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ collections: [CollectionElements]) throws(ObjStoreError) -> ObjectID {
+    /// Stores a row, then the elements of its collections; all or nothing. Returns whether the object was there before, too.
+    func put(
+        _ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy, _ collections: [CollectionElements]
+    ) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
         if collections.isEmpty { return try put(binding, encoder, update) }
         let savepoint = try core { () throws(StoreError) in try beginSavepoint() }
         do throws(ObjStoreError) {
-            let id = try put(binding, encoder, update)
+            let (id, existed) = try put(binding, encoder, update)
             for (property, collection) in collections {
-                try fill(id, binding, (property, collection), update)
+                try fill(id, binding, (property, collection), update, existed: existed)
             }
             try core { () throws(StoreError) in try releaseSavepoint(savepoint) }
-            return id
+            return (id, existed)
         } catch {
             try core { () throws(StoreError) in try rollBack(toSavepoint: savepoint) }
             throw error
         }
     }
 
-    /// Gives an object the elements of a collection.
+    /// Gives an object the elements of a collection. To one that existed, nothing instead of nothing is given, too, but for `.modified`.
     func fill(
-        _ id: ObjectID, _ binding: ClassBinding, _ elements: CollectionElements, _ update: UpdatePolicy, _ created: [ObjectIdentifier: ObjectID] = [:]
+        _ id: ObjectID, _ binding: ClassBinding, _ elements: CollectionElements, _ update: UpdatePolicy, existed: Bool,
+        _ created: [ObjectIdentifier: ObjectID] = [:]
     ) throws(ObjStoreError) {
         let (property, collection) = elements
         let scope = _FillScope(
-            self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified, created: created)
+            self, CollectionID(owner: id, propertyID: binding.properties[Int(property.index)]), comparesFirst: update == .modified, existed: existed, created: created)
         collection._store(scope)
         if let failure = scope.failure { throw ObjStoreError(failure.at(class: binding.info.name, property: property.name)) }
     }
 
     /// Creates or updates the object whose row is in the encoder.
-    func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy) throws(ObjStoreError) -> ObjectID {
+    func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
         do throws(ObjStoreError) {
             return try encoder.withRow { (properties, values) throws(StoreError) in
-                if update == .error { return try create(binding.classID, properties, values) }
-                return try upsert(binding.classID, update.core, properties, values).0
+                if update == .error { return (try create(binding.classID, properties, values), false) }
+                let (id, outcome) = try upsert(binding.classID, update.core, properties, values)
+                return (id, outcome != .created)
             }
         } catch {
             guard error.className == nil else { throw error }

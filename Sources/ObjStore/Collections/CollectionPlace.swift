@@ -206,15 +206,18 @@ public final class _FillScope {
     let id: CollectionID
     /// Elements that are the same already stay.
     let comparesFirst: Bool
+    /// The object was there before: observers are to see that it is given something.
+    let existed: Bool
     /// Objects of the same graph.
     let created: [ObjectIdentifier: ObjectID]
     private(set) var failure: StoreError?
 
-    init(_ view: View, _ id: CollectionID, comparesFirst: Bool, created: [ObjectIdentifier: ObjectID] = [:]) {
+    init(_ view: View, _ id: CollectionID, comparesFirst: Bool, existed: Bool, created: [ObjectIdentifier: ObjectID] = [:]) {
         self.created = created
         self.view = view
         self.id = id
         self.comparesFirst = comparesFirst
+        self.existed = existed
     }
 
     /// Calls `body` with elements, encoded.
@@ -226,7 +229,10 @@ public final class _FillScope {
     func replace(count: Int, isSame: () throws(StoreError) -> Bool, _ insert: () throws(StoreError) -> Void) {
         do throws(StoreError) {
             let old = try view.elementCount(id)
-            if old == 0, count == 0 { return }
+            if old == 0, count == 0 {
+                if existed, !comparesFirst { try view.assign(id, nil, nil, 0) }
+                return
+            }
             if comparesFirst, old == count, try isSame() { return }
             if old > 0 { try view.removeAllElements(id) }
             if count > 0 { try insert() }

@@ -32,6 +32,9 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
 
     public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value { self[key] ?? fallback() }
 
+    /// Gives a key a value; nil removes the key.
+    public func setValue(_ value: Value?, forKey key: Key) { self[key] = value }
+
     /// Whether the key is new.
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Bool {

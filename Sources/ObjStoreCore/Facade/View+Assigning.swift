@@ -58,7 +58,7 @@ extension View {
     private func replaceAll(
         _ state: ClassState, _ key: Int64, _ position: Int, _ old: Int, with new: [(key: Value, value: Value)]
     ) throws(StoreError) {
-        if old == 0, new.isEmpty { return }
+        // Also nothing instead of nothing is written: observers see it.
         try whole(state) { (transaction) throws(StoreError) in
             var done = 0
             repeat {

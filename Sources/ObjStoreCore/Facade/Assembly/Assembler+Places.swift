@@ -128,7 +128,7 @@ extension Assembler {
     private func embed(_ state: ClassState, _ key: Int64, _ link: OwningLink, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
         let old = try state.value(key, link.property), value = flat[index]
         if value.isNull {
-            if old.isNull { return false }
+            if old.isNull, isNew || options.policy != .all { return false }
             try view.changing(state) { () throws(StoreError) in try view.setEmbedded(state, key, link, .null) }
             return true
         }
