@@ -20,6 +20,7 @@ import Testing
             try history.check()
         }
         #expect(history.drops > 8 && history.renames > 8 && history.adds > 4, "\(history.drops) drops, \(history.renames) renames, \(history.adds) adds")
+        #expect(history.classDrops > 0)
         #expect(history.migrations > 2 && history.refusals > 2, "\(history.migrations) migrations, \(history.refusals) refusals")
         try history.end()
     }

@@ -26,6 +26,8 @@ final class SchemaHistory {
         var compounds: [[Int]] = []
         var rows: [Int64: Row] = [:]
         var lists: [Int64: [Int: [Int64]]] = [:]
+        /// Numbers of the objects of the other class, which comes and goes; nil: the file has no such class.
+        var others: [Int64]? = []
     }
 
     let seed: UInt64
@@ -38,7 +40,7 @@ final class SchemaHistory {
     private var everyID: Set<UInt32> = []
     /// Views of versions before the last changes, and what they must show.
     private var kept: [(store: Store, view: View, state: State)] = []
-    private(set) var drops = 0, renames = 0, adds = 0, migrations = 0, refusals = 0
+    private(set) var drops = 0, renames = 0, adds = 0, migrations = 0, refusals = 0, classDrops = 0
 
     private static let kinds: [ValueKind] = [.int, .string, .timestamp, .double, .list, .link, .uuid, .string]
 
@@ -81,8 +83,13 @@ final class SchemaHistory {
 
     private static func draft(_ state: State, _ former: [Int: String]) throws(StoreError) -> SchemaDraft {
         var draft = SchemaDraft()
-        try draft.addClass("Other")
-        try draft.addProperty("Other", "x", .int, [])
+        if state.others == nil {
+            try draft.dropClass("Other")
+        } else {
+            try draft.addClass("Other")
+            try draft.addProperty("Other", "x", .int, [.indexed])
+            try draft.addCollection("Other", "rows", .list, ElementSchema(kind: .link), target: "Row")
+        }
         try draft.addClass("Row")
         for property in state.properties {
             switch property.kind {
@@ -178,6 +185,10 @@ final class SchemaHistory {
                 new.lists[key]?[number] = nil
             }
         }
+        if below(3) == 0 {
+            if new.others != nil { classDrops += 1 }
+            new.others = new.others == nil ? [] : nil
+        }
         // The same version is no reason to change anything, and says which property it is about.
         if !gone.isEmpty || !former.isEmpty {
             do throws(StoreError) {
@@ -185,7 +196,10 @@ final class SchemaHistory {
                 try? other.close()
                 throw StoreError(.internalError, "accepted")
             } catch {
-                if error.code != .schemaMismatch || error.className != "Row" || error.propertyName == nil { throw fail("another schema of the same version: \(error)") }
+                let isDropped = new.others == nil && old.others != nil && error.className == "Other"
+                if error.code != .schemaMismatch || !isDropped && (error.className != "Row" || error.propertyName == nil) {
+                    throw fail("another schema of the same version: \(error)")
+                }
             }
         }
         version += 1
@@ -346,7 +360,40 @@ final class SchemaHistory {
                 state.rows[key]![property!.number] = OwnedValue(value)
             }
         }
+        if state.others != nil { try writeOthers(tx) }
         _ = try tx.commit()
+    }
+
+    private func writeOthers(_ tx: View) throws {
+        let cls = try tx.findClass("Other"), x = try tx.findProperty(cls, "x"), rows = try tx.findProperty(cls, "rows"), keys = state.rows.keys.sorted()
+        let row = try tx.findClass("Row")
+        for _ in 0..<below(4) {
+            let number = Int64(below(1000))
+            let made = try withUnsafePointer(to: Value.int(number)) { value in
+                try [x].withUnsafeBufferPointer { try tx.create(cls, $0, value) }
+            }
+            state.others!.append(number)
+            guard let key = keys.first else { continue }
+            try [Value.link(ObjectID(classID: row, storeTag: tx.shared.tag, key: key))].withUnsafeBufferPointer {
+                try tx.insert(CollectionID(owner: made, propertyID: rows), at: nil, $0)
+            }
+        }
+    }
+
+    private func checkOthers(_ view: View, _ state: State) throws {
+        guard let others = state.others else {
+            do throws(StoreError) { _ = try view.findClass("Other") } catch {
+                if error.code != .noSuchClass { throw fail("the dropped class: \(error)") }
+                if try view.classCount() != 1 { throw fail("\(try view.classCount()) classes") }
+                return
+            }
+            throw fail("the dropped class is there")
+        }
+        let cls = try view.findClass("Other"), x = try view.findProperty(cls, "x"), found = try view.findAll(cls)
+        var numbers: [Int64] = []
+        for index in 0..<(try view.count(cls)) { numbers.append(try view.value(try found.object(at: UInt64(index)), x, nil).low) }
+        if numbers != others { throw fail("the other class has \(numbers), not \(others)") }
+        if let first = others.first, try view.count(cls, where: x, .equal, .int(first)) != others.filter({ $0 == first }).count { throw fail("its index") }
     }
 
     func compact() throws {
@@ -355,7 +402,7 @@ final class SchemaHistory {
         let view = try store.openView()
         defer { view.close() }
         let snapshot = try view.pinnedSnapshot("test")
-        let cls = snapshot.schema.classes[1], known = Set(cls.columns.map(\.id))
+        let cls = snapshot.schema.classes[snapshot.schema.classIndex(named: "Row")!], known = Set(cls.columns.map(\.id))
         var cursor = LeafCursor(try snapshot.objects(cls), from: 0)
         while let head = try cursor.next() {
             for index in LeafExtents.entries(head) {
@@ -406,6 +453,7 @@ final class SchemaHistory {
 
     private func check(_ view: View, _ state: State) throws {
         let cls = try view.findClass("Row"), tag = view.shared.tag
+        try checkOthers(view, state)
         if try view.count(cls) != state.rows.count { throw fail("\(try view.count(cls)) objects, not \(state.rows.count)") }
         if try view.classInfo(cls).propertyCount != state.properties.count { throw fail("\(try view.classInfo(cls).propertyCount) properties") }
         var buffer = OutputBuffer()
