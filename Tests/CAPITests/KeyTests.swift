@@ -396,3 +396,60 @@ private extension NamedStore {
         try ok(objstore_close(store))
     }
 }
+
+/// Columns without the generated ones.
+@Suite struct GeneratedColumnTests {
+    @Test(arguments: [5, 20_000]) func generatedWhereNotGiven(count: Int) throws {
+        let generated = Int32(OBJSTORE_PROPERTY_GENERATED)
+        let cls = TestClass(name: "Thing", properties: [
+            ("id", .OBJSTORE_KIND_INT, primaryKey | generated), ("tag", .OBJSTORE_KIND_UUID, generated), ("n", .OBJSTORE_KIND_INT, 0)])
+        let store = try openStore(nil, [cls]), ids = try ClassOf(store, cls)
+        defer { _ = objstore_close(store) }
+        func insert(_ tx: OpaquePointer, _ names: [String], _ policy: objstore_policy, _ columns: [[Int64]], _ counts: inout objstore_insert_counts) -> objstore_status {
+            let memory = columns.map { column in
+                let memory = UnsafeMutablePointer<Int64>.allocate(capacity: column.count)
+                memory.initialize(from: column, count: column.count)
+                return memory
+            }
+            defer { for block in memory { block.deallocate() } }
+            let given = zip(names, memory).map { objstore_column_init(ids[$0], .OBJSTORE_KIND_INT, $1) }
+            return objstore_insert_rows(tx, ids.id, policy, given, given.count, columns[0].count, nil, &counts)
+        }
+        func tag(_ tx: OpaquePointer, _ object: objstore_object) throws -> [UInt8] {
+            var value = objstore_null()
+            try ok(objstore_get(tx, object, ids["tag"], nil, &value))
+            return withUnsafeBytes(of: value.data.uuid.bytes) { Array($0) }
+        }
+        try writing(store) { tx in
+            var counts = objstore_insert_counts()
+            try ids.create(tx, ["id": objstore_int(100), "n": objstore_int(-1)])
+            try ok(insert(tx, ["n"], .OBJSTORE_POLICY_ERROR, [Array(0..<Int64(count))], &counts))
+            #expect(counts.created == UInt64(count))
+            // Above all that there are, in the order of the rows; and so on with the next one.
+            var tags: Set<[UInt8]> = []
+            for row in 0..<count {
+                let object = try require(try ids.find(tx, objstore_int(101 + Int64(row))))
+                expect(try ids.int(tx, object, "n") == Int64(row))
+                tags.insert(try tag(tx, object))
+            }
+            #expect(tags.count == count)
+            let next = try ids.create(tx, ["n": objstore_int(-2)])
+            expect(try ids.int(tx, next, "id") == 101 + Int64(count))
+            // An object that is there keeps what it has.
+            let there = try require(try ids.find(tx, objstore_int(101))), before = try tag(tx, there)
+            try ok(insert(tx, ["id", "n"], .OBJSTORE_POLICY_ALL, [[101, 1 << 40], [7, 8]], &counts))
+            #expect(counts.created == 1 && counts.changed == 1)
+            expect(try tag(tx, there) == before && ids.int(tx, there, "n") == 7)
+            expect(try tag(tx, try require(try ids.find(tx, objstore_int(1 << 40)))) != before)
+            // A policy, and no key: all are new.
+            try ok(insert(tx, ["n"], .OBJSTORE_POLICY_MODIFIED, [[1, 2]], &counts))
+            #expect(counts.created == 2)
+            expect(try ids.int(tx, try require(try ids.find(tx, objstore_int((1 << 40) + 2))), "n") == 2)
+            // No more can be made than there are.
+            try ids.create(tx, ["id": objstore_int((1 << 62) - 1), "n": objstore_int(0)])
+            refused(insert(tx, ["n"], .OBJSTORE_POLICY_ERROR, [[1, 2]], &counts), .OBJSTORE_ERR_OUT_OF_RANGE)
+            expect(try ids.count(tx) == count + 6)
+        }
+        try verify(store)
+    }
+}

@@ -10,7 +10,10 @@
 final class ColumnInsert {
     private let view: View
     private let cls: ClassSchema
-    private let columns: UnsafeBufferPointer<InputColumn>
+    /// Those that were given, and behind them those that were generated.
+    private var columns: UnsafeBufferPointer<InputColumn>
+    private let givenColumns: Int
+    private var generated: [UnsafeMutableRawPointer] = []
     let rows: Int
     /// By input column: the property.
     private var positions: [Int] = []
@@ -28,7 +31,10 @@ final class ColumnInsert {
     init(_ view: View, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int) throws(StoreError) {
         self.view = view
         self.cls = cls
-        self.columns = columns
+        let own = UnsafeMutableBufferPointer<InputColumn>.allocate(capacity: max(1, columns.count + cls.columns.count))
+        for (index, column) in columns.enumerated() { own.initializeElement(at: index, to: column) }
+        self.columns = UnsafeBufferPointer(rebasing: own[..<columns.count])
+        givenColumns = columns.count
         self.rows = rows
         inputs = Array(repeating: nil, count: cls.columns.count)
         if cls.isEmbedded { throw view.embeddedError(cls) }
@@ -42,6 +48,11 @@ final class ColumnInsert {
             inputs[position] = index
             positions.append(position)
         }
+    }
+
+    deinit {
+        columns.deallocate()
+        for block in generated { block.deallocate() }
     }
 
     private func path(_ position: Int) -> String { cls.name + "." + cls.properties[position].name }
@@ -141,6 +152,7 @@ final class ColumnInsert {
     /// Finds out which rows have objects already, or a key that came before. Nothing is changed.
     func findKeys(_ state: ClassState, _ policy: UpsertPolicy) throws(StoreError) {
         if rows == 0 { return }
+        for position in 0..<cls.columns.count where inputs[position] == nil && cls.properties[position].isGenerated { try generate(state, position) }
         var needsDefaults = true
         if let index = cls.keyIndex {
             var parts: [Int] = []
@@ -170,7 +182,6 @@ final class ColumnInsert {
         // Only new objects need a value for every property.
         if needsDefaults {
             for position in 0..<cls.columns.count where inputs[position] == nil {
-                if cls.properties[position].isGenerated { throw notGenerated(position) }
                 _ = try view.missing(cls, position)
             }
         }
@@ -182,9 +193,23 @@ final class ColumnInsert {
         return try state.find(key: { columns[inputs[$0].unsafelyUnwrapped].value(row) })
     }
 
-    private func notGenerated(_ position: Int) -> StoreError {
-        cls.named(
-            StoreError(.missingValue, "\(path(position)): values are generated for objects that are created one by one, not for columns: they must be given"), position)
+    /// A new value for every row; those of rows whose object exists are not used.
+    private func generate(_ state: ClassState, _ position: Int) throws(StoreError) {
+        let kind = cls.columns[position].kind, bytes = ValueCell.size(kind)
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: rows * bytes, alignment: 8)
+        generated.append(memory)
+        if kind == .int {
+            let first = try state.generateKeys(rows)
+            for row in 0..<rows { memory.storeBytes(of: first &+ Int64(row), toByteOffset: row &* 8, as: Int64.self) }
+        } else {
+            for row in 0..<rows { ValueCell.store(try view.generated(cls, position), memory + row &* bytes) }
+        }
+        let index = columns.count, own = UnsafeMutablePointer(mutating: columns.baseAddress.unsafelyUnwrapped)
+        (own + index).initialize(to: InputColumn(
+            propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: nil, validity: nil, valuesBytes: 0))
+        columns = UnsafeBufferPointer(start: own, count: index + 1)
+        inputs[position] = index
+        positions.append(position)
     }
 
     /// A repetition of a key that exists is one more update of that object.
@@ -320,7 +345,7 @@ final class ColumnInsert {
         var changes: [(position: Int, value: Value)] = []
         let reader = try state.reader()
         guard let place = try reader.find(key) else { throw state.noSuchObject(key) }
-        for (index, position) in positions.enumerated() where !cls.isKeyPart(position) {
+        for (index, position) in positions[..<givenColumns].enumerated() where !cls.isKeyPart(position) {
             let value = columns[index].value(row)
             if policy == .modified, try reader.value(place, position).isSame(as: value) { continue }
             changes.append((position, value))

@@ -198,10 +198,13 @@ package final class ClassState {
 
     /// The int primary key for an object that is created next: above all that there are, all that were given here, and all object
     /// keys, whose counter moves up with it: so none comes twice, also when the greatest is deleted.
-    func generateKey() throws(StoreError) -> Int64 {
+    func generateKey() throws(StoreError) -> Int64 { try generateKeys(1) }
+
+    /// The first of so many that follow each other.
+    func generateKeys(_ count: Int) throws(StoreError) -> Int64 {
         // At least 0, so that keys begin with 1.
         let last = try indexes[0].bound(atLeast: max(0, sharedNextKey.pointee - 1))
-        guard last < ClassState.greatestGenerated else {
+        guard last < ClassState.greatestGenerated - Int64(count - 1) else {
             let name = schema.properties[schema.primaryKey!].name
             throw StoreError(.outOfRange, "\(schema.name).\(name): no key can be generated, since there is one of \(last)").at(class: schema.name, property: name)
         }
