@@ -157,7 +157,7 @@ typedef struct {
     void (*delete_some)(store *s, const int64_t *ids, size_t size);
     // One transaction that deletes all with age >= limit; returns how many that were.
     uint64_t (*delete_from_age)(store *s, int64_t limit);
-    // One transaction that writes whole objects `rows` of `data`, which exist, but with these ages: those that
+    // One transaction that writes whole objects `rows` of `data`, but with these ages: those that are not there, or
     // differ, or all. Returns how many were written.
     size_t (*upsert)(store *s, const people *data, const int64_t *rows, const uint8_t *ages, size_t size, bool all);
 
@@ -234,6 +234,8 @@ typedef struct shapes {
     // places[i], 0 = the beginning, 1 = the end.
     void (*append_list)(shaped *s, size_t count);
     void (*insert_list)(shaped *s, const double *places, int64_t first, size_t count);
+    // One transaction: `count` times the element at from[i] goes to to[i], places as above, of the `size` that were appended.
+    void (*move_list)(shaped *s, const double *from, const double *to, size_t count, size_t size);
     size_t (*walk_list)(shaped *s, int64_t *values, size_t capacity);                  // in order; how many there are
 } shapes;
 

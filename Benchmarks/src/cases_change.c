@@ -68,6 +68,58 @@ void run_upsert(bench *b, wanted_function *wanted) {
     free(floor_path);
 }
 
+// All N objects, in the order of their keys, into a store that has every other one; of those that it has, every other one
+// gets another age. By the policy that compares, and by the one that does not.
+void run_upsert_half(bench *b, wanted_function *wanted) {
+    result *results[2] = {
+        wanted("upsert_half_modified") ? add_result(b, "upsert_half_modified", "us/object", false) : NULL,
+        wanted("upsert_half_all") ? add_result(b, "upsert_half_all", "us/object", false) : NULL,
+    };
+    const people *data = b->data;
+    const size_t count = data->count, there = (count + 1) / 2, changed = (count + 3) / 4;
+    int64_t *rows = must_alloc(count * 8), *existing = must_alloc(there * 8);
+    uint8_t *ages = must_alloc(count);
+    for (size_t i = 0; i < count; i++) {
+        rows[i] = (int64_t)i;
+        ages[i] = i % 4 ? data->age[i] : (uint8_t)((data->age[i] + 37) % 100);
+        if (i % 2 == 0) existing[i / 2] = (int64_t)i;
+    }
+    expected_ages e = expect_ages(data);
+    expect_update(&e, rows, ages, count);
+    const double sum = floor_sum(data->score, count);
+    char *floor_path = format_path("%s/floor.bulk", b->directory);
+    for (size_t i = 0, n = repetitions(b, 3); i < n; i++) {
+        for (size_t k = 0; k < 2; k++) {
+            if (!results[k]) continue;
+            int64_t start = now_ns();
+            floor_bulk_rows(floor_path, data);
+            series_add(&results[k]->tracks[FLOOR].repetitions, microseconds(now_ns() - start) / (double)count);
+            check_sys(unlink(floor_path) == 0);
+            each_peer_with(b, slot, upsert) {
+                const peer *p = b->peers[slot];
+                if (!p->insert_some) continue;
+                char *path = fresh_directory(b, slot, "half");
+                store *s = p->create(path, (open_options){.durability = DURABLE, .indexed = true});
+                p->insert_some(s, data, existing, there);
+                settle(b, slot, s);
+                start = now_ns();
+                const size_t written = p->upsert(s, data, rows, ages, count, k == 1);
+                series_add(&results[k]->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)count);
+                if (written != (k ? count : count - there + changed)) die("upsert_half: %s wrote %zu objects", p->name, written);
+                verify_ages(p, s, &e, "upsert_half");
+                if (p->sum_scores && p->sum_scores(s) != sum) die("upsert_half: %s: wrong sum", p->name);
+                p->close(s);
+                drop(path);
+            }
+        }
+    }
+    free(rows);
+    free(existing);
+    free(ages);
+    free_expected(&e);
+    free(floor_path);
+}
+
 // Keys and ages of those that stay; the deleted ones are missed by no count and no sum.
 static void check_half(const peer *p, store *s, const people *kept) {
     size_t size = kept->count < 20000 ? kept->count : 20000;

@@ -1,4 +1,4 @@
-// Objects with links, lists, maps and mixed values: created, asked for backwards, read, and what they link to deleted.
+// Objects with links, lists, maps, sets and mixed values: created, asked for backwards, read, deleted, and what they link to deleted.
 #include "cases.h"
 #include "graph.h"
 
@@ -24,7 +24,7 @@ static int64_t sum_of_dogs(int64_t person, size_t persons, size_t dogs, size_t *
     return sum;
 }
 
-typedef struct { result *create, *inverse, *map_set, *map_get, *mixed, *delete; } graph_results;
+typedef struct { result *create, *inverse, *map_set, *map_get, *set_insert, *set_contains, *mixed, *delete, *delete_half; } graph_results;
 
 static void run_one(bench *b, int slot, const graphs *p, const graph_results *r, size_t round) {
     enum { asked = 200, read = 100000 };
@@ -51,23 +51,32 @@ static void run_one(bench *b, int slot, const graphs *p, const graph_results *r,
             if (values[i] != sum_of_dogs(ids[i], persons, dogs, &wanted)) die("graph_inverse: %s: wrong dogs of %ld", name, ids[i]);
         if (count != wanted) die("graph_inverse: %s: %zu dogs, not %zu", name, count, wanted);
     }
+    char *keys = must_alloc(notes * note_key_length + 1);
+    for (size_t i = 0; i < notes; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "%012zu", (size_t)(i * 2654435761u % 1000000007u));
+        memcpy(keys + i * note_key_length, key, note_key_length);
+    }
+    for (size_t i = 0; i < read; i++) which[i] = random_next(&random) % notes;
     if (r->map_set || r->map_get) {
-        char *keys = must_alloc(notes * note_key_length + 1);
-        for (size_t i = 0; i < notes; i++) {
-            char key[32];
-            snprintf(key, sizeof key, "%012zu", (size_t)(i * 2654435761u % 1000000007u));
-            memcpy(keys + i * note_key_length, key, note_key_length);
-        }
         start = now_ns();
         p->fill_notes(g, keys, notes);
         if (r->map_set) series_add(&r->map_set->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)notes);
-        for (size_t i = 0; i < read; i++) which[i] = random_next(&random) % notes;
         start = now_ns();
         p->read_notes(g, keys, which, read, values);
         if (r->map_get) series_add(&r->map_get->tracks[slot].repetitions, (double)(now_ns() - start) / read);
         for (size_t i = 0; i < read; i++) if (values[i] != (int64_t)which[i]) die("graph_map_get: %s: wrong value", name);
-        free(keys);
     }
+    if (r->set_insert || r->set_contains) {     // half of the keys are in the set
+        start = now_ns();
+        p->fill_labels(g, keys, notes / 2);
+        if (r->set_insert) series_add(&r->set_insert->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)(notes / 2));
+        start = now_ns();
+        p->have_labels(g, keys, which, read, values);
+        if (r->set_contains) series_add(&r->set_contains->tracks[slot].repetitions, (double)(now_ns() - start) / read);
+        for (size_t i = 0; i < read; i++) if (values[i] != (which[i] < notes / 2)) die("graph_set_contains: %s: wrong answer", name);
+    }
+    free(keys);
     if (r->mixed) {
         for (size_t i = 0; i < read; i++) ids[i] = (int64_t)(random_next(&random) % dogs);
         start = now_ns();
@@ -97,15 +106,51 @@ static void run_one(bench *b, int slot, const graphs *p, const graph_results *r,
     free(which);
 }
 
+// Half of the dogs by a query, in a store of its own: each has a list, an owner, and two dogs whose friend it is.
+static void run_half(bench *b, int slot, const graphs *p, result *r) {
+    enum { limit = 50 };
+    const size_t dogs = b->data->count, persons = dogs / 1000 ? dogs / 1000 : 1;
+    size_t gone = 0, alone = 0;
+    int64_t marks = 0;
+    for (size_t i = 0; i < dogs; i++) {
+        if (rank_of((int64_t)i) < limit) {
+            gone++;
+            continue;
+        }
+        alone += !i || rank_of((int64_t)i / 2) < limit;
+        marks += (int64_t)(marks_of_a_dog * i) + 10;
+    }
+    char *path = fresh_directory(b, slot, "graph");
+    graph *g = p->create(path);
+    p->fill(g, persons, dogs);
+    const int64_t start = now_ns();
+    const size_t deleted = p->delete_dogs(g, limit);
+    series_add(&r->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)gone);
+    if (deleted != gone || p->dogs_without_friend(g) != alone || p->dogs_without_owner(g) != 0 || p->sum_marks(g) != marks)
+        die("graph_delete_half: %s: %zu deleted, %zu without a friend, marks %ld", b->peers[slot]->name, deleted, p->dogs_without_friend(g),
+            p->sum_marks(g));
+    p->close(g);
+    drop(path);
+}
+
 void run_graph(bench *b, wanted_function *wanted) {
     const graph_results r = {
         .create = wanted("graph_create") ? add_result(b, "graph_create", "us/object", false) : NULL,
         .inverse = wanted("graph_inverse") ? add_result(b, "graph_inverse", "us/1000 objects", false) : NULL,
         .map_set = wanted("graph_map_set") ? add_result(b, "graph_map_set", "us/entry", false) : NULL,
         .map_get = wanted("graph_map_get") ? add_result(b, "graph_map_get", "ns/op", false) : NULL,
+        .set_insert = wanted("graph_set_insert") ? add_result(b, "graph_set_insert", "us/element", false) : NULL,
+        .set_contains = wanted("graph_set_contains") ? add_result(b, "graph_set_contains", "ns/op", false) : NULL,
         .mixed = wanted("graph_mixed_get") ? add_result(b, "graph_mixed_get", "ns/op", false) : NULL,
         .delete = wanted("graph_delete") ? add_result(b, "graph_delete", "us/link", false) : NULL,
+        .delete_half = wanted("graph_delete_half") ? add_result(b, "graph_delete_half", "us/object", false) : NULL,
     };
-    for (size_t i = 0, n = repetitions(b, 3); i < n; i++)
-        each_peer(b, slot) if (graphs_of(b->peers[slot])) run_one(b, slot, graphs_of(b->peers[slot]), &r, i);
+    const bool others = r.create || r.inverse || r.map_set || r.map_get || r.set_insert || r.set_contains || r.mixed || r.delete;
+    for (size_t i = 0, n = repetitions(b, 3); i < n; i++) {
+        each_peer(b, slot) {
+            const graphs *p = graphs_of(b->peers[slot]);
+            if (p && others) run_one(b, slot, p, &r, i);
+            if (p && r.delete_half) run_half(b, slot, p, r.delete_half);
+        }
+    }
 }

@@ -23,16 +23,33 @@ static void check_list(const int64_t *values, size_t count, size_t appended, siz
     free(seen);
 }
 
-// Appends one by one, inserts one by one at random places, each in one transaction; reads all in order.
+// Every element once, and most of those that were moved not behind the one they stood behind.
+static void check_moved(const int64_t *values, size_t count, size_t moved, const char *peer_name) {
+    uint8_t *seen = must_alloc(count);
+    size_t breaks = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] < 0 || values[i] >= (int64_t)count || seen[values[i]]++) die("list_move: %s: element %zu is %ld", peer_name, i, values[i]);
+        breaks += i && values[i] != values[i - 1] + 1;
+    }
+    if (breaks < moved || breaks > 7 * moved) die("list_move: %s: %zu breaks", peer_name, breaks);
+    free(seen);
+}
+
+// Appends one by one, inserts one by one at random places, each in one transaction; reads all in order; moves as many from and to
+// random places.
 void run_lists(bench *b, wanted_function *wanted) {
     result *append = wanted("list_append") ? add_result(b, "list_append", "us/element", false) : NULL;
     result *insert = wanted("list_insert") ? add_result(b, "list_insert", "us/element", false) : NULL;
     result *walk = wanted("list_walk") ? add_result(b, "list_walk", "ns/element", false) : NULL;
+    result *move = wanted("list_move") ? add_result(b, "list_move", "us/element", false) : NULL;
     const size_t appended = b->data->count, inserted = appended < 100000 ? appended : 100000;
     int64_t *values = must_alloc((appended + inserted) * 8);
-    double *places = must_alloc(inserted * sizeof *places);
+    double *places = must_alloc(inserted * sizeof *places), *targets = must_alloc(inserted * sizeof *targets);
     random_source random = {5};
-    for (size_t i = 0; i < inserted; i++) places[i] = (double)(random_next(&random) >> 11) / 9007199254740992.0;
+    for (size_t i = 0; i < inserted; i++) {
+        places[i] = (double)(random_next(&random) >> 11) / 9007199254740992.0;
+        targets[i] = (double)(random_next(&random) >> 11) / 9007199254740992.0;
+    }
     for (size_t i = 0, n = repetitions(b, 3); i < n; i++) {
         each_lists(b, slot) {
             const shapes *p = b->peers[slot]->shapes;
@@ -51,10 +68,17 @@ void run_lists(bench *b, wanted_function *wanted) {
                 if (walk && k) series_add(&walk->tracks[slot].repetitions, (double)(now_ns() - start) / (double)count);
                 check_list(values, count, appended, inserted, b->peers[slot]->name);
             }
+            if (move) {
+                start = now_ns();
+                p->move_list(s, places, targets, inserted, appended);
+                series_add(&move->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)inserted);
+                check_moved(values, p->walk_list(s, values, appended + inserted), inserted, b->peers[slot]->name);
+            }
             p->close(s);
             drop(path);
         }
     }
     free(values);
     free(places);
+    free(targets);
 }

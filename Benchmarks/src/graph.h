@@ -1,8 +1,9 @@
 // Objects with links, a list, a map and a mixed value, beside the same in tables with foreign keys.
 //
-//      Person {id, notes: map of texts to ints}      ids 0 to persons - 1; notes of person 0 alone
-//      Dog    {id, owner → Person, friend → Dog, extra: mixed, marks: list of ints}
-//             dog i: owner i % persons, friend i / 2 (of dog 0 none), extra i or, of every third, a text, marks i … i + 4
+//      Person {id, notes: map of texts to ints, labels: set of texts}     ids 0 to persons - 1; notes and labels of person 0 alone
+//      Dog    {id, owner → Person, friend → Dog, extra: mixed, marks: list of ints, rank}
+//             dog i: owner i % persons, friend i / 2 (of dog 0 none), extra i or, of every third, a text, marks i … i + 4,
+//             rank 0 to 99 in no order
 #ifndef GRAPH_H
 #define GRAPH_H
 
@@ -18,13 +19,17 @@ typedef struct graphs {
     // One transaction each, objects one by one, in the order of their ids.
     void (*fill)(graph *g, size_t persons, size_t dogs);
     void (*fill_notes)(graph *g, const char *keys, size_t count);               // key i, note_key_length bytes, is i
+    void (*fill_labels)(graph *g, const char *keys, size_t count);              // keys as above
     void (*delete_persons)(graph *g, int64_t first, size_t count);              // one by one; their dogs have no owner then
+    size_t (*delete_dogs)(graph *g, int64_t rank);                              // all below; links to them are none then
     // Sum of the ids of the dogs whose owner it is, and how many.
     int64_t (*dogs_of)(graph *g, int64_t person, size_t *count);
     void (*read_notes)(graph *g, const char *keys, const size_t *which, size_t size, int64_t *values);
+    void (*have_labels)(graph *g, const char *keys, const size_t *which, size_t size, int64_t *values);     // 1: it is one, or 0
     void (*read_extras)(graph *g, const int64_t *dogs, size_t size, int64_t *values);   // of a text its length
     int64_t (*sum_marks)(graph *g);
     size_t (*dogs_without_owner)(graph *g);
+    size_t (*dogs_without_friend)(graph *g);
 } graphs;
 
 extern const graphs graphs_sqlite;
@@ -34,5 +39,6 @@ extern const graphs graphs_objstore;
 
 // The text that dog `id` has as its extra, NUL-terminated, or NULL: it has its id.
 static inline const char *extra_text(int64_t id) { return id % 3 ? NULL : "a text of twenty-four b." + id % 7; }
+static inline int64_t rank_of(int64_t id) { return (int64_t)(random_mix((uint64_t)id) % 100); }
 
 #endif

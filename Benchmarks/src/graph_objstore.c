@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { dog_id, dog_owner, dog_friend, dog_extra, dog_marks, dog_width };
+enum { dog_id, dog_owner, dog_friend, dog_extra, dog_rank, dog_marks, dog_width };
 
 struct graph {
     objstore *handle;
     objstore_view *view;    // of the reading functions: opened by the first after a write
     objstore_class_id person, dog;
-    objstore_property_id person_id, notes, dogs[dog_width];
+    objstore_property_id person_id, notes, labels, dogs[dog_width];
 };
 
 #define check(call) \
@@ -32,11 +32,13 @@ static graph *create(const char *dir) {
     check(objstore_schema_add_class(schema, person));
     check(objstore_schema_add_property(schema, person, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
     check(objstore_schema_add_collection(schema, person, OBJSTORE_STR("notes"), OBJSTORE_KIND_MAP, OBJSTORE_KIND_STRING, OBJSTORE_KIND_INT, 0));
+    check(objstore_schema_add_collection(schema, person, OBJSTORE_STR("labels"), OBJSTORE_KIND_SET, OBJSTORE_KIND_NULL, OBJSTORE_KIND_STRING, 0));
     check(objstore_schema_add_class(schema, dog));
     check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
     check(objstore_schema_add_link(schema, dog, OBJSTORE_STR("owner"), person, 0));
     check(objstore_schema_add_link(schema, dog, OBJSTORE_STR("friend"), dog, 0));
     check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("extra"), OBJSTORE_KIND_MIXED, 0));
+    check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("rank"), OBJSTORE_KIND_INT, 0));
     check(objstore_schema_add_collection(schema, dog, OBJSTORE_STR("marks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
     objstore_config *config;
     char *path = format_path("%s/graph.objstore", dir);
@@ -53,7 +55,8 @@ static graph *create(const char *dir) {
     check(objstore_find_class(view, dog, &g->dog));
     g->person_id = property(view, g->person, "id");
     g->notes = property(view, g->person, "notes");
-    static const char *const names[dog_width] = {"id", "owner", "friend", "extra", "marks"};
+    g->labels = property(view, g->person, "labels");
+    static const char *const names[dog_width] = {"id", "owner", "friend", "extra", "rank", "marks"};
     for (int i = 0; i < dog_width; i++) g->dogs[i] = property(view, g->dog, names[i]);
     check(objstore_view_close(view));
     return g;
@@ -94,6 +97,7 @@ static void fill(graph *g, size_t persons, size_t dogs) {
         const objstore_value values[] = {
             objstore_int((int64_t)i), objstore_link(owners[i % persons]), i ? objstore_link(all[i / 2]) : objstore_null(),
             text ? objstore_string(objstore_cstr(text)) : objstore_int((int64_t)i),
+            objstore_int(rank_of((int64_t)i)),
         };
         check(objstore_create(t, g->dog, g->dogs, values, dog_marks, &all[i]));
         objstore_value marks[marks_of_a_dog];
@@ -122,10 +126,28 @@ static void fill_notes(graph *g, const char *keys, size_t count) {
     check(objstore_commit(t, NULL));
 }
 
+static void fill_labels(graph *g, const char *keys, size_t count) {
+    objstore_view *t = begin(g);
+    const objstore_collection labels = objstore_collection_of(person(g, t, 0), g->labels);
+    for (size_t i = 0; i < count; i++) check(objstore_set_insert(t, labels, key_at(keys, i), NULL));
+    check(objstore_commit(t, NULL));
+}
+
 static void delete_persons(graph *g, int64_t first, size_t count) {
     objstore_view *t = begin(g);
     for (size_t i = 0; i < count; i++) check(objstore_delete(t, person(g, t, first + (int64_t)i)));
     check(objstore_commit(t, NULL));
+}
+
+static size_t delete_dogs(graph *g, int64_t rank) {
+    objstore_view *t = begin(g);
+    objstore_results *dogs;
+    uint64_t count;
+    check(objstore_find_where(t, g->dog, g->dogs[dog_rank], OBJSTORE_LESS, objstore_int(rank), &dogs));
+    check(objstore_results_delete(dogs, t, &count));
+    check(objstore_results_close(dogs));
+    check(objstore_commit(t, NULL));
+    return count;
 }
 
 static int64_t dogs_of(graph *g, int64_t id, size_t *count) {
@@ -162,6 +184,16 @@ static void read_notes(graph *g, const char *keys, const size_t *which, size_t s
     }
 }
 
+static void have_labels(graph *g, const char *keys, const size_t *which, size_t size, int64_t *values) {
+    objstore_view *view = reading(g);
+    const objstore_collection labels = objstore_collection_of(person(g, view, 0), g->labels);
+    for (size_t i = 0; i < size; i++) {
+        int64_t index;
+        check(objstore_collection_find(view, labels, key_at(keys, which[i]), &index));
+        values[i] = index >= 0;
+    }
+}
+
 static void read_extras(graph *g, const int64_t *dogs, size_t size, int64_t *values) {
     objstore_view *view = reading(g);
     for (size_t i = 0; i < size; i++) {
@@ -192,13 +224,17 @@ static int64_t sum_marks(graph *g) {
     }
 }
 
-static size_t dogs_without_owner(graph *g) {
+static size_t dogs_without(graph *g, int link) {
     uint64_t count;
-    check(objstore_count_where(reading(g), g->dog, g->dogs[dog_owner], OBJSTORE_EQUAL, objstore_null(), &count));
+    check(objstore_count_where(reading(g), g->dog, g->dogs[link], OBJSTORE_EQUAL, objstore_null(), &count));
     return count;
 }
 
+static size_t dogs_without_owner(graph *g) { return dogs_without(g, dog_owner); }
+static size_t dogs_without_friend(graph *g) { return dogs_without(g, dog_friend); }
+
 const graphs graphs_objstore = {
-    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .delete_persons = delete_persons, .dogs_of = dogs_of,
-    .read_notes = read_notes, .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner,
+    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
+    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
+    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
 };

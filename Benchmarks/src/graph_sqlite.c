@@ -4,7 +4,10 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-struct graph { sqlite3 *database; };
+struct graph {
+    sqlite3 *database;
+    sqlite3_stmt *dogs_of;      // prepared when first used
+};
 
 #define check(g, call)                                                                       \
     do {                                                                                     \
@@ -49,20 +52,22 @@ static graph *create(const char *dir) {
     execute(g, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184; PRAGMA foreign_keys=ON");
     execute(g, "CREATE TABLE person(id INTEGER PRIMARY KEY);"
                "CREATE TABLE note(person INTEGER REFERENCES person(id) ON DELETE CASCADE, key TEXT, value INTEGER NOT NULL, PRIMARY KEY(person, key)) WITHOUT ROWID;"
+               "CREATE TABLE label(person INTEGER REFERENCES person(id) ON DELETE CASCADE, value TEXT, PRIMARY KEY(person, value)) WITHOUT ROWID;"
                "CREATE TABLE dog(id INTEGER PRIMARY KEY, owner INTEGER REFERENCES person(id) ON DELETE SET NULL,"
-               "                 friend INTEGER REFERENCES dog(id) ON DELETE SET NULL, extra);"
+               "                 friend INTEGER REFERENCES dog(id) ON DELETE SET NULL, extra, rank INTEGER NOT NULL);"
                "CREATE INDEX dog_owner ON dog(owner); CREATE INDEX dog_friend ON dog(friend);"
                "CREATE TABLE mark(dog INTEGER REFERENCES dog(id) ON DELETE CASCADE, position INTEGER, value INTEGER NOT NULL, PRIMARY KEY(dog, position)) WITHOUT ROWID");
     return g;
 }
 
 static void close_graph(graph *g) {
+    check(g, sqlite3_finalize(g->dogs_of));
     check(g, sqlite3_close(g->database));
     free(g);
 }
 
 static void fill(graph *g, size_t persons, size_t dogs) {
-    sqlite3_stmt *person = prepare(g, "INSERT INTO person VALUES (?1)"), *dog = prepare(g, "INSERT INTO dog VALUES (?1, ?2, ?3, ?4)"),
+    sqlite3_stmt *person = prepare(g, "INSERT INTO person VALUES (?1)"), *dog = prepare(g, "INSERT INTO dog VALUES (?1, ?2, ?3, ?4, ?5)"),
                  *mark = prepare(g, "INSERT INTO mark VALUES (?1, ?2, ?3)");
     execute(g, "BEGIN");
     for (size_t i = 0; i < persons; i++) {
@@ -77,6 +82,7 @@ static void fill(graph *g, size_t persons, size_t dogs) {
         else check(g, sqlite3_bind_null(dog, 3));
         if (text) check(g, sqlite3_bind_text(dog, 4, text, -1, SQLITE_STATIC));
         else check(g, sqlite3_bind_int64(dog, 4, (int64_t)i));
+        check(g, sqlite3_bind_int64(dog, 5, rank_of((int64_t)i)));
         run(g, dog);
         for (int k = 0; k < marks_of_a_dog; k++) {
             check(g, sqlite3_bind_int64(mark, 1, (int64_t)i));
@@ -103,6 +109,17 @@ static void fill_notes(graph *g, const char *keys, size_t count) {
     check(g, sqlite3_finalize(q));
 }
 
+static void fill_labels(graph *g, const char *keys, size_t count) {
+    sqlite3_stmt *q = prepare(g, "INSERT OR IGNORE INTO label VALUES (0, ?1)");
+    execute(g, "BEGIN");
+    for (size_t i = 0; i < count; i++) {
+        check(g, sqlite3_bind_text(q, 1, keys + i * note_key_length, note_key_length, SQLITE_STATIC));
+        run(g, q);
+    }
+    execute(g, "COMMIT");
+    check(g, sqlite3_finalize(q));
+}
+
 static void delete_persons(graph *g, int64_t first, size_t count) {
     sqlite3_stmt *q = prepare(g, "DELETE FROM person WHERE id = ?1");
     execute(g, "BEGIN");
@@ -114,11 +131,18 @@ static void delete_persons(graph *g, int64_t first, size_t count) {
     check(g, sqlite3_finalize(q));
 }
 
+static size_t delete_dogs(graph *g, int64_t rank) {
+    sqlite3_stmt *q = prepare(g, "DELETE FROM dog WHERE rank < ?1");
+    check(g, sqlite3_bind_int64(q, 1, rank));
+    run(g, q);
+    const size_t count = (size_t)sqlite3_changes64(g->database);
+    check(g, sqlite3_finalize(q));
+    return count;
+}
+
 static int64_t dogs_of(graph *g, int64_t person, size_t *count) {
-    static sqlite3_stmt *q;
-    static graph *of;
-    if (of != g) q = prepare(g, "SELECT id FROM dog WHERE owner = ?1");
-    of = g;
+    if (!g->dogs_of) g->dogs_of = prepare(g, "SELECT id FROM dog WHERE owner = ?1");
+    sqlite3_stmt *q = g->dogs_of;
     int64_t sum = 0;
     int status;
     *count = 0;
@@ -143,6 +167,17 @@ static void read_notes(graph *g, const char *keys, const size_t *which, size_t s
     check(g, sqlite3_finalize(q));
 }
 
+static void have_labels(graph *g, const char *keys, const size_t *which, size_t size, int64_t *values) {
+    sqlite3_stmt *q = prepare(g, "SELECT EXISTS(SELECT 1 FROM label WHERE person = 0 AND value = ?1)");
+    execute(g, "BEGIN");
+    for (size_t i = 0; i < size; i++) {
+        check(g, sqlite3_bind_text(q, 1, keys + which[i] * note_key_length, note_key_length, SQLITE_STATIC));
+        values[i] = answer(g, q);
+    }
+    execute(g, "COMMIT");
+    check(g, sqlite3_finalize(q));
+}
+
 static void read_extras(graph *g, const int64_t *dogs, size_t size, int64_t *values) {
     sqlite3_stmt *q = prepare(g, "SELECT extra FROM dog WHERE id = ?1");
     execute(g, "BEGIN");
@@ -158,15 +193,10 @@ static void read_extras(graph *g, const int64_t *dogs, size_t size, int64_t *val
 
 static int64_t sum_marks(graph *g) { return ask(g, "SELECT sum(value) FROM mark"); }
 static size_t dogs_without_owner(graph *g) { return (size_t)ask(g, "SELECT count(*) FROM dog WHERE owner IS NULL"); }
-
-// A statement that was kept must go before the database.
-static void finish(graph *g) {
-    sqlite3_stmt *q;
-    while ((q = sqlite3_next_stmt(g->database, NULL))) check(g, sqlite3_finalize(q));
-    close_graph(g);
-}
+static size_t dogs_without_friend(graph *g) { return (size_t)ask(g, "SELECT count(*) FROM dog WHERE friend IS NULL"); }
 
 const graphs graphs_sqlite = {
-    .create = create, .close = finish, .fill = fill, .fill_notes = fill_notes, .delete_persons = delete_persons, .dogs_of = dogs_of,
-    .read_notes = read_notes, .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner,
+    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
+    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
+    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
 };

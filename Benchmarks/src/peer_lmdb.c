@@ -116,13 +116,15 @@ static size_t upsert(store *s, const people *p, const int64_t *rows, const uint8
         int64_t id = p->id[rows[k]];
         size_t length = fill(&r, p, (size_t)rows[k], ages[k]);
         MDB_val key = {8, &id}, value, changed = {length, &r};
-        check(mdb_get(t, s->objects, &key, &value));
-        if (!all && value.mv_size == length && memcmp(value.mv_data, &r, length) == 0) continue;
-        uint64_t old_age = (uint64_t)((const record *)value.mv_data)->age;
+        const int status = mdb_get(t, s->objects, &key, &value);
+        if (status != MDB_NOTFOUND) check(status);
+        const bool is_there = status != MDB_NOTFOUND;
+        if (!all && is_there && value.mv_size == length && memcmp(value.mv_data, &r, length) == 0) continue;
+        uint64_t old_age = is_there ? (uint64_t)((const record *)value.mv_data)->age : 0;
         check(mdb_put(t, s->objects, &key, &changed, 0));
         written++;
-        if (old_age == ages[k]) continue;
-        delete_age(s, t, id, old_age);
+        if (is_there && old_age == ages[k]) continue;
+        if (is_there) delete_age(s, t, id, old_age);
         put_age(s, t, id, ages[k]);
     }
     check(mdb_txn_commit(t));

@@ -154,17 +154,23 @@ static void insert_some(store *s, const people *p, const int64_t *rows, size_t s
 
 static void insert(store *s, const people *p) { insert_some(s, p, NULL, p->count); }
 
-// Copies the record of an object; returns its length.
-static size_t find(store *s, const rocksdb_readoptions_t *read, int64_t id, record *r) {
+// Copies the record of an object; returns its length, 0 where there is none.
+static size_t look_up(store *s, const rocksdb_readoptions_t *read, int64_t id, record *r) {
     char key[object_key_bytes], *error = NULL;
     object_key(key, id);
     rocksdb_pinnableslice_t *slice = rocksdb_get_pinned(s->database, read, key, sizeof key, &error);
     check_error(error, "get");
-    if (!slice) die("rocksdb: object %ld is not there", id);
+    if (!slice) return 0;
     size_t length;
     const char *value = rocksdb_pinnableslice_value(slice, &length);
     memcpy(r, value, length);
     rocksdb_pinnableslice_destroy(slice);
+    return length;
+}
+
+static size_t find(store *s, const rocksdb_readoptions_t *read, int64_t id, record *r) {
+    const size_t length = look_up(s, read, id, r);
+    if (!length) die("rocksdb: object %ld is not there", id);
     return length;
 }
 
@@ -189,12 +195,12 @@ static size_t upsert(store *s, const people *p, const int64_t *rows, const uint8
     for (size_t k = 0; k < size; k++) {
         int64_t id = p->id[rows[k]];
         record r, old;
-        size_t length = fill(&r, p, (size_t)rows[k], ages[k]), old_length = find(s, s->read, id, &old);
+        size_t length = fill(&r, p, (size_t)rows[k], ages[k]), old_length = look_up(s, s->read, id, &old);
         if (!all && old_length == length && memcmp(&old, &r, length) == 0) continue;
         put_object(batch, id, &r, length);
         written++;
-        if (old.age == ages[k]) continue;
-        delete_age(batch, id, old.age);
+        if (old_length && old.age == ages[k]) continue;
+        if (old_length) delete_age(batch, id, old.age);
         put_age(batch, id, ages[k]);
     }
     write_batch(s, batch);

@@ -285,6 +285,15 @@ static void insert_list(shaped *s, const double *places, int64_t first, size_t c
     check(objstore_commit(t, NULL));
 }
 
+static void move_list(shaped *s, const double *from, const double *to, size_t count, size_t size) {
+    objstore_view *t;
+    check(objstore_begin(s->handle, &t));
+    const objstore_collection list = list_of(t, s);
+    for (size_t i = 0; i < count; i++)
+        check(objstore_list_move(t, list, (size_t)(from[i] * (double)size), (size_t)(to[i] * (double)size)));
+    check(objstore_commit(t, NULL));
+}
+
 static size_t walk_list(shaped *s, int64_t *values, size_t capacity) {
     enum { block = 1024 };
     objstore_view *view = begin_read(s);
@@ -307,5 +316,5 @@ const shapes shapes_objstore = {
     .insert_wide = insert_wide, .read_wide = read_wide, .update_wide = update_wide,
     .write_big = write_big, .read_big = read_big,
     .update_class = update_class, .read_class = read_class,
-    .append_list = append_list, .insert_list = insert_list, .walk_list = walk_list,
+    .append_list = append_list, .insert_list = insert_list, .move_list = move_list, .walk_list = walk_list,
 };

@@ -8,7 +8,7 @@
 
 struct shaped {
     sqlite3 *database;
-    sqlite3_stmt *insert, *find, *update;           // of the shape's table, prepared when first used
+    sqlite3_stmt *insert, *find, *update, *near;    // of the shape's table, prepared when first used
     size_t updates;                                 // the column that `update` sets
     sqlite3_stmt *update_classes[class_limit], *find_classes[class_limit];
 };
@@ -91,6 +91,7 @@ static void close_shaped(shaped *s) {
     check(s, sqlite3_finalize(s->insert));
     check(s, sqlite3_finalize(s->find));
     check(s, sqlite3_finalize(s->update));
+    check(s, sqlite3_finalize(s->near));
     for (size_t c = 0; c < class_limit; c++) {
         check(s, sqlite3_finalize(s->update_classes[c]));
         check(s, sqlite3_finalize(s->find_classes[c]));
@@ -239,6 +240,32 @@ static void insert_list(shaped *s, const double *places, int64_t first, size_t c
     execute(s, "COMMIT");
 }
 
+// The positions of two neighbours at or behind a place; behind the last one, of the first two.
+static void neighbours(shaped *s, sqlite3_stmt *q, double place, double positions[2]) {
+    size_t found = 0;
+    check(s, sqlite3_bind_double(q, 1, place));
+    while (found < 2 && sqlite3_step(q) == SQLITE_ROW) positions[found++] = sqlite3_column_double(q, 0);
+    check(s, sqlite3_reset(q));
+    if (found == 0) neighbours(s, q, -1, positions);
+    if (found == 1) positions[1] = positions[0] + 1;
+}
+
+// By position, too: an element goes between two that are neighbours.
+static void move_list(shaped *s, const double *from, const double *to, size_t count, size_t size) {
+    sqlite3_stmt *near = prepared(s, &s->near, "SELECT position FROM item WHERE owner = 1 AND position >= ?1 ORDER BY position LIMIT 2");
+    sqlite3_stmt *move = prepared(s, &s->update, "UPDATE item SET position = ?2 WHERE owner = 1 AND position = ?1");
+    execute(s, "BEGIN");
+    for (size_t i = 0; i < count; i++) {
+        double source[2], target[2];
+        neighbours(s, near, from[i] * (double)size, source);
+        neighbours(s, near, to[i] * (double)size, target);
+        check(s, sqlite3_bind_double(move, 1, source[0]));
+        check(s, sqlite3_bind_double(move, 2, (target[0] + target[1]) / 2));
+        write_row(s, move);
+    }
+    execute(s, "COMMIT");
+}
+
 static size_t walk_list(shaped *s, int64_t *values, size_t capacity) {
     sqlite3_stmt *q = prepared(s, &s->find, "SELECT value FROM item WHERE owner = 1 ORDER BY position");
     size_t count = 0;
@@ -258,5 +285,5 @@ const shapes shapes_sqlite = {
     .insert_wide = insert_wide, .read_wide = read_wide, .update_wide = update_wide,
     .write_big = write_big, .read_big = read_big,
     .update_class = update_class, .read_class = read_class,
-    .append_list = append_list, .insert_list = insert_list, .walk_list = walk_list,
+    .append_list = append_list, .insert_list = insert_list, .move_list = move_list, .walk_list = walk_list,
 };
