@@ -136,7 +136,7 @@ package struct CollectionElements {
     package func search(_ wanted: Value) throws(StoreError) -> (index: Int, found: Bool) {
         if CollectionCell.isInTree(cell) {
             let (position, found) = try tree.search(owner, wanted)
-            let start = if let known { known.lowerBound } else { try tree.range(owner).lowerBound }
+            let start = if let known { known.lowerBound } else { try tree.start(owner) }
             return (position - start, found)
         }
         var index = 0, found = false

@@ -69,6 +69,9 @@ package struct CollectionReader {
         return try resolve(place.leaf.values.stored(place.index))
     }
 
+    /// Where the elements of an owner that has some begin.
+    func start(_ owner: Int64) throws(StoreError) -> Int { try bound(owner).position }
+
     /// The leaf, where it begins, and the index in it, where an element is or would be inserted; nil: there are none at all.
     @inline(__always)
     private func place(_ owner: Int64, _ key: Value) throws(StoreError) -> (leaf: CollectionLeaf, position: Int, index: Int, found: Bool)? {
@@ -77,6 +80,19 @@ package struct CollectionReader {
         while true {
             // Children that begin with an element of the owner: the last that begins with none greater.
             var low = CollectionInner.bound(node, owner), high = CollectionInner.bound(node, owner, orEqual: true)
+            // A first key is two waits for memory or three: its leaf's head, then its bytes. Three of them wait together.
+            while high &- low > 3 {
+                let quarter = (high &- low) >> 2, middle = low &+ 2 &* quarter
+                let left = try firstKey(node, low &+ quarter), centre = try firstKey(node, middle), right = try firstKey(node, middle &+ quarter)
+                CollectionOrder.prefetch(centre)
+                CollectionOrder.prefetch(left)
+                CollectionOrder.prefetch(right)
+                if CollectionOrder.compare(centre, key) <= 0 {
+                    if CollectionOrder.compare(right, key) <= 0 { low = middle &+ quarter &+ 1 } else { (low, high) = (middle &+ 1, middle &+ quarter) }
+                } else {
+                    if CollectionOrder.compare(left, key) <= 0 { (low, high) = (low &+ quarter &+ 1, middle) } else { high = low &+ quarter }
+                }
+            }
             while low < high {
                 let middle = (low + high) >> 1
                 if CollectionOrder.compare(try firstKey(node, middle), key) <= 0 { low = middle + 1 } else { high = middle }
@@ -243,6 +259,12 @@ package enum CollectionOrder {
         case .null: return 0
         case .string, .binary:
             let shared = min(a.count, b.count)
+            if shared >= 8 {
+                // Most texts differ here.
+                let x = UInt64(bigEndian: a.pointer.unsafelyUnwrapped.loadUnaligned(as: UInt64.self))
+                let y = UInt64(bigEndian: b.pointer.unsafelyUnwrapped.loadUnaligned(as: UInt64.self))
+                if x != y { return x < y ? -1 : 1 }
+            }
             if shared > 0 {
                 let order = memcmp(a.pointer!, b.pointer!, shared)
                 if order != 0 { return Int(order) }
@@ -253,6 +275,12 @@ package enum CollectionOrder {
         case .decimal128: return order(a.asDecimal.orderKey, b.asDecimal.orderKey)
         default: return a.low != b.low ? order(a.low, b.low) : order(a.high, b.high)
         }
+    }
+
+    /// Asks the processor for the bytes of a text that will be compared.
+    @inline(__always)
+    static func prefetch(_ value: Value) {
+        if let bytes = value.pointer { cs_prefetch(bytes) }
     }
 
     @inline(__always) private static func order<T: Comparable>(_ a: T, _ b: T) -> Int { a == b ? 0 : a < b ? -1 : 1 }
