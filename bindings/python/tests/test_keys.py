@@ -321,3 +321,21 @@ class TestSchemaChanges:
             with store.write():
                 store.delete(ada)
             assert store.verify() is None
+
+
+def test_generated_numbers_go_in_as_columns(store):
+    class Ticket(Model):
+        id: int = field(primary_key=True, generated=True)
+        n: int = 0
+
+    with objstore.open(memory="", models=[Ticket]) as store, store.write():
+        first = store.add(Ticket(n=-1))
+        tickets = [Ticket(n=n) for n in range(2000)]
+        before = store.statistics().commits
+        assert store.add_all(tickets).created == 2000 and store.statistics().commits == before
+        assert [ticket.id for ticket in tickets] == list(range(first.id + 1, first.id + 2001))
+        mixed = [Ticket(n=1), Ticket(id=10_000, n=2), Ticket(n=3)]  # some have one: one by one
+        store.add_all(mixed)
+        assert mixed[1].id == 10_000 and mixed[2].id == 10_001 and mixed[0].id == first.id + 2001
+        assert store.create_all(Ticket, [{"n": 1}, {"n": 2}]).created == 2
+        assert len({ticket.id for ticket in store.objects(Ticket)}) == 2006

@@ -21,6 +21,21 @@ def is_possible(values: Any) -> bool:
     return values is not None and type(values) not in kinds.BY_TYPE and not isinstance(values, (str, bytes, bytearray, type))
 
 
+def describes(prop: "Property", value: Any) -> bool:
+    """Does a value for a property describe objects, as in create(), or have what does among its elements?"""
+    if prop.target is None or value is None:
+        return False
+    if prop.shape is None:
+        return _is_description(value)
+    # What can be read only once is not looked at: it has objects.
+    content = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return any(map(_is_description, content))
+
+
+def _is_description(value: Any) -> bool:
+    return not isinstance(value, objects.Slots) and is_possible(value)
+
+
 def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property, Any]]":
     """The properties that values are given for, and the values. With `exact` a sequence has one for each."""
     from .models import properties_of, property_named
@@ -92,6 +107,11 @@ def cyclic(model: type) -> InvalidArgument:
 
 def unmanaged(model: type, values: Any, exact: bool) -> Any:
     return _unmanaged(model, values, exact, Nesting())
+
+
+def resolved(prop: "Property", value: Any) -> Any:
+    """A value for a property of an unmanaged object, with unmanaged objects in place of their descriptions."""
+    return _nested(prop, value, False, Nesting()) if describes(prop, value) else value
 
 
 def _unmanaged(model: type, values: Any, exact: bool, nesting: Nesting) -> Any:

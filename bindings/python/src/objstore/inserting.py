@@ -209,10 +209,12 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             _allow_alone(binding)
         if (policy or not binding.key) and len(set(map(id, group))) < len(group):
             raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
-        if _one_by_one(binding, group, policy):
-            return _add_graphs(transaction, store, given, policy)
         rows = list(map(_values_of, group))
-        given = [p for p in binding.properties if not p.embeds]  # which none of them has
+        # What none of them has the library makes; nor has any of them embedded objects.
+        due = frozenset(p.index for p in binding.generated if all(values[p.index] is None for values in rows))
+        if _one_by_one(binding, group, policy, due):
+            return _add_graphs(transaction, store, given, policy)
+        given = [p for p in binding.properties if not p.embeds and p.index not in due]
         lists = [list(map(itemgetter(p.index), rows)) for p in given]
         with _located(positions):
             prepared.append((_Group(binding, given, lists, len(group), policy), group, positions))
@@ -226,11 +228,12 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
     return total
 
 
-def _one_by_one(binding: "Binding", group: list[Any], policy: int) -> bool:
+def _one_by_one(binding: "Binding", group: list[Any], policy: int, due: frozenset[int]) -> bool:
     """Is there more to do than columns can say?"""
     if binding.owning and any(policy or values[p.index] for values in map(_values_of, group) for p in binding.owning):
         return True
-    if any(_is_due(p, values) for p in binding.generated for values in map(_values_of, group)):
+    some = [p for p in binding.generated if p.index not in due]
+    if any(_is_due(p, values) for p in some for values in map(_values_of, group)):
         return True
     linking = binding.links or binding.link_collections
     return bool(linking) and any(is_loose(target) for obj in group for target in graphs.targets(binding, obj))

@@ -84,7 +84,9 @@ class Model(objects.Slots, metaclass=ModelMeta):
     microsecond, in UTC), Decimal, ObjectId, UUID, Float32, an enum.Enum whose values are all int or all str, and each of
     them `| None`; and list[…], set[…] and dict[…, …] of all these, the keys being int, str, ObjectId or UUID. Of a managed
     object they are live: List, Set, Dict. A link to an object of a model class, `owner: "Person | None" = None`, and its
-    inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`. Objects that are parts of this one: see EmbeddedModel.
+    inverse, `dogs: Backlinks["Dog"] = backlinks("owner")`. Objects that are parts of this one: see EmbeddedModel. A number that is
+    counted: see Counter. Links and embedded objects may be given as what describes them, as for Store.create():
+    `person.address = {"city": "Rome"}`; those with a primary key that is there are updated.
     """
 
     __indexes__: "ClassVar[Sequence[Index]]" = ()

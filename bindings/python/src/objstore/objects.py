@@ -89,9 +89,11 @@ def write(obj: Any, index: int, value: Any) -> None:
     prop = type(obj)._objstore_properties[index]
     store = obj._o_block.store
     if store is None:
-        obj._o_values[index] = kinds.convert(prop, value)
+        obj._o_values[index] = kinds.convert(prop, value if prop.target is None else _resolved(prop, value))
         return
     transaction = store._writing(prop)
+    if prop.target is not None and _describe(transaction, obj, prop, value):
+        return
     if prop.embeds:
         place_embedded(transaction, obj, prop, kinds.convert(prop, value))
         return
@@ -106,12 +108,14 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     """Replaces the content of a list, set or dict."""
     store = obj._o_block.store
     if store is None:
-        obj._o_values[prop.index] = prop.convert(value)
+        obj._o_values[prop.index] = prop.convert(value if prop.target is None else _resolved(prop, value))
         return
     transaction, binding = store._writing(prop), store._binding(type(obj))
     place = (binding.head, obj._o_key, binding.ids[prop.index])
     if isinstance(value, Collection) and value._place == place and value._source is store:
         return  # dog.toys += …: it is there already
+    if prop.target is not None and _describe(transaction, obj, prop, value):
+        return
     if prop.embeds:
         place_embedded(transaction, obj, prop, prop.convert(value))
         return
@@ -119,6 +123,24 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
         return filling.assign_results(transaction, binding, obj._o_key, prop, results()[1].handle)
     filling.update(transaction, binding, obj._o_key, prop, prop.convert(value), differing=False)
+
+
+def _resolved(prop: "Property", value: Any) -> Any:
+    from .described import resolved
+
+    return resolved(prop, value)
+
+
+def _describe(transaction: Any, obj: Any, prop: "Property", value: Any) -> bool:
+    """Gives a property of a managed object what values describe; False: they are objects."""
+    from .described import describes
+    from .nested import Assembly
+    from .transaction import POLICIES
+
+    if not describes(prop, value):
+        return False
+    Assembly(transaction, POLICIES["all"]).set(transaction.store._binding(type(obj)), obj._o_key, prop, value)
+    return True
 
 
 def place_embedded(transaction: Any, obj: Any, prop: "Property", value: Any) -> None:

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from . import filling
 from .collection import Collection
 from .copies import held
+from .described import describes
 from .errors import Embedded, InvalidArgument, WrongStore, WrongType
 from .kinds import LINK
 from .models import Model, property_named
+from .nested import Assembly
+from .transaction import POLICIES
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -104,7 +107,9 @@ class _Change:
     def __init__(self, binding: "Binding", values: dict[str, Any]) -> None:
         self.binding = binding
         properties = [property_named(binding.model, name) for name in values]
-        pairs = [(prop, prop.convert(values[prop.name])) for prop in properties]
+        self.described = [(prop, values[prop.name]) for prop in properties if describes(prop, values[prop.name])]
+        others = [prop for prop in properties if not describes(prop, values[prop.name])]
+        pairs = [(prop, prop.convert(values[prop.name])) for prop in others]
         for prop, value in pairs:
             if prop.embeds and any(obj is not None for obj in held(prop, value)):
                 raise Embedded(
@@ -118,8 +123,12 @@ class _Change:
     def make(
         self, transaction: "Transaction", set_row: "Callable[[list[Property], list[Any]], int]", keys: "Callable[[], Iterable[int]]"
     ) -> int:
-        with transaction.savepoint() if self.contents else nullcontext():
-            listed = keys() if self.contents else ()
+        one_by_one = self.contents or self.described
+        with transaction.savepoint() if one_by_one else nullcontext():
+            listed = list(keys()) if one_by_one else []
+            for prop, value in self.described:  # each gets its own
+                for key in listed:
+                    Assembly(transaction, POLICIES["all"]).set(self.binding, key, prop, value)
             for prop, content in self.contents:
                 for key in listed:
                     filling.update(transaction, self.binding, key, prop, content, differing=False)
