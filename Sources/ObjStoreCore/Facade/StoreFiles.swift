@@ -93,11 +93,6 @@ package enum StoreFiles {
         let path = try SharedStore.resolve(path, machine)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
         guard try exists(path, machine: machine) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
-        try deleteAlone(path, machine) { true }
-    }
-
-    /// Removes the files of a store that nobody has open, nor can open meanwhile, if `isWanted` then.
-    private static func deleteAlone(_ path: String, _ machine: Machine, _ isWanted: () -> Bool) throws(StoreError) {
         let file = try machine.open(path, .existing)
         defer { file.close() }
         let opening = machine.makeLock(file, byte: Database.Locks.first)
@@ -105,18 +100,19 @@ package enum StoreFiles {
         defer { opening.release() }
         guard try Database.isThere(file, path, machine) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
         guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
-        if isWanted() { try removeFiles(path, machine) }
+        try removeFiles(path, machine)
     }
 
     /// Removes the file that an opening made which then failed; not if anybody has it open, or has given it a schema.
     static func deleteUnused(_ path: String, _ identity: FileIdentity, machine: Machine) {
-        try? deleteAlone(path, machine) {
-            guard let image = try? StoreImage.open(path, machine: machine) else { return false }
-            defer { image.close() }
-            let version = try? image.newestVersion(prefersNewest: true) { (_) throws(StoreError) in }
-            guard let version, version.hasSchema, version.image.schema.version == 0, version.image.schema.classes.isEmpty else { return false }
-            return version.meta?.isClean == true && (try? machine.identity(of: path)) == identity
-        }
+        // It holds OPEN, and nobody has the file open.
+        guard let image = try? StoreImage.open(path, machine: machine) else { return }
+        defer { image.close() }
+        let version = try? image.newestVersion(prefersNewest: true) { (_) throws(StoreError) in }
+        guard let version, version.hasSchema, version.image.schema.version == 0, version.image.schema.classes.isEmpty, version.meta?.isClean == true,
+            (try? machine.identity(of: path)) == identity
+        else { return }
+        try? removeFiles(path, machine)
     }
 
     private static func removeFiles(_ path: String, _ machine: Machine) throws(StoreError) {

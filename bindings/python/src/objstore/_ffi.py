@@ -475,6 +475,7 @@ PROTOTYPES = {
     "objstore_create_from_json": "wwwwTwwwww",
     "objstore_create_all_from_json": "wwwwTwwww",
     "objstore_create_all_from_json_stream": "wwwwwwwww",
+    "objstore_create_all_from_json_file": "wwwwTwwww",
     "objstore_to_json": "wOwwww",
     "objstore_results_to_json": "wwwwww",
     "objstore_value_to_json": "Vwww",
