@@ -5,7 +5,7 @@ DESTDIR ?=
 SECONDS ?= 60
 SEED ?= 1
 
-.PHONY: help setup lib demo test install crash crash-controls threads sanitize fuzz bench docs fresh clean
+.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz bench docs fresh clean
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -14,6 +14,7 @@ help:
 	@echo 'make test      every test, then a table'
 	@echo 'make install   install library, header, tool, CMake and pkg-config files; PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make crash     random crashes and errors on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
+	@echo 'make whole     random histories over the whole object model, half on the simulated machine; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make crash-controls   injected bugs, each of which must be caught; SECONDS each'
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
 	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
@@ -39,6 +40,10 @@ test:
 
 crash:
 	@scripts/crash random --seconds $(SECONDS) --seed $(SEED)
+
+whole:
+	@scripts/crash whole --seconds $$(( $(SECONDS) / 2 )) --seed $(SEED)
+	@scripts/crash whole --machine real --seconds $$(( $(SECONDS) / 2 )) --seed $(SEED)
 
 crash-controls:
 	@scripts/crash controls --seconds $(SECONDS)

@@ -50,8 +50,10 @@ let package = Package(
         .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),
 
         // Tests.
+        .target(  // a naive model of objects, and random histories of a store against it
+            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: settings),
         .executableTarget(  // random histories of the engine on the simulated machine
-            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Crash", swiftSettings: settings),
+            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
         .executableTarget(  // real processes that are killed at any time
             name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "quiet.py"], swiftSettings: settings),
         .executableTarget(  // threads that read pinned versions while their pages are reused
@@ -60,7 +62,7 @@ let package = Package(
             name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", swiftSettings: settings),
         .executableTarget(  // the other process of tests of observing
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
-        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer"], swiftSettings: settings),
+        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"], swiftSettings: settings),
         .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
         .testTarget(name: "CAPITests", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], swiftSettings: settings),
         .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: settings),

@@ -218,13 +218,16 @@ package final class World {
         return count
     }
 
+    /// Which tasks there are, and what they wait for.
+    package var tasksForReports: String { tasks.map { $0.description }.joined(separator: ", ") }
+
     /// No more faults: everybody must come to an end within `limit` steps; else that is a violation.
     package func drain(limit: Int = 1_000_000) {
         faults = false
         for task in tasks { task.stalledUntil = 0 }
         run(steps: limit)
         if !isIdle && violation == nil {
-            fail("standstill: " + tasks.map { $0.description }.joined(separator: ", "))
+            fail("standstill: \(tasksForReports)")
         }
     }
 

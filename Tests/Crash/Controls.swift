@@ -16,6 +16,8 @@ struct Control {
     var kernel: SimulatedKernel?
     /// The rule stands behind another one: that one is broken too, here and where the same must be clean.
     var behind: InjectedBug?
+    /// Histories of the whole object model find it.
+    var isWhole = false
 
     static let all: [Control] = [
         Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD", named: ["P4"]),
@@ -80,6 +82,9 @@ struct Control {
         Control(bug: .headAfterSync, row: "-", mistake: "leader reads HEAD after its sync", named: ["P1"]),
         Control(bug: .pinsIgnored, row: "-", mistake: "pages of pinned versions reused", named: ["P2", "P4"]),
         Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", named: ["P2"]),
+        Control(bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had", named: ["inverse"], isWhole: true),
+        Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
+        Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),
     ]
 }
 
@@ -136,10 +141,10 @@ private func find(_ control: Control, seconds: Double, seed: UInt64) -> Finding 
             while now() - start < seconds {
                 send("seed \(seed)\n")
                 let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
-                if let violation = randomHistory(seed, kernel: kernel).violation {
+                if let violation = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel).violation {
                     if control.names(violation) {
                         InjectedBug.set(control.bug, false)
-                        let clean = randomHistory(seed, kernel: kernel).violation
+                        let clean = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel).violation
                         return send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
                     }
                     other = other ?? violation

@@ -10,6 +10,8 @@ import ObjStoreSimulation
 /// crash directed [--name PART] [--bug NAME] [--trace]                              written courses, at every place
 /// crash enumerate [--name PART] [--part I/N]                                       every single deviation
 /// crash replay [--histories N] [--seed S]                                          the log against the live content
+/// crash whole [--states N] [--histories N] [--seconds N] [--seed S] [--machine real] [--bug NAME]
+///                                                                                  the whole object model
 /// crash controls [--bug NAME] --seconds N                                          injected bugs
 /// ```
 struct Arguments {
@@ -20,6 +22,8 @@ struct Arguments {
     var histories = Int.max
     var kernel: SimulatedKernel?
     var bug: InjectedBug?
+    /// Not the simulated machine, but this one.
+    var isReal = false
     /// Of an enumeration.
     var part = (index: 0, of: 1)
     /// Part of a scenario's name.
@@ -48,6 +52,7 @@ struct Arguments {
                 guard numbers.count == 2, numbers[1] > 0, (0..<numbers[1]).contains(numbers[0]) else { usage("--part needs I/N") }
                 part = (numbers[0], numbers[1])
             case "--name": name = value()
+            case "--machine": isReal = value() == "real"
             case "--trace": Stage.traces = true
             default: usage("unknown argument \(word)")
             }
@@ -57,7 +62,7 @@ struct Arguments {
 
 func usage(_ problem: String) -> Never {
     print(problem)
-    print("usage: crash [random|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--trace]")
+    print("usage: crash [random|whole|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--machine simulated|real] [--trace]")
     exit(2)
 }
 func usageError<T>(_ word: String) -> T { usage("bad value for \(word)") }
@@ -84,6 +89,8 @@ case "enumerate":
     exit(runEnumeration(arguments))
 case "directed":
     exit(runDirected(arguments))
+case "whole":
+    exit(runWhole(arguments))
 case "controls":
     exit(runControls(arguments))
 default:

@@ -75,6 +75,15 @@ package final class SharedStore: @unchecked Sendable {
         }
     }
 
+    /// For the simulated machine, whose processes are killed inside of this one: their stores are found by nobody any more, and
+    /// none of their code runs.
+    package static func forgetAll() {
+        withRegistry { registry in
+            for store in registry.stores { _ = Unmanaged.passRetained(store) }
+            registry = Registry()
+        }
+    }
+
     /// Opens a store or joins the one that is open. Waits while another thread opens or closes the same one.
     static func open(_ configuration: StoreConfiguration, machine: Machine) throws(StoreError) -> SharedStore {
         let key: String

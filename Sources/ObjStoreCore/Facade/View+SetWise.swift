@@ -12,7 +12,7 @@ extension View {
         try writeAll(results) { (state, keys) throws(StoreError) in try set(state, keys, properties, values) }
     }
 
-    /// Adds to an int, float or double of all objects, but where it is null; returns how many got another value.
+    /// Adds to an int, float or double of all objects, but where it is null; returns how many were not.
     package func increment(_ results: Results, _ propertyID: UInt32, _ delta: Value) throws(StoreError) -> Int {
         try writeAll(results) { (state, keys) throws(StoreError) in
             let cls = state.schema, position = try cls.position(propertyID), kind = cls.columns[position].kind

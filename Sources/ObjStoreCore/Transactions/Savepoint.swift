@@ -39,7 +39,7 @@ extension WriteTransaction {
         while savepoints.count > position {
             let last = savepoints.removeLast()
             space.rollBack(to: last.space)
-            ops.endSavepoint(last.ops, keepsChanges: false)
+            ops.endSavepoint(last.ops, keepsChanges: InjectedBug.active(.rollbackLogged))
             memory.restoreStates(last.states)
         }
     }
