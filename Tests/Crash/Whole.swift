@@ -70,6 +70,7 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
     var options = World.Options()
     options.addressSpace = 1 << 31
     options.sectorBytes = random.chance(0.3) ? 128 : 512
+    options.trace = Stage.traces
     var profile = Profile()
     // Lives end where this function says; between that a write or sync fails now and then.
     profile.eventChance = 0
@@ -92,6 +93,7 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
         let ends = isLast ? Int.max : random.chance(0.2) ? Int.max : 20 + random.below(random.chance(0.3) ? 300 : 3000)
         var number = 0
         while !isDone, number < ends, number < 2_000_000, world.step() { number += 1 }
+        if let stop { world.say("stop: \(stop)".split(separator: "\n").joined(separator: " ")) }
         if let stop { outcome.violation = WholeOutcome.violation(stop, current) }
         if isLast, outcome.violation == nil, let stop { outcome.violation = "without a fault: \(stop) \(current.place)" }
         // A process may have been killed inside of a write.

@@ -1,6 +1,7 @@
 import Glibc
 import ObjStoreCore
 import ObjStoreSimulation
+import WholeModel
 
 /// The crash harness.
 ///
@@ -53,7 +54,9 @@ struct Arguments {
                 part = (numbers[0], numbers[1])
             case "--name": name = value()
             case "--machine": isReal = value() == "real"
-            case "--trace": Stage.traces = true
+            case "--trace":
+                Stage.traces = true
+                WholeHistory.traces = true
             default: usage("unknown argument \(word)")
             }
         }

@@ -18,7 +18,7 @@ import WholeModel
         do {
             for _ in 0..<6 { try history.live(transactions: 6, steps: 30) }
         } catch {
-            Issue.record("seed \(seed), \(history.place)\n\(error)")
+            Issue.record("seed \(seed): \(error)\n\(history.place)")
         }
         #expect(history.compared > 20)
     }

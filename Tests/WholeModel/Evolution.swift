@@ -63,7 +63,7 @@ struct Evolution {
             !cls.isKeyPart(cls.properties[index].id) && !cls.compounds.contains { $0.properties.contains(cls.properties[index].id) }
         }
         let scalars = free.filter { !cls.properties[$0].isCollection && cls.properties[$0].kind != .link && cls.properties[$0].kind != .mixed && !cls.properties[$0].isCounter }
-        switch chance.below(11) {
+        switch chance.below(13) {
         case 0, 1: add(to: number, &chance)
         case 2:
             guard cls.properties.count > 2, let index = free.randomElement(using: &chance) else { return }
@@ -110,6 +110,16 @@ struct Evolution {
             plan.classes.remove(at: index)
             content.things[name] = nil
             dropped.append(name)
+        case 10:
+            // An index of several, which some free property may be the last of, or away with one.
+            if let index = cls.compounds.indices.filter({ !cls.compounds[$0].isKey }).randomElement(using: &chance) {
+                name += ", drop index \(index) of \(cls.name)"
+                plan.classes[number].compounds.remove(at: index)
+            } else if scalars.count > 1 {
+                let picked = scalars.shuffled(using: &chance).prefix(2).map { cls.properties[$0].id }
+                name += ", index \(cls.name) \(picked)"
+                plan.classes[number].compounds.append(.init(properties: picked))
+            }
         default:
             guard let index = scalars.filter({ cls.properties[$0].kind != .binary && cls.properties[$0].kind != .bool && !cls.properties[$0].isUnique }).randomElement(using: &chance) else { return }
             name += ", unique \(cls.name).\(cls.properties[index].name)"

@@ -10,6 +10,8 @@ package import ObjStoreCore
 /// ```
 package final class WholeHistory {
     package let seed: UInt64
+    /// Prints every operation.
+    nonisolated(unsafe) package static var traces = false
     private var chance: Chance
     private let machine: Machine
     private let path: String
@@ -23,7 +25,9 @@ package final class WholeHistory {
     private var pending: Content?
     private var life = 0, transactions = 0
     private var worker: Worker?
-    private var step = "begin"
+    /// A version that is kept, and what it must go on to say.
+    private var kept: (view: View, content: Content)?
+    private var step = "begin" { didSet { if WholeHistory.traces { print("  \(step)") } } }
 
     /// For reports.
     package private(set) var counts: [String: Int] = [:]
@@ -59,7 +63,8 @@ package final class WholeHistory {
     package func next(on machine: Machine, losesMemory: Bool) -> WholeHistory {
         // Nothing of what it holds may run any more, not even to be freed.
         _ = Unmanaged.passRetained(self)
-        if !losesMemory { contents.removeFirst(contents.count - 1) }
+        // Whoever was killed before it had found that out has changed nothing.
+        if !losesMemory, !isUnknown { contents.removeFirst(contents.count - 1) }
         return WholeHistory(of: self, machine: machine)
     }
 
@@ -193,6 +198,7 @@ package final class WholeHistory {
 
     private func close() throws {
         guard let store else { return }
+        kept = nil
         try must("close") { () throws(StoreError) in try store.close() }
         self.store = nil
         contents.removeFirst(contents.count - 1)
@@ -232,9 +238,27 @@ package final class WholeHistory {
             try must("commit") { () throws(StoreError) in try view.commit() }
             did(worker.content, durable: !isRelaxed)
         }
+        counts[step, default: 0] += 1
         try compareNow("after \(step)")
         self.worker = nil
         try between()
+        try lookBack()
+    }
+
+    /// A frozen view says the same for ever, whatever was written, cut off and compacted since.
+    private func lookBack() throws {
+        if let (view, content) = kept {
+            if chance.percent(60) { return }
+            step = "an old version"
+            try Session(view, content.plan).compare(content, step)
+            view.close()
+            kept = nil
+            counts[step, default: 0] += 1
+        } else if chance.percent(30) {
+            let store = store!, view = try must("view") { () throws(StoreError) in try store.openView() }
+            kept = (try must("freeze") { () throws(StoreError) in try view.freeze() }, contents.last!)
+            view.close()
+        }
     }
 
     /// What happens to a store beside transactions.

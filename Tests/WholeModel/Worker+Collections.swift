@@ -27,7 +27,17 @@ extension Worker {
         try write("clear", name, property, property.missing!) { () throws(StoreError) in try view.removeAllElements(session.collection(name, property.id)) }
     }
 
+    /// Links to the objects of results, in their order.
+    private func assignResults(_ name: Content.Name, _ property: PropertyPlan) throws {
+        let target = property.target!, keys = content[target].keys.sorted()
+        if keys.count > 60 { return }
+        let results = try must("find all") { () throws(StoreError) in try view.findAll(session.id(target)) }
+        let new: Datum = property.kind == .list ? .list(keys.map { .link($0) }) : .set(Set(keys.map { .link($0) }))
+        try write("assign results", name, property, new) { () throws(StoreError) in try view.assign(session.collection(name, property.id), results) }
+    }
+
     private func assign(_ name: Content.Name, _ property: PropertyPlan) throws {
+        if property.isLink, property.kind != .map, chance.percent(30) { return try assignResults(name, property) }
         guard let new = elements(property) else { return }
         let id = session.collection(name, property.id), keys = Flat(link: session.object), values = Flat(link: session.object)
         switch new {

@@ -23,6 +23,7 @@ final class Worker {
 
     func note(_ what: @autoclosure () -> String) {
         log.append(what())
+        if WholeHistory.traces { print("    \(log[log.count - 1])") }
         if log.count > 12 { log.removeFirst() }
     }
     func count(_ name: String) { counts[name, default: 0] += 1 }

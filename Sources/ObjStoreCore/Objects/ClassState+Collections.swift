@@ -50,7 +50,8 @@ extension ClassState {
                 if kind != .list { last = place(element) }
             }
             guard let last, splice.at + splice.removed < count else { return true }
-            return CollectionOrder.compare(last.value, place(try elements.element(at: splice.at + splice.removed)).value) < 0
+            let next = place(try elements.element(at: splice.at + splice.removed))
+            return withExtendedLifetime((last, next)) { CollectionOrder.compare(last.value, next.value) < 0 }
         } catch {
             guard error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
             return false

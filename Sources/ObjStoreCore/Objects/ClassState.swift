@@ -405,7 +405,7 @@ package final class ClassState {
             throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
         }
         guard try isFit(splice, key, property) else {
-            throw StoreError(.corrupt, "the log changes elements of \(schema.name)#\(key) in a way that does not fit")
+            throw StoreError(.corrupt, "the log changes elements of \(schema.name)#\(key).\(schema.properties[property].name) in a way that does not fit")
         }
         try replaceElements(try row(key), property, splice.at..<splice.at + splice.removed, splice.inserted[...])
     }
