@@ -172,7 +172,7 @@ extension Worker {
         case 3:
             // Another's key, in the middle of nested values with embedded objects.
             guard let (cls, name) = anyObject(where: { $0.name == "Person" }) else { return }
-            var names = ["name": content[name, cls.property(named: "name").id]]
+            var names = [cls.key!.name: content[name, cls.key!.id]]
             for property in cls.properties where isEmbedding(property) && property.kind == .list { names[property.name] = description(property) }
             note("assemble with a key of another \(names)")
             let flat = Flat(link: session.object)
