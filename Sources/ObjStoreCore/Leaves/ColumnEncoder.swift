@@ -62,7 +62,8 @@ struct ColumnEncoder {
                 row &+= 1
             }
         }
-        if low < high, let base = linearBase(values, mask) {
+        // Not where the greatest number is followed by the least: readers compare with the first and the last.
+        if low < high, let base = linearBase(values, mask), !base.addingReportingOverflow(Int64(rows - 1)).overflow {
             var image = ColumnImage(id: id, encoding: .linear)
             image.base = base
             image.max = high
