@@ -189,10 +189,8 @@ extension Worker {
                 }
             }
         }
-        // What is generated must be given in columns.
-        let mustBeGiven = rows > 0 && cls.properties.contains { $0.isGenerated }
         let taken = property.isUnique && (Set(numbers).count < rows || numbers.contains { isTaken(cls, [property.id: .int($0)]) })
-        try settle("columns", result, refusals: mustBeGiven ? [.missingValue] : taken ? [.duplicateKey] : []) { created in
+        try settle("columns", result, refusals: taken ? [.duplicateKey] : []) { created in
             if created != rows { throw problem("\(created) rows were created of \(rows)") }
             for row in 0..<rows { try make(cls, keys[row], [property.id: .int(numbers[row])]) }
         }
