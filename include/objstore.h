@@ -364,13 +364,13 @@ OBJSTORE_ENUM(objstore_kind) {
                                    * elements a list or map has */
     OBJSTORE_KIND_SET = 13,
     OBJSTORE_KIND_MAP = 14,
-    OBJSTORE_KIND_MIXED = 15,     /* of a property: its values are null, of a kind up to UUID, or documents. No value
+    OBJSTORE_KIND_MIXED = 15,     /* of a property: its values are null, of a kind up to LINK, or documents. No value
                                    * has this kind. */
     OBJSTORE_KIND_DOCUMENT = 16   /* of a value in a mixed property: a nested list or map, packed. No property has it. */
 };
 /* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
- * or UUID, or lists, sets and maps of these, or LINK, or MIXED. A link, a set or an embedded object inside a mixed is
- * OBJSTORE_ERR_NOT_SUPPORTED, and so are lists, sets and maps of mixed. */
+ * or UUID, or lists, sets and maps of these, or LINK, or MIXED. A link in a mixed leads to an object of
+ * any class, but to no embedded one; a set is no value of it. Lists, sets and maps of mixed are OBJSTORE_ERR_NOT_SUPPORTED. */
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
 typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
@@ -1882,7 +1882,11 @@ OBJSTORE_API objstore_status objstore_mixed_keys(objstore_view *view, objstore_o
 
 /** Gives the value at the end of a path another value, or a map a new key: only the last step may be new. Without steps
  * it is objstore_set. OUT_OF_RANGE: lists and maps would be more than 100 deep. VALUE_TOO_LARGE: the whole would be.
- * INVALID_ARGUMENT: a DOCUMENT that is none. NOT_SUPPORTED: a link. */
+ * INVALID_ARGUMENT: a DOCUMENT that is none.
+ *
+ * A link, as the value or inside a document, may lead to an object of any class: NO_SUCH_OBJECT, NO_SUCH_CLASS, WRONG_STORE,
+ * EMBEDDED where it cannot. When the object is deleted, each place that links to it becomes null. Inside a document that was
+ * read a link says class and key, and its `store_tag` is 0; given, that means the store of the transaction. */
 OBJSTORE_API objstore_status objstore_mixed_set(objstore_view *transaction, objstore_object object,
                                                 objstore_property_id property_id, const objstore_value *steps,
                                                 size_t step_count, objstore_value value)
@@ -1925,11 +1929,11 @@ OBJSTORE_API objstore_status objstore_document_unpack(objstore_value document, o
     OBJSTORE_CHECKS(null(count), array(values, capacity), count(capacity));
 
 /** The order of two values of any kind: `order` is negative, 0 or positive.
- *      null < bool < numbers < strings and binaries < timestamps < object ids < uuids < lists < maps
+ *      null < bool < numbers < strings and binaries < timestamps < object ids < uuids < links < lists < maps
  * Numbers of all kinds are compared exactly, none is rounded: the int 1, the double 1 and the decimals 1 and 1.0 are
  * equal, and no bool is equal to a number. -0 is 0; NaN is equal to NaN and greater than other numbers. Strings and
- * binaries are compared bytewise, with each other too. Lists go by their elements, maps by their entries, key before value;
- * what begins another one is less. WRONG_TYPE: a link, or a reference to a collection. INVALID_ARGUMENT: a DOCUMENT that is
+ * binaries are compared bytewise, with each other too. Links go by class, then key. Lists go by their elements, maps by their entries, key before value;
+ * what begins another one is less. WRONG_TYPE: a reference to a collection. INVALID_ARGUMENT: a DOCUMENT that is
  * none. Cost: O(bytes) of documents. */
 OBJSTORE_API objstore_status objstore_value_compare(objstore_value value, objstore_value other, int32_t *order)
     OBJSTORE_CHECKS(null(order));
@@ -2096,13 +2100,15 @@ OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_cla
 /** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the order of
  * creation. Each is there once, even if its list or map has several links to `object`. Of a link they
  * are the results of asking `property == object`; all are updated and observed like results of a question.
- * WRONG_TYPE: the property is neither, or leads to another class. Cost: O(log n) + O(k). */
+ * WRONG_TYPE: the property is neither, or leads to another class. NOT_SUPPORTED: a mixed one, of which this version has only
+ * the number. Cost: O(log n) + O(k). */
 OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
                                                objstore_property_id property_id, objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
                     property(property_id), type(property_id));
 
-/** How many they are: objects, not links; an object whose list has `object` twice counts once. Cost: O(log n). */
+/** How many they are: objects, not links; an object whose list has `object` twice counts once. Also of a mixed property: those whose
+ * value is a link to `object`, or has one inside. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
                                                      objstore_property_id property_id, uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),

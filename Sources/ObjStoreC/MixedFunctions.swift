@@ -29,8 +29,8 @@ private func withPath<T>(
 
 extension Value {
     /// A value that may be a list or map of so many elements.
-    fileprivate func storeCounted(to out: UnsafeMutablePointer<objstore_value>) {
-        guard kind == .list || kind == .map else { return store(to: out, storeTag: 0) }
+    fileprivate func storeCounted(to out: UnsafeMutablePointer<objstore_value>, storeTag: UInt32) {
+        guard kind == .list || kind == .map else { return store(to: out, storeTag: storeTag) }
         var value = objstore_null()
         value.kind = kind == .list ? .OBJSTORE_KIND_LIST : .OBJSTORE_KIND_MAP
         value.data.integer = low
@@ -55,7 +55,7 @@ private func read(
             try view.mixed(objectID(object), property_id, path, whole: whole, buffer)
         }
         if element == nil, found == nil { throw StoreError(.notFound, "steps: the document has no such value") }
-        (element ?? .null).storeCounted(to: value)
+        (element ?? .null).storeCounted(to: value, storeTag: view.shared.tag)
         found?.pointee = element != nil
     }
 }
@@ -175,7 +175,7 @@ public func objstore_document_unpack(
         guard value.kind == .document else { throw StoreError(.wrongType, "document: it is a \(value.kind)") }
         var found = 0
         try DocumentArray.unpack(value) { value in
-            if found < capacity { value.storeCounted(to: values.unsafelyUnwrapped + found) }
+            if found < capacity { value.storeCounted(to: values.unsafelyUnwrapped + found, storeTag: 0) }
             found += 1
         }
         count.pointee = found

@@ -148,11 +148,8 @@ private let document = Mixed.map([
         _ = packing([objstore_map_of(1), objstore_string(text("a"))], .OBJSTORE_ERR_INVALID_ARGUMENT)
         let a = objstore_string(text("a"))
         #expect(packing([objstore_map_of(2), a, objstore_int(1), a, objstore_int(2)], .OBJSTORE_ERR_INVALID_ARGUMENT).contains("\"a\" twice"))
-        _ = packing([objstore_list_of(1), objstore_link(object)], .OBJSTORE_ERR_NOT_SUPPORTED)
         _ = packing([objstore_list_of(1), objstore_time(0, 1_000_000_000)], .OBJSTORE_ERR_OUT_OF_RANGE)
-        // No links, references or things that are no documents.
-        #expect(refused(objstore_set(tx, object, extra, objstore_link(object)), .OBJSTORE_ERR_NOT_SUPPORTED).contains("Thing.extra"))
-        refused(objstore_mixed_set(tx, object, extra, down, 99, objstore_link(object)), .OBJSTORE_ERR_NOT_SUPPORTED)
+        // No references or things that are no documents.
         refused(objstore_set(tx, object, extra, objstore_list_of(0)), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_set(tx, object, cls["id"], try document.packed()), .OBJSTORE_ERR_WRONG_TYPE)
         for bad: [UInt8] in [[], [2, 1], [12], [12, 1], [12, 1, 1], [12, 3, 0], [12, 1, 1, 1], [12, 1, 1, 1, 9, 9], [12, 2, 0, 0], [14, 1, 1, 1, 1, 97], [13, 1, 0]] {
@@ -434,7 +431,90 @@ private let shelves = TestClass(
         }
     }
     var result: Int32 = 0
-    refused(objstore_value_compare(objstore_link(objstore_object()), objstore_null(), &result), .OBJSTORE_ERR_WRONG_TYPE)
+    for (a, b, wanted) in [(link(1, 5), objstore_null(), 1), (link(1, 5), link(1, 5), 0), (link(1, 5), link(2, 4), -1), (link(1, 5), link(1, 4), 1)] {
+        try ok(objstore_value_compare(a, b, &result))
+        expect(Int(result) == wanted)
+    }
+}
+
+private func count(_ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id) throws -> UInt64 {
+    var count: UInt64 = 0
+    try ok(objstore_incoming_count(view, target, property, &count))
+    return count
+}
+
+/// The link at the end of a path, which is there.
+private func link(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id, _ path: [objstore_value]) throws -> objstore_object? {
+    var value = objstore_value(), found = false
+    try ok(objstore_mixed_get(view, object, property, path, path.count, nil, &value, &found))
+    expect(found)
+    return value.kind == .OBJSTORE_KIND_LINK ? value.data.link : nil
+}
+
+private func same(_ a: objstore_object?, _ b: objstore_object) -> Bool {
+    guard let a else { return false }
+    return a.key == b.key && a.class_id == b.class_id && a.store_tag == b.store_tag
+}
+
+private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link(objstore_object(class_id: cls, store_tag: 0, key: key)) }
+
+/// A41, F72: a mixed value links to an object, alone or inside lists and maps; when the object goes, each place becomes null.
+@Test func a41LinksInMixedValues() throws {
+    let folder = TestFolder()
+    var store = try openStore(folder.store, [things])
+    let cls = try ClassOf(store, things), extra = cls["extra"], other = cls["other"]
+    let made: [objstore_object] = try writing(store) { tx in
+        let objects = [try cls.create(tx, ["id": objstore_int(1)]), try cls.create(tx, ["id": objstore_int(2)]), try cls.create(tx, ["id": objstore_int(3)])]
+        try ok(objstore_set(tx, objects[0], extra, objstore_link(objects[1])))
+        var buffer = objstore_buffer_init(), document = objstore_value()
+        defer { _ = objstore_buffer_free(&buffer) }
+        let values = [objstore_map_of(2), objstore_string(text("a")), objstore_list_of(2), objstore_link(objects[1]), objstore_link(objects[2]), objstore_string(text("b")), objstore_link(objects[1])]
+        try ok(objstore_document_pack(values, values.count, &buffer, &document))
+        try ok(objstore_set(tx, objects[0], other, document))
+        try ok(objstore_mixed_set(tx, objects[2], other, nil, 0, document))
+        try ok(objstore_mixed_set(tx, objects[2], other, [objstore_string(text("c"))], 1, objstore_link(objects[2])))
+        return objects
+    }
+    let fido = made[0], spot = made[1], max = made[2]
+    let a = objstore_string(text("a")), b = objstore_string(text("b")), c = objstore_string(text("c"))
+    try frozen(store) { view in
+        var value = objstore_value(), values = [objstore_value](repeating: objstore_null(), count: 8), length = 0
+        try ok(objstore_get(view, fido, extra, nil, &value))
+        expect(value.kind == .OBJSTORE_KIND_LINK && same(value.data.link, spot))
+        expect(try same(link(view, fido, other, [a, objstore_int(1)]), max))
+        expect(try count(view, spot, extra) == 1 && count(view, spot, other) == 2 && count(view, max, other) == 2 && count(view, fido, other) == 0)
+        // Inside a document that was read the store is not said.
+        try ok(objstore_get(view, fido, other, nil, &value))
+        try ok(objstore_document_unpack(value, &values, values.count, &length))
+        expect(length == 7 && values[3].kind == .OBJSTORE_KIND_LINK && values[3].data.link.key == spot.key && values[3].data.link.store_tag == 0)
+        // A companion is one-way; it is found by the question, too.
+        var found: UInt64 = 0
+        try ok(objstore_count_where(view, cls.id, extra, .OBJSTORE_EQUAL, objstore_link(spot), &found))
+        expect(found == 1)
+        var results: OpaquePointer?
+        refused(objstore_incoming(view, spot, extra, &results), .OBJSTORE_ERR_NOT_SUPPORTED)
+    }
+    try writing(store) { tx in
+        expect(refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: spot.class_id, store_tag: spot.store_tag ^ 1, key: spot.key))), .OBJSTORE_ERR_WRONG_STORE).contains("Thing.extra"))
+        refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: spot.class_id, store_tag: spot.store_tag, key: 1 << 40))), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: 99, store_tag: spot.store_tag, key: 0))), .OBJSTORE_ERR_NO_SUCH_CLASS)
+        try ok(objstore_delete(tx, spot))
+        refused(objstore_set(tx, fido, extra, objstore_link(spot)), .OBJSTORE_ERR_NO_SUCH_OBJECT)
+    }
+    try ok(objstore_close(store))
+    store = try openStore(folder.store, [things])
+    try reading(store) { view in
+        expect(try get(view, fido, extra) == .null)
+        for object in [fido, max] {
+            expect(try link(view, object, other, [a, objstore_int(0)])?.key == nil && link(view, object, other, [b])?.key == nil)
+            expect(try link(view, object, other, [a, objstore_int(1)])?.key == max.key)
+        }
+        guard let now = try link(view, max, other, [c]) else { return expect(false, "the link is gone") }
+        expect(now.key == max.key)
+        expect(try count(view, now, other) == 2)
+    }
+    try verify(store)
+    try ok(objstore_close(store))
 }
 
 // MARK: Random histories

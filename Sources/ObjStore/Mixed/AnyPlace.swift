@@ -48,6 +48,7 @@ struct AnyPlace {
                 switch value.kind {
                 case .list: return .list(AnyList(self))
                 case .map: return .dictionary(AnyMap(self))
+                case .link: throw AnyValue.noLink
                 default: return AnyValue(scalar: value)
                 }
             }

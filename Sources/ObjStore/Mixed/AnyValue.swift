@@ -169,6 +169,7 @@ extension AnyValue {
 
     /// A whole value, copied: lists and dictionaries are unmanaged.
     init(copying value: CoreValue) throws(StoreError) {
+        if value.kind == .link { throw AnyValue.noLink }
         guard value.kind == .document else {
             self.init(scalar: value)
             return
@@ -189,9 +190,13 @@ extension AnyValue {
             var entries: [String: AnyValue] = [:]
             for index in 0..<container.count { entries[String(decoding: try container.key(index), as: UTF8.self)] = try AnyValue(copying: container.node(index)) }
             self = .dictionary(AnyMap(entries))
+        case .link: throw AnyValue.noLink
         default: self.init(scalar: try node.value())
         }
     }
+
+    /// Links in mixed values are written through other interfaces only: they are not taken for nothing.
+    static var noLink: StoreError { StoreError(.notSupported, "the value has a link to an object, which an AnyValue cannot hold in this version") }
 
     /// Appends everything in it.
     func append(to builder: DocumentBuilder) throws(StoreError) {

@@ -145,6 +145,18 @@ final class ColumnInsert {
 
     private func validateMixed(_ cell: Value, _ position: Int, _ row: Int) throws(StoreError) {
         do throws(StoreError) { try MixedCell.check(cell) } catch { throw refuse(.invalidArgument, position, row: row, error.message) }
+        do throws(StoreError) {
+            try MixedLinks.forEach(cell) { (link) throws(StoreError) in
+                // The bytes are the caller's, and go into the file as they are.
+                guard link.givenObject.storeTag == 0 else {
+                    throw StoreError(.invalidArgument, "\(path(position)): a link in a column says no store: its store_tag is 0")
+                }
+                return true
+            }
+            try view.checkMixedLinks(cell, position, cls)
+        } catch {
+            throw StoreError(error.code, "row \(row), \(error.message)").at(class: cls.name, property: cls.properties[position].name, position: row)
+        }
     }
 
     // MARK: Existing objects

@@ -240,7 +240,7 @@ extension SchemaDraft {
                 StoreError(.schemaMismatch, "\(cls.name).(\(list)): \(what)").at(class: cls.name, property: list)
             }
             guard mayChange else { throw mismatch("the file has no such \(index.isUnique ? "unique " : "")index, and the schema version is not higher than the file's") }
-            guard next < IndexSchema.endOfIDs else { throw mismatch("the class has had too many indexes") }
+            guard next < IndexSchema.firstMixedID else { throw mismatch("the class has had too many indexes") }
             if index.isPrimaryKey, !migrates { throw mismatch("it is not the primary key in the file, unlike in the program; a migration could change that") }
             added.append(IndexSchema(id: next, properties: positions, isUnique: index.isUnique, isPrimaryKey: index.isPrimaryKey))
             next += 1

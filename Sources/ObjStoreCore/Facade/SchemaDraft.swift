@@ -222,6 +222,10 @@ package struct SchemaDraft: Sendable {
         if declared.kind == .link, !value.isNull {
             throw StoreError(.wrongType, "\(className).\(name) is a link: its default can only be null").at(class: className, property: name)
         }
+        if declared.kind == .mixed {
+            try MixedCell.admit(value, limit: Int(Int32.max))
+            if try MixedLinks.has(value) { throw StoreError(.wrongType, "\(className).\(name): a default has no links").at(class: className, property: name) }
+        }
         if declared.isPrimaryKey {
             throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
         }

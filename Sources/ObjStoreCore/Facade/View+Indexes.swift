@@ -174,6 +174,7 @@ extension View {
             if value.isNull { continue }
             if cls.columns[position].kind == .mixed {
                 try MixedCell.admit(value, position, cls, limit: IndexLimits.longestText)
+                try checkMixedStore(value, position, cls)
                 continue
             }
             guard value.kind == cls.columns[position].kind else {

@@ -72,9 +72,22 @@ private struct JSONExport {
     private mutating func value(_ value: Value, _ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
         switch cls.columns[position].kind {
         case .list, .set, .map: try collection(cls, key, position, depth)
-        case .mixed: try writer.append(try MixedCell.value(value))
+        case .mixed: try mixed(try MixedCell.value(value), depth)
         default: try element(value, cls, position, depth)
         }
+    }
+
+    /// A mixed value; links in it like those of properties.
+    private mutating func mixed(_ value: Value, _ depth: Int) throws(StoreError) {
+        if value.kind == .link { return try link(try schema.cls(MixedTarget(value).classID), value.low, depth) }
+        guard value.kind == .document, try MixedLinks.has(value) else { return try writer.append(value) }
+        let container = try MixedContainer(MixedNode(value.pointer, value.count))
+        writer.begin(container.kind)
+        for index in 0..<container.count {
+            if container.kind == .map { writer.key(try container.key(index)) }
+            try mixed(try container.node(index).value(), depth)
+        }
+        writer.end()
     }
 
     private mutating func element(_ value: Value, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {

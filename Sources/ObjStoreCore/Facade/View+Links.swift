@@ -63,11 +63,63 @@ extension View {
         throw cls.named(StoreError(.wrongType, "\(path) \(link) to \(schema.classes[ClassID.index(target)].name), not to \(what)"), position)
     }
 
+    // MARK: In mixed values
+
+    /// The links of a value on its way into a mixed property: objects of this store, of any class but embedded ones, that exist in the
+    /// transaction. Documents that were read say no store: it is this one.
+    @inline(__always)
+    func checkMixedLinks(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        if value.kind == .link || value.kind == .document || value.kind == .mixed { try checkEachMixedLink(value, position, cls) }
+    }
+
+    @inline(never)
+    private func checkEachMixedLink(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        var links: [Value] = []
+        do throws(StoreError) {
+            try MixedLinks.forEach(value) { link in
+                links.append(link)
+                return true
+            }
+        } catch {
+            throw cls.naming(MixedCell.none(error), position)
+        }
+        let schema = try schema
+        for link in links {
+            let object = try mixedObject(link, isInside: value.kind != .link, position, cls)
+            let index = ClassID.index(object.classID)
+            guard index >= 0, index < schema.classes.count, !schema.classes[index].isDropped else {
+                throw cls.naming(Schema.noSuchClass(object.classID), position)
+            }
+            let target = schema.classes[index]
+            if target.isEmbedded { throw givenEmbedded(position, cls, target) }
+            try checkExists(object.key, position, cls, try writing().state(index))
+        }
+    }
+
+    /// The store of links that are only compared.
+    func checkMixedStore(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
+        guard value.kind == .link || value.kind == .document else { return }
+        try MixedLinks.forEach(value) { (link) throws(StoreError) in
+            _ = try mixedObject(link, isInside: value.kind == .document, position, cls)
+            return true
+        }
+    }
+
+    private func mixedObject(_ link: Value, isInside: Bool, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> ObjectID {
+        let object = link.givenObject
+        if object.storeTag == shared.tag || isInside && object.storeTag == 0 { return object }
+        throw cls.naming(View.wrongStore(object), position)
+    }
+
     // MARK: Backwards
 
     /// The objects whose property `propertyID` links to `object`, in the order of creation.
     package func incoming(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Results {
-        let classID = try serialised { () throws(StoreError) in try origin(object, propertyID).cls.classID }
+        let (cls, position) = try serialised { () throws(StoreError) in try origin(object, propertyID) }
+        let classID = cls.classID
+        if cls.columns[position].kind == .mixed {
+            throw cls.named(StoreError(.notSupported, "\(cls.name).\(cls.properties[position].name): the objects whose mixed values link to one are counted, but are no results in this version"), position)
+        }
         return try find(classID, where: propertyID, .equal, .link(object))
     }
 
@@ -76,6 +128,9 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, position) = try origin(object, propertyID)
             let target = Value.link(object)
+            if cls.columns[position].kind == .mixed {
+                return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.count(.equal, MixedTarget(target).indexed) }
+            }
             if cls.inversePosition(of: position) != nil {
                 return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: target.low) }
             }
@@ -87,6 +142,13 @@ extension View {
     func withInverse<T>(_ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
         if let transaction { return try body(try transaction.state(Int(cls.id)).inverses[cls.inversePosition(of: position)!].reader()) }
         guard let inverse = try snapshot?.inverse(cls, position) else { throw closedError }
+        return try body(inverse)
+    }
+
+    /// The inverse of a mixed property. Serialised by the caller.
+    func withMixedInverse<T>(_ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
+        if let transaction { return try body(try transaction.state(Int(cls.id)).mixedInverses[cls.mixedPosition(of: position)!].index.reader()) }
+        guard let inverse = try snapshot?.mixedInverse(cls, position) else { throw closedError }
         return try body(inverse)
     }
 
@@ -103,6 +165,7 @@ extension View {
         let index = PropertyID.classIndex(propertyID)
         guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
         let cls = schema.classes[index], position = try cls.position(propertyID)
+        if cls.columns[position].kind == .mixed { return (cls, position) }
         guard cls.columns[position].target != 0 else {
             let kind = cls.columns[position].kind, elements = kind.isCollection ? " of \(cls.elements(of: position).kind)" : ""
             throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind)\(elements), not a link or a collection of links"), position)

@@ -107,6 +107,7 @@ extension View {
         }
         try write(object) { (state) throws(StoreError) in
             let position = try state.schema.mixed(propertyID)
+            if action != .remove { try checkMixedLinks(value, position, state.schema) }
             try changing(state) { () throws(StoreError) in
                 try state.edit(object.key, position, path, action, value, limit: shared.database.options.valueLimit, cells[position])
             }

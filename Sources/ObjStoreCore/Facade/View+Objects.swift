@@ -280,7 +280,7 @@ extension View {
     package func delete(_ object: ObjectID) throws(StoreError) {
         try write(object) { (state) throws(StoreError) in
             try changing(state) { () throws(StoreError) in
-                if state.incoming.isEmpty, state.owning.isEmpty { try state.delete(object.key) } else { try writing().delete(Int(state.schema.id), object.key) }
+                if state.incoming.isEmpty, state.owning.isEmpty, try writing().schema.mixedOrigins.isEmpty { try state.delete(object.key) } else { try writing().delete(Int(state.schema.id), object.key) }
             }
         }
     }
@@ -441,7 +441,8 @@ extension View {
     /// What the column of a property takes for a value; a cell is valid until the next call.
     @inline(__always)
     private func column(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
-        try MixedCell.column(value, position, cls, limit: shared.database.options.valueLimit, into: cells[position])
+        if _slowPath(cls.columns[position].kind == .mixed) { try checkMixedLinks(value, position, cls) }
+        return try MixedCell.column(value, position, cls, limit: shared.database.options.valueLimit, into: cells[position])
     }
 
     func columns(_ values: UnsafePointer<Value>, _ positions: UnsafePointer<Int>, _ count: Int, _ cls: ClassSchema) throws(StoreError) -> UnsafePointer<Value> {

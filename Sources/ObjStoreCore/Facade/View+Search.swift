@@ -124,6 +124,7 @@ extension View {
         }
         if kind == .mixed, !value.isNull {
             try MixedCell.admit(value, position, cls, limit: .max)
+            try checkMixedStore(value, position, cls)
             return (cls, position)
         }
         if cls.inversePosition(of: position) != nil, comparison == .equal, value.kind == .link {

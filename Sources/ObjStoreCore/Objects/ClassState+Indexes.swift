@@ -62,8 +62,9 @@ extension ClassState {
     /// One step of moving an object in an index.
     private struct Move {
         let index: IndexWriter
-        let old: Value
-        let new: Value
+        /// Null values are entries, too; nil: there is none.
+        let old: Value?
+        let new: Value?
     }
 
     @inline(never)
@@ -92,6 +93,13 @@ extension ClassState {
             let old = try value(row, positions[number])
             if old.isSame(as: values[number]) { continue }
             before.append((number, OwnedValue(old)))
+            if schema.columns[positions[number]].kind == .mixed, let change = try mixedChange(positions[number], from: old, to: values[number]) {
+                for target in change.gone { moves.append(Move(index: change.inverse.index, old: target.indexed, new: nil)) }
+                for target in change.new {
+                    change.inverse.willInsert(target)
+                    moves.append(Move(index: change.inverse.index, old: nil, new: target.indexed))
+                }
+            }
             guard let position = schema.indexPosition(of: positions[number]) else { continue }
             try move(position, from: old, to: values[number], isShared: values[number].isNull)
         }
@@ -117,7 +125,7 @@ extension ClassState {
                 while steps > 0 {
                     steps -= 1
                     let move = moves[steps >> 1]
-                    if steps & 1 == 0 { try move.index.insert(move.old, key) } else { try move.index.remove(move.new, key) }
+                    if steps & 1 == 0 { if let old = move.old { try move.index.insert(old, key) } } else if let new = move.new { try move.index.remove(new, key) }
                 }
             }
             throw error
@@ -127,6 +135,6 @@ extension ClassState {
 
     private func step(_ moves: [Move], _ step: Int, _ key: Int64) throws(StoreError) {
         let move = moves[step >> 1]
-        if step & 1 == 0 { try move.index.remove(move.old, key) } else { try move.index.insert(move.new, key) }
+        if step & 1 == 0 { if let old = move.old { try move.index.remove(old, key) } } else if let new = move.new { try move.index.insert(new, key) }
     }
 }

@@ -118,8 +118,14 @@ extension WriteTransaction {
                 try state.fillIndex(position, self)
             }
         }
+        for (number, before) in old.classes.enumerated() where !before.isDropped && new.classes[number].isDropped {
+            try clearMixedLinks(toClass: before.classID, exceptOwn: false)
+        }
         for (number, cls) in new.classes.enumerated() where cls.isEmbedded && number < old.classes.count {
             if !old.classes[number].isEmbedded {
+                if try findMixedLinks(to: cls.classID) {
+                    throw StoreError(.schemaMismatch, "class \(cls.name) cannot become embedded: mixed values link to its objects").at(class: cls.name)
+                }
                 try checkParents(number)
                 continue
             }
@@ -222,6 +228,13 @@ extension ClassState {
                     try compound.insertNew(first + Int64(offset))
                 }
                 if isLogged { ops.create(schema, key: first + Int64(offset), values: values) }
+            }
+        }
+        if schema.hasMixed {
+            for offset in 0..<count {
+                for link in try mixedLinks({ (property) throws(StoreError) in try value(offset, property) }) {
+                    try link.inverse.insert(link.target, first + Int64(offset))
+                }
             }
         }
         hasChanges = true

@@ -17,6 +17,8 @@ package final class ClassState {
     let collections: [CollectionWriter]
     /// In the order of `schema.inverses`.
     let inverses: [InverseWriter]
+    /// In the order of `schema.mixedInverses`.
+    let mixedInverses: [MixedInverse]
     /// Those of one property, with the property, for those who change one object: nothing is counted.
     let indexed: UnsafeMutableBufferPointer<(property: Int, index: Unmanaged<IndexWriter>)>
     /// The others.
@@ -54,6 +56,7 @@ package final class ClassState {
         }
         collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
         inverses = schema.inverses.map { _ in InverseWriter(space: space) }
+        mixedInverses = schema.mixedInverses.map { _ in MixedInverse(space: space) }
         self.indexes = indexes
         indexed = .allocate(capacity: schema.plainIndexes)
         for position in 0..<schema.plainIndexes {
@@ -78,6 +81,7 @@ package final class ClassState {
         for index in indexes { index.begin(root: .null) }
         for collection in collections { collection.begin(root: .null) }
         for inverse in inverses { inverse.begin(root: .null, nextKey: 0) }
+        for inverse in mixedInverses { inverse.begin(root: .null) }
         // What a class had that is gone was given up before (`WriteTransaction.change(to:)`).
         if schema.isDropped {
             hasChanges = dropping
@@ -94,6 +98,10 @@ package final class ClassState {
                 }
                 if let target = schema.inverses.firstIndex(where: { $0.id == id }) {
                     inverses[target].begin(root: root, nextKey: storedNextKey)
+                    continue
+                }
+                if let target = schema.mixedInverses.firstIndex(where: { $0.id == id }) {
+                    mixedInverses[target].begin(root: root)
                     continue
                 }
                 guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has an index that its schema does not have") }
@@ -121,7 +129,7 @@ package final class ClassState {
     /// Its transaction has ended. False: it holds so much memory that it should not be kept for the next one.
     func close() -> Bool {
         isOpen = false
-        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall)
+        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall) && mixedInverses.allSatisfy(\.index.isSmall)
     }
 
     // MARK: Savepoints
@@ -132,6 +140,7 @@ package final class ClassState {
         fileprivate var indexes: [Ref]
         fileprivate var collections: [Ref]
         fileprivate var inverses: [Ref]
+        fileprivate var mixedInverses: [Ref]
         fileprivate var objectCount: Int
         fileprivate var hasChanges: Bool
     }
@@ -142,8 +151,10 @@ package final class ClassState {
         for index in indexes { roots.append(try index.settle()) }
         var inverseRoots: [Ref] = []
         for inverse in inverses { inverseRoots.append(try inverse.settle()) }
+        var mixedRoots: [Ref] = []
+        for inverse in mixedInverses { mixedRoots.append(try inverse.index.settle()) }
         return Mark(
-            cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots, objectCount: objectCount,
+            cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots, mixedInverses: mixedRoots, objectCount: objectCount,
             hasChanges: hasChanges)
     }
 
@@ -153,6 +164,7 @@ package final class ClassState {
         for (position, root) in mark.indexes.enumerated() { indexes[position].restore(root: root) }
         for (position, root) in mark.collections.enumerated() { collections[position].begin(root: root) }
         for (position, root) in mark.inverses.enumerated() { inverses[position].restore(root: root) }
+        for (position, root) in mark.mixedInverses.enumerated() { mixedInverses[position].restore(root: root) }
         objectCount = mark.objectCount
         hasChanges = mark.hasChanges
         isBroken = false
@@ -233,7 +245,7 @@ package final class ClassState {
     func insert(_ key: Int64, _ values: UnsafePointer<Value>) throws(StoreError) {
         if compoundCount > 0 { for compound in compounds { try compound.prepare(key, values) } }
         try cluster.append(key, values)
-        var done = 0, doneCompounds = 0
+        var done = 0, doneCompounds = 0, links: [MixedLink] = [], doneLinks = 0
         do throws(StoreError) {
             while done < indexed.count {
                 let (property, index) = indexed[done]
@@ -244,8 +256,16 @@ package final class ClassState {
                 try compounds[doneCompounds].insertNew(key)
                 doneCompounds += 1
             }
+            if schema.hasMixed {
+                links = try mixedLinks { (property) throws(StoreError) in values[property] }
+                while doneLinks < links.count {
+                    try links[doneLinks].inverse.insert(links[doneLinks].target, key)
+                    doneLinks += 1
+                }
+            }
         } catch {
             undo { () throws(StoreError) in
+                for link in links[..<doneLinks] { try link.inverse.remove(link.target, key) }
                 for compound in compounds[..<doneCompounds] { try compound.removeNew(key) }
                 for (property, index) in indexed[..<done] { try index.takeUnretainedValue().remove(values[property], key) }
                 _ = try cluster.delete(key)
@@ -276,6 +296,8 @@ package final class ClassState {
                 return try indexed[position].index.unretained { (index) throws(StoreError) in try move(row, index, property, from: old, to: value) }
             }
         } else if position == ClassSchema.changesTogether {
+            return try changeTogether(row, property, value)
+        } else if position == ClassSchema.mayLink, try mayLink(property, value) {
             return try changeTogether(row, property, value)
         }
         try cluster.update(row, property, value)
@@ -309,7 +331,7 @@ package final class ClassState {
 
     func erase(_ row: RowPosition) throws(StoreError) {
         let key = row.key
-        var done = 0, doneCompounds = 0
+        var done = 0, doneCompounds = 0, links: [MixedLink] = [], doneLinks = 0
         if compoundCount > 0 { for compound in compounds { try compound.look(at: row, cluster.tree) } }
         do throws(StoreError) {
             // Indexes change no leaf: the row stays where it is up to the last step.
@@ -323,12 +345,20 @@ package final class ClassState {
                 try compounds[doneCompounds].removeOld(key)
                 doneCompounds += 1
             }
+            if schema.hasMixed {
+                links = try mixedLinks(of: row)
+                while doneLinks < links.count {
+                    try links[doneLinks].inverse.remove(links[doneLinks].target, key)
+                    doneLinks += 1
+                }
+            }
             if !collections.isEmpty { try eraseElements(row) }
             try cluster.delete(row)
         } catch {
             // Its elements are gone, perhaps.
             if doneCompounds == compoundCount, !collections.isEmpty { isBroken = true }
             undo { () throws(StoreError) in
+                for link in links[..<doneLinks] { try link.inverse.insert(link.target, key) }
                 for compound in compounds[..<doneCompounds] { try compound.insertOld(key) }
                 for (property, index) in indexed[..<done] { try index.takeUnretainedValue().insert(try value(key, property), key) }
             }
@@ -363,6 +393,7 @@ package final class ClassState {
         for index in indexes { try index.removeAll() }
         for collection in collections { try collection.discardAll() }
         for inverse in inverses { try inverse.removeAll() }
+        for inverse in mixedInverses { try inverse.removeAll() }
     }
 
     /// One property of an int object plus `delta`; the caller has checked the kind.
@@ -419,16 +450,17 @@ package final class ClassState {
         _ = try cluster.flush(into: writer)
         for index in indexes { try index.spill(into: writer) }
         for inverse in inverses { try inverse.index.spill(into: writer) }
+        for inverse in mixedInverses { try inverse.index.spill(into: writer) }
         for collection in collections { _ = try collection.flush(into: writer) }
     }
 
     /// Places the changed extents and the class node; `old` is the node that it replaces (null: none).
     func flush(into writer: ExtentWriter, replacing old: Ref) throws(StoreError) -> Ref {
         let clusterRoot = try cluster.flush(into: writer)
-        let bytes = ClassNode.bytes(indexes: indexes.count + inverses.count, collections: collections.count)
+        let bytes = ClassNode.bytes(indexes: indexes.count + inverses.count + mixedInverses.count, collections: collections.count)
         let (ref, node) = try space.newNode(.classRoot, bytes: bytes, capacity: bytes, word: UInt64(schema.id))
         (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: bytes - NodeHeader.size)
-        NodeHeader.setCount(node, indexes.count + inverses.count)
+        NodeHeader.setCount(node, indexes.count + inverses.count + mixedInverses.count)
         ClassNode.setCluster(node, clusterRoot)
         ClassNode.setObjectCount(node, objectCount)
         ClassNode.setNextKey(node, storedNextKey)
@@ -437,6 +469,9 @@ package final class ClassState {
         }
         for (position, inverse) in schema.inverses.enumerated() {
             ClassNode.setIndex(node, indexes.count + position, inverse, root: try inverses[position].flush(into: writer))
+        }
+        for (position, inverse) in schema.mixedInverses.enumerated() {
+            ClassNode.setIndex(node, indexes.count + inverses.count + position, inverse, root: try mixedInverses[position].index.flush(into: writer))
         }
         ClassNode.setCollectionCount(node, collections.count)
         for (position, property) in schema.collections.enumerated() {

@@ -12,7 +12,7 @@ extension WriteTransaction {
     package func delete(_ classIndex: Int, _ key: Int64) throws(StoreError) {
         let state = try state(classIndex)
         if !state.owning.isEmpty { return try deleteOwner(state, key) }
-        if state.incoming.isEmpty { return try state.delete(key) }
+        if state.incoming.isEmpty, try !hasMixedLinks(to: state) { return try state.delete(key) }
         try deleteAlone(state, key)
     }
 
@@ -20,7 +20,7 @@ extension WriteTransaction {
     func deleteAlone(_ state: ClassState, _ key: Int64) throws(StoreError) {
         _ = try state.row(key)
         let mark = ops.mark
-        var nulled: [NulledLinks] = []
+        var nulled: [NulledLinks] = [], cleared = ClearedMixedLinks()
         do throws(StoreError) {
             for link in state.incoming {
                 let origin = try self.state(link.classIndex)
@@ -33,8 +33,10 @@ extension WriteTransaction {
                 nulled.append(NulledLinks(state: origin, property: link.property, keys: keys))
                 try nulled[nulled.count - 1].run()
             }
+            if try hasMixedLinks(to: state) { try cleared.run(MixedTarget(classID: state.schema.classID, key: key), in: self) }
             try state.delete(key)
         } catch {
+            cleared.undo()
             for links in nulled.reversed() { links.undo(linksTo: key) }
             ops.rollBack(to: mark)
             throw error
@@ -74,6 +76,7 @@ extension WriteTransaction {
                 var links = NulledLinks(state: origin, property: link.property, keys: keys)
                 try links.run()
             }
+            if try hasMixedLinks(to: state) { try clearMixedLinks(toClass: state.schema.classID, exceptOwn: true) }
             return try state.deleteAll()
         } catch {
             state.isBroken = true

@@ -41,7 +41,7 @@ extension WriteTransaction {
         do throws(StoreError) {
             for (classIndex, key) in victims {
                 let state = try state(classIndex)
-                if state.incoming.isEmpty { try state.delete(key) } else { try deleteAlone(state, key) }
+                if state.incoming.isEmpty, try !hasMixedLinks(to: state) { try state.delete(key) } else { try deleteAlone(state, key) }
                 last = state
             }
         } catch {

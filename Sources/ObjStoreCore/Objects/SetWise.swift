@@ -75,7 +75,7 @@ extension WriteTransaction {
 
     /// Deletes all the objects. `.noSuchObject`. Half of it may be done when it throws.
     package func delete(_ state: ClassState, _ keys: KeyBuffer) throws(StoreError) {
-        let isLinked = !state.incoming.isEmpty || !state.owning.isEmpty
+        let hasMixedLinks = try hasMixedLinks(to: state), isLinked = hasMixedLinks || !state.incoming.isEmpty || !state.owning.isEmpty
         // One may take others with it: that all are there is known before.
         if isLinked { for index in 0..<keys.count { _ = try state.row(keys.keys[index]) } }
         try forEachRun(of: keys) { (run) throws(StoreError) in

@@ -190,6 +190,12 @@ extension Snapshot {
         return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
     }
 
+    /// Who has which links in the values of a mixed property; nil where the property is none.
+    func mixedInverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
+        guard let position = cls.mixedPosition(of: property) else { return nil }
+        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: cls.mixedInverses[position]) }, kind: .objectID)
+    }
+
     /// The objects of a class.
     func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
         ClusterReader(source: source, root: try tree(cls, ClassNode.cluster), columns: cls.columns)

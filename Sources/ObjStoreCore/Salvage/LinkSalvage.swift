@@ -12,6 +12,10 @@ struct LinkSalvage {
         for index in target.schema.classes.indices {
             let cls = target.schema.classes[index]
             for (position, property) in cls.properties.enumerated() {
+                if property.kind == .mixed {
+                    try clearMixed(index, position, &classes[index].lostValues)
+                    continue
+                }
                 guard let linked = property.target else { continue }
                 var lost = classes[index].lostValues[property.columnID] ?? LostKeys()
                 lost.interrupt()
@@ -32,6 +36,49 @@ struct LinkSalvage {
                 if !lost.isEmpty { classes[index].lostValues[property.columnID] = lost }
             }
         }
+    }
+
+    /// Links in mixed values to objects of whatever class become null.
+    private func clearMixed(_ index: Int, _ position: Int, _ lostValues: inout [UInt32: LostKeys]) throws(StoreError) {
+        let property = target.schema.classes[index].properties[position]
+        var lost = lostValues[property.columnID] ?? LostKeys()
+        lost.interrupt()
+        var from: Int64? = 0
+        while let first = from {
+            let reader = try target.state(index).reader()
+            var broken: [Int64] = []
+            var next = try reader.seek(first)
+            from = nil
+            while let row = next {
+                var isLost = false
+                try MixedLinks.forEach(try reader.value(row, position)) { (link) throws(StoreError) in
+                    isLost = try self.isLost(MixedTarget(link))
+                    return !isLost
+                }
+                if isLost {
+                    broken.append(row.key)
+                    if !lost.contains(row.key) { lost.append(row.key, "an object that they linked to is lost") }
+                    if broken.count == LinkSalvage.window {
+                        from = row.key + 1
+                        break
+                    }
+                } else {
+                    lost.interrupt()
+                }
+                next = try reader.next(row)
+            }
+            for key in broken {
+                _ = try target.state(index).clearMixedLinks(key, position) { (link) throws(StoreError) in try isLost(link) }
+                try target.didChange()
+            }
+        }
+        if !lost.isEmpty { lostValues[property.columnID] = lost }
+    }
+
+    private func isLost(_ link: MixedTarget) throws(StoreError) -> Bool {
+        let index = ClassID.index(link.classID)
+        guard index >= 0, index < target.schema.classes.count, !target.schema.classes[index].isDropped, !target.schema.classes[index].isEmbedded else { return true }
+        return try !target.state(index).contains(link.key)
     }
 
     private func hasLostLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ targets: ClassState, _ index: Int) throws(StoreError) -> Bool {

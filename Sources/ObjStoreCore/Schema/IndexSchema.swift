@@ -6,6 +6,8 @@
 ///  a mixed one    the value, encoded (`IndexKey`)              the same
 ///  compound       the values encoded one after another         firstCompoundID + a number of its own
 ///                 (`IndexKey`), an index of binaries
+///  inverse of a   the linked objects (`MixedInverse`)              firstMixedID + the property's column id
+///  mixed one
 /// ```
 /// No id is given out twice in a class. What an index has for an object, `extract` says and nobody else.
 package struct IndexSchema: Sendable {
@@ -30,6 +32,8 @@ package struct IndexSchema: Sendable {
 
     /// Beyond all column ids.
     static let firstCompoundID: UInt32 = 1 << 16
+    /// The inverse of a mixed property: this, and the column id. Beyond all compound ones.
+    static let firstMixedID: UInt32 = 3 << 16
     /// Beyond all ids; see `IndexID`.
     static let endOfIDs: UInt32 = 1 << 18
     static let mostProperties = 8
@@ -45,6 +49,19 @@ package struct IndexSchema: Sendable {
         isEncoded = true
         isInverse = false
         first = properties[0]
+    }
+
+    /// The inverse of the links in the values of a mixed property.
+    init(inverseOfMixed property: PropertySchema, at position: Int) {
+        id = IndexSchema.firstMixedID + property.columnID
+        properties = [position]
+        isInverse = true
+        isEncoded = false
+        kind = .objectID
+        isUnique = false
+        isPrimaryKey = false
+        isCompound = false
+        first = position
     }
 
     /// That of one property, or the inverse of a collection of links.

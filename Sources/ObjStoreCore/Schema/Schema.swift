@@ -13,6 +13,8 @@ package final class Schema: Sendable {
     let incoming: [[IncomingLink]]
     /// By class index: the properties whose targets go when their object is deleted.
     let owning: [[OwningLink]]
+    /// The mixed properties of all classes: they may link to any.
+    let mixedOrigins: [MixedOrigin]
 
     package init(classes: [ClassSchema], version: UInt64) {
         self.classes = classes
@@ -29,6 +31,9 @@ package final class Schema: Sendable {
             }
         }
         self.incoming = incoming
+        mixedOrigins = classes.enumerated().flatMap { index, cls in
+            cls.isDropped ? [] : cls.mixed.enumerated().map { MixedOrigin(classIndex: index, property: $1, position: $0) }
+        }
         owning = classes.map { cls in
             cls.properties.enumerated().compactMap { position, property in
                 guard let target = property.target, property.isCascading || classes[target].isEmbedded else { return nil }
@@ -44,6 +49,15 @@ package final class Schema: Sendable {
     var livingClasses: [ClassSchema] { classes.filter { !$0.isDropped } }
 
     package func classIndex(named name: String) -> Int? { byName[name] }
+}
+
+/// A mixed property.
+struct MixedOrigin: Sendable {
+    let classIndex: Int
+    /// Position in that class.
+    let property: Int
+    /// Position in `ClassSchema.mixedInverses`.
+    let position: Int
 }
 
 /// A link property, or a collection of links, as the class that it leads to sees it.
@@ -95,6 +109,10 @@ package final class ClassSchema: Sendable {
     package let hasMixed: Bool
     /// Of collections of links: who has which object among its elements. They stand behind `indexes` in `ClassNode`.
     package let inverses: [IndexSchema]
+    /// Positions of the mixed properties, and of each the inverse of the links in its values. They stand behind `inverses` in `ClassNode`,
+    /// whose node may be older than they.
+    let mixed: [Int]
+    package let mixedInverses: [IndexSchema]
     package let nextColumnID: UInt32
     /// Id of the next compound index.
     package let nextIndexID: UInt32
@@ -132,6 +150,8 @@ package final class ClassSchema: Sendable {
         hasMixed = properties.contains { $0.kind == .mixed }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
         inverses = collections.filter { properties[$0].elements?.kind == .link }.map { IndexSchema(properties[$0], at: $0) }
+        mixed = properties.indices.filter { properties[$0].kind == .mixed }
+        mixedInverses = mixed.map { IndexSchema(inverseOfMixed: properties[$0], at: $0) }
         let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
         let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }
         let plain = singles.filter { !$0.isEncoded }
@@ -147,6 +167,7 @@ package final class ClassSchema: Sendable {
         let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count) * 2)
         positions.initialize(repeating: -1, count: max(1, properties.count) * 2)
         let plans = positions + max(1, properties.count)
+        for property in mixed { plans[property] = ClassSchema.mayLink }
         for (position, index) in indexes.enumerated() {
             for property in index.properties { plans[property] = index.isConstraint || index.isEncoded ? ClassSchema.changesTogether : position }
             if !index.isEncoded { positions[index.first] = position }
@@ -186,13 +207,16 @@ package final class ClassSchema: Sendable {
         let position = collectionTable[property].inverse
         return position < 0 ? nil : position
     }
+    /// Position in `mixed` and `mixedInverses`; nil where the property is not mixed.
+    func mixedPosition(of property: Int) -> Int? { mixed.firstIndex(of: property) }
     /// What the elements of a collection are.
     @inline(__always)
     package func elements(of property: Int) -> ElementSchema { collectionTable[property].elements }
 
     static let changesTogether = -2
+    static let mayLink = -3
     /// What a change of a property has to do with indexes: the position of the one that has its values, -1 where there is
-    /// none, or `changesTogether`.
+    /// none, `changesTogether`, or `mayLink` of a mixed one: its values may have links.
     @inline(__always) func changePlan(_ property: Int) -> Int { changePlans[property] }
     @inline(__always) var hasEncodedIndexes: Bool { indexes.count != plainIndexes }
 

@@ -77,7 +77,7 @@ enum SchemaCodec {
     ) throws(StoreError) -> (compounds: [IndexSchema], nextID: UInt32) {
         func contradiction() -> StoreError { StoreError(.corrupt, "the indexes of class \(cls) contradict themselves") }
         let next = try reader.readVarint()
-        guard next <= UInt64(IndexSchema.endOfIDs - IndexSchema.firstCompoundID) else { throw contradiction() }
+        guard next <= UInt64(IndexSchema.firstMixedID - IndexSchema.firstCompoundID) else { throw contradiction() }
         var compounds: [IndexSchema] = []
         for _ in 0..<(try reader.readCount()) {
             let number = try reader.readVarint(), flags = try reader.read(UInt8.self), count = try reader.readCount()

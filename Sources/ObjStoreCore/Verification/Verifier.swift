@@ -109,7 +109,13 @@ package enum Verifier {
         var check = ClusterCheck(image, index, node)
         try check.run(node, visit: visit, finding: wrong)
         var inverses: [Int: (root: Ref, entries: Int)] = [:]
-        for (position, index) in (cls.indexes + cls.inverses).enumerated() {
+        for (position, index) in (cls.indexes + cls.inverses + cls.mixedInverses).enumerated() {
+            let isMixed = position >= cls.indexes.count + cls.inverses.count
+            if isMixed, position >= NodeHeader.count(node) {
+                // The node is older than such links: there may be none.
+                inverses[index.first] = (.null, 0)
+                continue
+            }
             guard position < NodeHeader.count(node), ClassNode.indexID(node, position) == index.id else {
                 try wrong("index of \(cls.name(of: index)): it is missing")
                 continue
@@ -119,8 +125,12 @@ package enum Verifier {
                 compared: { () throws(StoreError) in try step(.compared(entries: 1)) }, finding: wrong)
             if index.isInverse, let entries { inverses[index.first] = (ClassNode.indexRoot(node, position), entries) }
         }
-        if NodeHeader.count(node) > cls.indexes.count + cls.inverses.count || ClassNode.collectionCount(node) > cls.collections.count {
+        if NodeHeader.count(node) > cls.indexes.count + cls.inverses.count + cls.mixedInverses.count || ClassNode.collectionCount(node) > cls.collections.count {
             try wrong("class \(cls.name): its node has trees that the schema does not have")
+        }
+        for property in cls.mixed {
+            guard let (root, entries) = inverses[property] else { continue }
+            try MixedLinkCheck(image: image, cls: cls, property: property, root: root, entries: entries).run(check.reader, isObjectTreeSound: check.isSound, wrong)
         }
         for property in cls.collections {
             var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages, inverse: inverses[property])

@@ -38,7 +38,7 @@ final class Describer {
                 try describeElements(object, cls, position, depth)
             } else {
                 let value = try reader.value(row, position)
-                if value.kind == .link { try describe(value, depth) } else { append(value.kind == .mixed ? try cls.mixedValue(value, position) : value) }
+                if value.kind == .link { try describe(value, depth) } else { try append(value.kind == .mixed ? try cls.mixedValue(value, position) : value) }
             }
             path.removeLast(path.utf8.count - length)
         }
@@ -64,14 +64,22 @@ final class Describer {
                 try describe(Value(kind: .link, low: value.low, high: Int64(cls.columns[position].target)), depth)
                 path.removeLast(path.utf8.count - length)
             } else {
-                append(value)
+                try append(value)
             }
             index += 1
             return true
         }
     }
 
-    private func append(_ value: Value) { values.append(value.pointer == nil ? value : kept.keep(value)) }
+    private func append(_ value: Value) throws(StoreError) {
+        if value.kind == .link { return values.append(.link(value.linkedObject(storeTag: view.shared.tag))) }
+        // A document with links is taken apart: so they say of which store they are, and copies find them.
+        guard value.kind == .document, try MixedLinks.has(value) else { return values.append(value.pointer == nil ? value : kept.keep(value)) }
+        try DocumentArray.unpack(value) { part in
+            if part.kind == .link { return values.append(.link(part.linkedObject(storeTag: view.shared.tag))) }
+            values.append(part.pointer == nil ? part : kept.keep(part))
+        }
+    }
 
     private func append(text: String) {
         var text = text

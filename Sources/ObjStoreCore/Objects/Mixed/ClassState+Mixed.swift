@@ -15,6 +15,7 @@ extension ClassState {
             if action != .remove {
                 depth = try MixedCell.admit(value, limit: limit)
                 MixedNode.append(value, to: buffer)
+                if value.kind == .link || value.kind == .document { try MixedLinks.forgetStore(buffer.base, buffer.count) }
             }
             guard let first = path.first else { throw StoreError(.invalidArgument, "the path is empty") }
             if cell.isNull { throw MixedEdit.null(first) }
@@ -42,7 +43,16 @@ extension ClassState {
     private func apply(_ row: RowPosition, _ property: Int, _ edit: MixedEdit) throws(StoreError) {
         let buffer = ByteBuffer(capacity: max(64, edit.bytes))
         edit.append(to: buffer)
-        try change(row, property, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))
+        let value = Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count)
+        // Who never had links gets one only by what is new: nobody looks for them in the rest.
+        let part = edit.value.isEmpty ? Value.null : Value(kind: .mixed, pointer: edit.value.baseAddress, count: edit.value.count)
+        let addsLinks = try MixedLinks.has(part)
+        if !addsLinks, schema.changePlan(property) == ClassSchema.mayLink, mixedInverses[schema.mixedPosition(of: property)!].isEmpty {
+            try cluster.update(row, property, value)
+            hasChanges = true
+        } else {
+            try change(row, property, value)
+        }
         withExtendedLifetime(buffer) {}
     }
 

@@ -12,10 +12,11 @@ internal import CSystem
 ///                     · 1 · Decimal128.orderKey, 16 bytes, if it is not: an int or a decimal between two doubles
 /// 3  string, binary   the bytes, 0 as 0 255 · 0 0
 /// 4  timestamp        5 object id        6 uuid        as in every compound key
+/// 7  link             u32 class id, big-endian · its key, like an int
 /// 8  list             elements, each 1 · family · content · then 0
 /// 9  map              entries, each 1 · key, like a string · family · content · then 0
 /// ```
-/// (7 is for links.) Inside a list or map, null is family 0 without content.
+/// Inside a list or map, null is family 0 without content.
 extension IndexKey {
     /// `value`: the cell of a mixed property, or a value that was given for one and may stand there.
     func append(mixed value: Value) throws(StoreError) {
@@ -64,6 +65,9 @@ extension IndexKey {
                 try checkLength()
             }
             buffer.append(UInt8(0))
+        case .link:
+            buffer.append(UInt32(truncatingIfNeeded: value.high).bigEndian)
+            append(content: value)
         default: append(content: value)
         }
     }

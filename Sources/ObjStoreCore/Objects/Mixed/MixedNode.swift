@@ -9,9 +9,11 @@
 /// string, binary       6, 7 · the bytes
 /// timestamp            8 · i64 seconds · u32 nanoseconds
 /// object id, uuid      9, 10 · 12 or 16 bytes
+/// link                 11 · u32 class id · u32 store tag · i64 key
 /// list, map            12, 14 · `MixedContainer`
 /// ```
-/// Where it ends is said by whoever has it. A value has exactly one form, so that equal documents have equal bytes.
+/// Where it ends is said by whoever has it. A value has exactly one form, so that equal documents have equal bytes. The store of a link is
+/// 0 inside a store: only documents on their way in say it, so that an object of another store is noticed.
 /// Borrowed: valid as long as the memory it lies in, which may be a file's: nothing is believed before it was checked.
 package struct MixedNode {
     package let start: UnsafeRawPointer
@@ -23,6 +25,9 @@ package struct MixedNode {
         start = pointer
         self.count = count
     }
+
+    /// Of the store tag in the node of a link.
+    static let storeOffset = 5
 
     /// How deep lists and maps may be nested.
     package static let maximumDepth = 100
@@ -62,6 +67,9 @@ package struct MixedNode {
             let nanoseconds = content.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
             try expect(nanoseconds <= 999_999_999)
             return .timestamp(seconds: content.loadUnaligned(as: Int64.self), nanoseconds: Int32(nanoseconds))
+        case .link:
+            try expect(contentBytes == 16)
+            return Value(kind: .link, low: content.loadUnaligned(fromByteOffset: 8, as: Int64.self), high: content.loadUnaligned(as: Int64.self))
         case .list, .map: return Value(kind: .document, pointer: start, count: count)
         default:
             try expect(contentBytes == ValueCell.size(kind))
@@ -142,6 +150,9 @@ package struct MixedNode {
         case .timestamp:
             buffer.append(value.low)
             buffer.append(UInt32(truncatingIfNeeded: value.high))
+        case .link:
+            buffer.append(value.high)
+            buffer.append(value.low)
         default:
             withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { cell in
                 ValueCell.store(value, cell.baseAddress.unsafelyUnwrapped)
@@ -152,6 +163,6 @@ package struct MixedNode {
 }
 
 extension ValueKind {
-    /// A mixed property, or a document inside one, can have a value of this kind. (Links are to come: they need an inverse.)
-    var isMixable: Bool { self == .null || isScalar || self == .list || self == .map }
+    /// A mixed property, or a document inside one, can have a value of this kind.
+    var isMixable: Bool { self == .null || isScalar || self == .link || self == .list || self == .map }
 }

@@ -1,12 +1,13 @@
 /// The order of values of any kind.
 ///
 /// ```
-/// null < bool < numbers < strings, binaries < timestamps < object ids < uuids < lists < maps
+/// null < bool < numbers < strings, binaries < timestamps < object ids < uuids < links < lists < maps
 /// ```
 /// Numbers of all kinds are compared exactly: the int 1, the float 1, the double 1 and the decimals 1 and 1.0 are equal, a bool
 /// is equal to none of them; -0 is 0; NaN is equal to NaN and greater than every other number. Strings and binaries are
 /// compared bytewise, so that equal bytes are equal. Lists go by their elements, maps by their entries (key, then value, in the
-/// order of the keys); what begins another one is less. (Links, when a mixed can hold them, stand behind the uuids.)
+/// order of the keys); what begins another one is less. Links go by class,
+/// then by object key.
 package enum MixedOrder {
     /// Negative, 0 or positive. Throws where a document is damaged.
     package static func compare(_ a: Value, _ b: Value) throws(StoreError) -> Int { try compare(a, b, left: MixedNode.maximumDepth) }
@@ -39,6 +40,9 @@ package enum MixedOrder {
         case .document:
             if left == 0 { throw MixedEdit.tooDeep }
             return try compare(try MixedContainer(MixedNode(a.pointer, a.count)), try MixedContainer(MixedNode(b.pointer, b.count)), left: left - 1)
+        case .link:
+            let target = MixedTarget(a), other = MixedTarget(b)
+            return target == other ? 0 : target < other ? -1 : 1
         default: return a.low != b.low ? (a.low < b.low ? -1 : 1) : a.high == b.high ? 0 : a.high < b.high ? -1 : 1
         }
     }
@@ -67,6 +71,7 @@ package enum MixedOrder {
         case .timestamp: 4
         case .objectID: 5
         case .uuid: 6
+        case .link: 7
         case .document: try MixedNode(value.pointer, value.count).kind == .list ? 8 : 9
         default: throw StoreError(.wrongType, "a \(value.kind) is not compared with other values")
         }

@@ -12,8 +12,8 @@ from itertools import accumulate
 from typing import Any
 
 from . import decimals, kinds
-from .errors import OutOfRange
-from .kinds import BINARY, BOOL, DECIMAL, DEEPEST, DOUBLE, FLOAT, INT, LIST, MAP, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
+from .errors import NotSupported, OutOfRange
+from .kinds import BINARY, BOOL, DECIMAL, DEEPEST, DOUBLE, FLOAT, INT, LINK, LIST, MAP, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
 from .object_id import ObjectId
 
 _INTS = {1: struct.Struct("<Bb"), 2: struct.Struct("<Bh"), 4: struct.Struct("<Bi"), 8: struct.Struct("<Bq")}
@@ -135,6 +135,11 @@ def _element(content: bytes, start: int, end: int, nested: Callable[[int, Any], 
     return _unpack(content, start, end, None)
 
 
+def no_link() -> NotSupported:
+    """What is wrong with a link in a mixed value, which only the other interfaces can write."""
+    return NotSupported("the value has a link to an object, which Python cannot read from a mixed property in this version")
+
+
 def _rare(kind: int, content: bytes) -> Any:
     if kind == NULL:
         return None
@@ -150,5 +155,7 @@ def _rare(kind: int, content: bytes) -> Any:
         return ObjectId(content)
     if kind == UUID:
         return uuid.UUID(bytes=content)
+    if kind == LINK:
+        raise no_link()
     assert kind == FLOAT
     return struct.unpack("<f", content)[0]

@@ -199,6 +199,8 @@ class Values:
         elif kind == TIMESTAMP:
             return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
         elif kind == LINK:
+            if prop.kind == MIXED:
+                raise documents.no_link()
             return words[2]
         elif kind == UUID:
             return uuid.UUID(bytes=bytes(self.memory[8:24]))

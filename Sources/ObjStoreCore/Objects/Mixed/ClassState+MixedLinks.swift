@@ -1,0 +1,109 @@
+/// Links in mixed values, and their inverse.
+///
+/// An object's value changes as a whole, and what it links to before and after is compared: so an object is in the inverse once for
+/// each object that it links to, and places that have the same link need not be counted.
+extension ClassState {
+    /// A link that an object gets or loses.
+    typealias MixedLink = (inverse: MixedInverse, target: MixedTarget)
+
+    /// Those that an object has by its mixed properties.
+    func mixedLinks(_ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> [MixedLink] {
+        var links: [MixedLink] = []
+        for (position, property) in schema.mixed.enumerated() {
+            for target in try MixedLinks.targets(try value(property)) { links.append((mixedInverses[position], target)) }
+        }
+        return links
+    }
+
+    /// Those of an object that exists; where the inverse is empty nobody looks at its values.
+    func mixedLinks(of row: RowPosition) throws(StoreError) -> [MixedLink] {
+        var links: [MixedLink] = []
+        for (position, property) in schema.mixed.enumerated() where !mixedInverses[position].isEmpty {
+            for target in try MixedLinks.targets(try value(row, property)) { links.append((mixedInverses[position], target)) }
+        }
+        return links
+    }
+
+    /// What a change of a mixed property does to its inverse: pairs that go and pairs that come.
+    func mixedChange(_ property: Int, from old: Value, to new: Value) throws(StoreError) -> (inverse: MixedInverse, gone: [MixedTarget], new: [MixedTarget])? {
+        let inverse = mixedInverses[schema.mixedPosition(of: property)!]
+        let before = inverse.isEmpty ? [] : try MixedLinks.targets(old), after = try MixedLinks.targets(new)
+        if before.isEmpty && after.isEmpty { return nil }
+        let had = Set(before), has = Set(after)
+        return (inverse, before.filter { !has.contains($0) }, after.filter { !had.contains($0) })
+    }
+
+    /// Whether a change of a mixed property may have to do with links.
+    @inline(never)
+    func mayLink(_ property: Int, _ value: Value) throws(StoreError) -> Bool {
+        if !mixedInverses[schema.mixedPosition(of: property)!].isEmpty { return true }
+        return try MixedLinks.has(value)
+    }
+
+    /// Makes links to objects that go null in the value of one object. Logged like by any other caller; returns the old cell.
+    func clearMixedLinks(_ key: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> OwnedValue {
+        let row: RowPosition
+        do throws(StoreError) { row = try self.row(key) } catch {
+            if error.code != .noSuchObject { throw error }
+            throw StoreError(.corrupt, "the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which does not exist")
+        }
+        let old = OwnedValue(try value(row, property)), builder = DocumentBuilder()
+        guard try MixedLinks.has(old.value) else {
+            throw StoreError(.corrupt, "the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which has no such link")
+        }
+        let new = try MixedLinks.without(old.value, builder, where: isGone)
+        try update(row, property, new)
+        withExtendedLifetime(builder) {}
+        return old
+    }
+}
+
+extension WriteTransaction {
+    /// Whether mixed values link to objects of a class. False costs next to nothing.
+    @inline(__always)
+    func hasMixedLinks(to state: ClassState) throws(StoreError) -> Bool {
+        if _fastPath(schema.mixedOrigins.isEmpty) { return false }
+        return try findMixedLinks(to: state.schema.classID)
+    }
+
+    @inline(never)
+    func findMixedLinks(to classID: UInt32) throws(StoreError) -> Bool {
+        for origin in schema.mixedOrigins where try state(origin.classIndex).mixedInverses[origin.position].leads(to: classID) { return true }
+        return false
+    }
+
+    /// Makes the links in mixed values to all objects of a class null, but for values of its own objects if those go, too.
+    func clearMixedLinks(toClass classID: UInt32, exceptOwn: Bool) throws(StoreError) {
+        for origin in schema.mixedOrigins where !exceptOwn || ClassID.of(origin.classIndex) != classID {
+            let state = try state(origin.classIndex), inverse = state.mixedInverses[origin.position]
+            if try !inverse.leads(to: classID) { continue }
+            let owners = try inverse.index.reader().owners(ofClass: classID)
+            for index in 0..<owners.count { _ = try state.clearMixedLinks(owners.keys[index], origin.property) { $0.classID == classID } }
+        }
+    }
+}
+
+/// Objects whose mixed values lose links to one object, and what they had before.
+struct ClearedMixedLinks {
+    private var old: [(state: ClassState, property: Int, key: Int64, cell: OwnedValue)] = []
+
+    mutating func run(_ target: MixedTarget, in transaction: WriteTransaction) throws(StoreError) {
+        for origin in transaction.schema.mixedOrigins {
+            let state = try transaction.state(origin.classIndex), inverse = state.mixedInverses[origin.position]
+            if try !inverse.leads(to: target.classID) { continue }
+            // Its own links go with it.
+            let own = state.schema.classID == target.classID ? target.key : nil
+            let owners = try inverse.index.reader().owners(of: target, without: own)
+            for index in 0..<owners.count {
+                let cell = try state.clearMixedLinks(owners.keys[index], origin.property) { $0 == target }
+                old.append((state, origin.property, owners.keys[index], cell))
+            }
+        }
+    }
+
+    func undo() {
+        for (state, property, key, cell) in old.reversed() {
+            state.undo { () throws(StoreError) in try state.change(try state.row(key), property, cell.value) }
+        }
+    }
+}
