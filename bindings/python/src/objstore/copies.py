@@ -70,7 +70,8 @@ class _Detaching:
     def _value(self, prop: "Property", value: Any, left: int | None) -> Any:
         if prop.target is None:
             if prop.kind == kinds.MIXED:
-                return kinds.convert(prop, value)
+                further = None if left is None else left - 1
+                return kinds.with_objects(kinds.convert(prop, value), lambda obj: None if further == -1 else self.of(obj, further))
             return value if prop.shape is None else value.copy()
         if not prop.embeds:
             left = None if left is None else left - 1
@@ -173,6 +174,8 @@ def targets(obj: Any) -> list[Any]:
     owners, seen = [obj], {id(obj)}
     for owner in owners:
         for prop in properties(owner):
+            if prop.kind == kinds.MIXED:
+                found += kinds.objects_in(kinds.convert(prop, getattr(owner, prop.name)))
             if prop.target is None:
                 continue
             inner = [target for target in held(prop, getattr(owner, prop.name)) if isinstance(target, objects.Slots)]

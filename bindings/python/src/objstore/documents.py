@@ -12,14 +12,16 @@ from itertools import accumulate
 from typing import Any
 
 from . import decimals, kinds
-from .errors import NotSupported, OutOfRange
+from .errors import Embedded, NotSupported, OutOfRange
 from .kinds import BINARY, BOOL, DECIMAL, DEEPEST, DOUBLE, FLOAT, INT, LINK, LIST, MAP, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
 from .object_id import ObjectId
 
 _INTS = {1: struct.Struct("<Bb"), 2: struct.Struct("<Bh"), 4: struct.Struct("<Bi"), 8: struct.Struct("<Bq")}
 _DOUBLE = struct.Struct("<Bd")
 _TIME = struct.Struct("<BqI")
+_LINK = struct.Struct("<BQq")
 _LETTER = {1: "B", 2: "H", 4: "I"}
+Link = Callable[[int, int], Any]  # the object with a class id and a key
 
 
 def pack(prop: Described, value: Any) -> bytes:
@@ -43,7 +45,23 @@ def _pack(prop: Described, value: Any, left: int) -> bytes:
         for key, element in _in_order(prop, value):
             items += (key, _pack(prop, element, left - 1))
         return _container(MAP, len(value), items)
+    if kinds.is_object(value):
+        return _LINK.pack(LINK, *place(prop, value))
     return _pack(prop, kinds.plain(prop, value, left), left)
+
+
+def place(prop: Described, value: Any) -> tuple[int, int]:
+    """An object that a mixed value links to, as the library knows it: class and store in one number, and key."""
+    from . import links
+
+    if kinds.is_embedded(type(value)):
+        name = type(value).__name__
+        raise Embedded(
+            f"{prop.path}: class {name} is embedded: its objects have a place of their own, and nothing else links to them",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    return links.place(prop, value)
 
 
 def _in_order(prop: Described, value: "dict[Any, Any]") -> list[tuple[bytes, Any]]:
@@ -96,17 +114,21 @@ _PLAIN: dict[type, Callable[[Described, Any], bytes]] = {
 }
 
 
-def unpack(content: bytes) -> Any:
+def no_object(class_id: int, key: int) -> Any:
+    raise NotSupported("the value has a link to an object, which is read from the object itself only")
+
+
+def unpack(content: bytes, link: Link = no_object) -> Any:
     """The value of a packed form that the library handed out, and so has checked."""
-    return _unpack(content, 0, len(content), None)
+    return _unpack(content, 0, len(content), None, link)
 
 
-def unpack_shallow(content: bytes, nested: Callable[[int, Any], Any]) -> Any:
+def unpack_shallow(content: bytes, nested: Callable[[int, Any], Any], link: Link) -> Any:
     """The same of a list or dict, with `nested(kind, index or key)` in place of the lists and dicts in it."""
-    return _unpack(content, 0, len(content), nested)
+    return _unpack(content, 0, len(content), nested, link)
 
 
-def _unpack(content: bytes, start: int, end: int, nested: Callable[[int, Any], Any] | None) -> Any:
+def _unpack(content: bytes, start: int, end: int, nested: Callable[[int, Any], Any] | None, link: Link) -> Any:
     kind = content[start]
     at = start + 1
     if kind == STRING:
@@ -123,21 +145,19 @@ def _unpack(content: bytes, start: int, end: int, nested: Callable[[int, Any], A
         body = at + 1 + width * (items + 1)
         bounds = [body, *(body + e for e in ends)]
         if kind == LIST:
-            return [_element(content, a, b, nested, i) for i, (a, b) in enumerate(zip(bounds, bounds[1:]))]
+            return [_element(content, a, b, nested, link, i) for i, (a, b) in enumerate(zip(bounds, bounds[1:]))]
         keys = [content[a:b].decode() for a, b in zip(bounds[::2], bounds[1::2])]
-        return {k: _element(content, a, b, nested, k) for k, a, b in zip(keys, bounds[1::2], bounds[2::2])}
+        return {k: _element(content, a, b, nested, link, k) for k, a, b in zip(keys, bounds[1::2], bounds[2::2])}
+    if kind == LINK:
+        head, key = _LINK.unpack_from(content, start)[1:]
+        return link(head & 0xFFFFFFFF, key)
     return _rare(kind, content[at:end])
 
 
-def _element(content: bytes, start: int, end: int, nested: Callable[[int, Any], Any] | None, step: Any) -> Any:
+def _element(content: bytes, start: int, end: int, nested: Callable[[int, Any], Any] | None, link: Link, step: Any) -> Any:
     if nested is not None and content[start] in (LIST, MAP):
         return nested(content[start], step)
-    return _unpack(content, start, end, None)
-
-
-def no_link() -> NotSupported:
-    """What is wrong with a link in a mixed value, which only the other interfaces can write."""
-    return NotSupported("the value has a link to an object, which Python cannot read from a mixed property in this version")
+    return _unpack(content, start, end, None, link)
 
 
 def _rare(kind: int, content: bytes) -> Any:
@@ -155,7 +175,5 @@ def _rare(kind: int, content: bytes) -> Any:
         return ObjectId(content)
     if kind == UUID:
         return uuid.UUID(bytes=content)
-    if kind == LINK:
-        raise no_link()
     assert kind == FLOAT
     return struct.unpack("<f", content)[0]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import copies
+from . import copies, kinds
 from .kinds import is_loose
 from .properties import Property
 
@@ -16,6 +16,8 @@ def targets(binding: "Binding", obj: Any) -> list[Any]:
     found = [obj._o_values[prop.index] for prop in binding.links]
     for prop in binding.link_collections:
         found += elements(obj, prop)
+    for prop in binding.mixed:
+        found += kinds.objects_in(obj._o_values[prop.index])
     for prop in binding.owning:
         found += inner_targets(obj, prop)
     return found

@@ -97,6 +97,7 @@ def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[
         for obj in graphs.in_depth(store, root):
             binding = store._binding(type(obj))
             circular = [p for p in binding.links if is_loose(obj._o_values[p.index])]
+            circular += [p for p in binding.mixed if any(map(is_loose, kinds.objects_in(obj._o_values[p.index])))]
             late += [(obj, p, obj._o_values[p.index]) for p in circular]
             full = [p for p in binding.link_collections if any(map(is_loose, graphs.elements(obj, p)))]
             full += [p for p in binding.owning if any(map(is_loose, graphs.inner_targets(obj, p)))]
@@ -235,6 +236,8 @@ def _one_by_one(binding: "Binding", group: list[Any], policy: int, due: frozense
     some = [p for p in binding.generated if p.index not in due]
     if any(_is_due(p, values) for p in some for values in map(_values_of, group)):
         return True
+    if any(kinds.objects_in(values[p.index]) for p in binding.mixed for values in map(_values_of, group)):
+        return True
     linking = binding.links or binding.link_collections
     return bool(linking) and any(is_loose(target) for obj in group for target in graphs.targets(binding, obj))
 
@@ -324,13 +327,24 @@ def _create(transaction: Transaction, binding: "Binding", values: Any, policy: i
 
 def _is_flat(binding: "Binding", values: Any) -> bool:
     """Are they a mapping or a list, and is nothing nested in them?"""
+    if binding.mixed and _links_in_mixed(binding, values):
+        return False
     if not isinstance(values, Mapping):
         return binding.is_alone and _is_list(values)
     return binding.is_alone or not any(name in values for name in binding.leading)
 
 
+def _links_in_mixed(binding: "Binding", values: Any) -> bool:
+    """Do mixed values among those of an object link to objects?"""
+    if isinstance(values, Mapping):
+        return any(kinds.objects_in(values[p.name]) for p in binding.mixed if p.name in values)
+    return _is_list(values) and any(kinds.objects_in(values[p.index]) for p in binding.mixed if p.index < len(values))
+
+
 def _is_nested(transaction: Transaction, binding: "Binding", row: Any) -> bool:
     """Is there something in a row that is to be created or added, too?"""
+    if _links_in_mixed(binding, row):
+        return True
     given = row.items() if isinstance(row, Mapping) else zip((p.name for p in binding.properties), row)
     for name, value in given:
         if name not in binding.leading:
@@ -365,7 +379,7 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
     _allow(binding, policy)
     rows = list(rows)
     regular = all(issubclass(t, (Mapping, Sequence)) and not issubclass(t, str) for t in set(map(type, rows)))
-    if not regular or not binding.is_alone and any(_is_nested(transaction, binding, row) for row in rows):
+    if not regular or (binding.mixed or not binding.is_alone) and any(_is_nested(transaction, binding, row) for row in rows):
         return _create_each(transaction, binding, rows, policy)
     prepared, start = [], 0
     for shape, group in _groups(rows):

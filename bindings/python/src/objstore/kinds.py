@@ -187,8 +187,8 @@ def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
     kind = BY_TYPE.get(type(value))
     if kind is not None:
         return _CONVERT[kind](prop, value)
-    if value is None:
-        return None
+    if value is None or is_object(value):
+        return value
     if isinstance(value, Mapping):
         if not left:
             raise too_deep(prop)
@@ -200,13 +200,9 @@ def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
         if not left:
             raise too_deep(prop)
         return [plain(prop, v, left - 1) for v in value]
-    if hasattr(value, "_o_block"):
-        raise NotSupported(
-            f"{prop.path}: a link in a mixed property is not in this version", class_name=prop.model_name, property_name=prop.name
-        )
     if getattr(value, "dtype", None) == bool and not value.shape:
         return bool(value)
-    raise wrong(prop, value, "None, bool, int, float, Decimal, str, bytes, datetime, ObjectId, UUID, a list or a dict")
+    raise wrong(prop, value, "None, bool, int, float, Decimal, str, bytes, datetime, ObjectId, UUID, a list, a dict or an object")
 
 
 _BASES: tuple[tuple[int, Any], ...] = (
@@ -224,6 +220,29 @@ def key(prop: Described, value: Any) -> str:
 
 def too_deep(prop: Described) -> OutOfRange:
     return _unfit(prop, f"lists and dicts are nested more than {DEEPEST} deep")
+
+
+def is_object(value: Any) -> bool:
+    """Is it an object of a model class?"""
+    return hasattr(type(value), "_objstore_properties") and hasattr(value, "_o_block")
+
+
+def objects_in(value: Any, left: int = DEEPEST) -> "list[Any]":
+    """The objects that a mixed value links to; what is too deep, others refuse."""
+    if isinstance(value, (list, tuple)):
+        return [found for element in value for found in objects_in(element, left - 1)] if left else []
+    if isinstance(value, Mapping):
+        return [found for element in value.values() for found in objects_in(element, left - 1)] if left else []
+    return [value] if is_object(value) else []
+
+
+def with_objects(value: Any, of: Callable[[Any], Any]) -> Any:
+    """A plain mixed value with others in place of its objects."""
+    if isinstance(value, list):
+        return [with_objects(element, of) for element in value]
+    if isinstance(value, dict):
+        return {key: with_objects(element, of) for key, element in value.items()}
+    return of(value) if is_object(value) else value
 
 
 def is_loose(value: Any) -> bool:

@@ -11,9 +11,9 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from . import _ffi, documents, kinds
+from . import _ffi, documents, kinds, objects
 from ._check import failure
-from .errors import Error, IndexOutOfRange, Status
+from .errors import Error, IndexOutOfRange, NoSuchClass, Status
 from .kinds import INT, LIST, MAP, STRING
 from .values import Values, give_back, take
 
@@ -112,9 +112,20 @@ class Nested:
         elif kind == LIST or kind == MAP:
             value = (kind, s.words[1])
         else:
-            value = s.values.get(self._prop)
+            value = s.values.get(self._prop, self._linked)
         give_back(s)
         return value
+
+    def _linked(self, class_id: int, key: int) -> Any:
+        """An object that the value links to."""
+        binding = next((b for b in self._source._bindings.values() if b.class_id == class_id), None)
+        if binding is None:
+            raise NoSuchClass(
+                f"{self._prop.path}: the value is a link to an object of a class that is not among the models",
+                class_name=self._prop.model_name,
+                property_name=self._prop.name,
+            )
+        return objects.make(binding.model, self._source._unread(binding), key)
 
     def _element(self, step: int | str) -> Any:
         """An element, live where it is a list or dict; or _ABSENT."""
@@ -135,7 +146,7 @@ class Nested:
             raise failure(status)
         packed = ctypes.string_at(s.words[1], s.words[2]) if s.words[0] == kinds.DOCUMENT else b""
         give_back(s)
-        return documents.unpack_shallow(packed, self._inner) if packed else None
+        return documents.unpack_shallow(packed, self._inner, self._linked) if packed else None
 
     def copy(self) -> Any:
         """A builtin list or dict of everything in it."""
@@ -151,7 +162,7 @@ class Nested:
 
     def __repr__(self) -> str:
         try:
-            text = repr(self.copy())
+            text = repr(objects.readable(self.copy()))
         except Error as error:
             return f"<{type(self).__name__} {self._prop.path}: {error.message}>"
         return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
@@ -161,9 +172,12 @@ class Nested:
     def _change(self, function: Any, path: tuple[int | str, ...], *value: Any) -> int:
         """Changes one value; the status, of which NOT_FOUND is the caller's."""
         transaction = self._source._writing(self._prop)
+        if value:
+            value = (kinds.convert(self._prop, value[0]),)
+            add_objects(transaction, value[0])
         t = take()
         if value:
-            t.values.put_one(self._prop, kinds.convert(self._prop, value[0]))
+            t.values.put_one(self._prop, value[0])
             status = self._call(function, transaction.handle, path, t.values.first)
         else:
             status = self._call(function, transaction.handle, path)
@@ -341,6 +355,14 @@ class MixedDict(Nested, MutableMapping[str, Any]):
 
     def clear(self) -> None:
         self._replace({})
+
+
+def add_objects(transaction: Any, value: Any) -> None:
+    """Adds the unmanaged objects that a plain value links to."""
+    from .inserting import add_linked
+
+    for obj in kinds.objects_in(value):
+        add_linked(transaction, obj)
 
 
 def read(obj: Any, prop: "Property") -> Any:

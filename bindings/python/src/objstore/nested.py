@@ -150,15 +150,19 @@ class Assembly:
         for prop, value in pairs:
             self._put(NAME, prop.name)
             if prop.target is None and prop.shape is None:
-                self._put(prop, kinds.convert(prop, value))
+                self._put_plain(prop, value)
             else:
                 self._put_property(prop, value)
+
+    def _put_plain(self, prop: "Property", value: Any) -> None:
+        value = kinds.convert(prop, value)
+        self._put(prop, kinds.with_objects(value, self._linked) if prop.kind == kinds.MIXED else value)
 
     def _put_property(self, prop: "Property", value: Any) -> None:
         shape = prop.shape
         if shape is None:
             if prop.target is None:
-                self._put(prop, kinds.convert(prop, value))
+                self._put_plain(prop, value)
             else:
                 self._put_target(prop, prop, None, value)
             return

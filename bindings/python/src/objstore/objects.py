@@ -101,7 +101,12 @@ def write(obj: Any, index: int, value: Any) -> None:
         from .inserting import add_linked
 
         add_linked(transaction, kinds.convert(prop, value))
-    transaction.set(store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
+    converted = kinds.convert(prop, value)
+    if prop.kind == kinds.MIXED:
+        from .mixed import add_objects
+
+        add_objects(transaction, converted)
+    transaction.set(store._binding(type(obj)), obj._o_key, prop, converted)
 
 
 def assign(obj: Any, prop: "Property", value: Any) -> None:
@@ -199,6 +204,21 @@ def named(value: Any) -> str:
     return f"<{model.__name__}>" if value._o_block.store is None else f"<{model.__name__} #{value._o_key}>"
 
 
+class _Named:
+    """Stands for an object where one shows what has it."""
+
+    def __init__(self, obj: Any) -> None:
+        self._obj = obj
+
+    def __repr__(self) -> str:
+        return named(self._obj)
+
+
+def readable(value: Any) -> Any:
+    """A plain mixed value whose objects say only what they are: links lead in circles."""
+    return kinds.with_objects(value, _Named)
+
+
 def exists(obj: Any) -> bool:
     store = obj._o_block.store
     if store is None:
@@ -229,7 +249,7 @@ def shown(obj: Any, prop: "Property") -> str:
     """A repr of a property's value; long lists, sets and dicts are cut."""
     value = getattr(obj, prop.name)
     if prop.shape is None:
-        return named(value)
+        return named(readable(value) if prop.kind == kinds.MIXED and not kinds.is_object(value) else value)
     if isinstance(value, Collection):
         return repr(value)
     entries = value if prop.shape.key is None else value.items()

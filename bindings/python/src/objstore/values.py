@@ -110,6 +110,10 @@ class Values:
         if kind is not None:
             self.put(index, _As(prop, kind), value)
             return
+        if kinds.is_object(value):
+            self.words[5 * index] = LINK
+            struct.pack_into("<Qq", self.memory, 40 * index + 8, *documents.place(prop, value))
+            return
         content = documents.pack(prop, value)
         memory = ctypes.create_string_buffer(content, len(content))
         self._documents.append(memory)
@@ -181,8 +185,8 @@ class Values:
             return [kinds.member(prop, value) if kind else None for value, kind in zip(found, there)]
         return [value if kind else None for value, kind in zip(found, there)]
 
-    def get(self, prop: Described) -> Any:
-        """The first value, as the property's Python type; of a link the key of the object."""
+    def get(self, prop: Described, link: documents.Link = documents.no_object) -> Any:
+        """The first value, as the property's Python type; of a link the key of the object, in a mixed property `link` of it."""
         words = self.words
         kind = words[0]
         if kind == NULL:
@@ -199,9 +203,7 @@ class Values:
         elif kind == TIMESTAMP:
             return kinds.moment(words[1], words[2] & 0xFFFFFFFF)
         elif kind == LINK:
-            if prop.kind == MIXED:
-                raise documents.no_link()
-            return words[2]
+            return link(words[1] & 0xFFFFFFFF, words[2]) if prop.kind == MIXED else words[2]
         elif kind == UUID:
             return uuid.UUID(bytes=bytes(self.memory[8:24]))
         elif kind == OBJECT_ID:
@@ -211,7 +213,7 @@ class Values:
         elif kind == DECIMAL:
             return decimals.from_bits(int.from_bytes(self.memory[8:24], "little"))
         elif kind == DOCUMENT:
-            return documents.unpack(ctypes.string_at(words[1], words[2]))
+            return documents.unpack(ctypes.string_at(words[1], words[2]), link)
         else:
             return ctypes.string_at(words[1], words[2]) if words[2] else b""
         return value if prop.enum is None else kinds.member(prop, value)
