@@ -228,4 +228,47 @@ private func people(_ folder: TestFolder, _ count: Int64 = 5) throws {
         try verify(store)
         try ok(objstore_close(store))
     }
+
+    /// A mixed value of before may link to an object that the migration deleted.
+    @Test func renamedWithLinksInMixedValues() throws {
+        let folder = TestFolder()
+        let before = person([("extra", .OBJSTORE_KIND_MIXED, 0)]), after = person([("other", .OBJSTORE_KIND_MIXED, 0)])
+        var store = try openStore(folder.store, [before])
+        let cls = try ClassOf(store, before)
+        let made = try writing(store) { tx in
+            let objects = try (0..<4).map { _ in try cls.create(tx, [:]) }
+            var buffer = objstore_buffer_init(), document = objstore_value()
+            defer { _ = objstore_buffer_free(&buffer) }
+            let values = [objstore_list_of(2), objstore_link(objects[0]), objstore_link(objects[3])]
+            try ok(objstore_document_pack(values, values.count, &buffer, &document))
+            try ok(objstore_set(tx, objects[1], cls["extra"], objstore_link(objects[0])))
+            try ok(objstore_set(tx, objects[2], cls["extra"], document))
+            try ok(objstore_set(tx, objects[3], cls["extra"], objstore_link(objects[3])))
+            return objects
+        }
+        try ok(objstore_close(store))
+        store = try opening(folder.store, [after], 2, Migration { _, tx, old in
+            let was = try ClassOf(tx: old, before), now = try ClassOf(tx: tx, after)
+            try ok(objstore_delete(tx, made[0]))
+            var count: UInt64 = 0
+            try ok(objstore_migrate_property(tx, now["other"], old, was["extra"], &count))
+            #expect(count == 3)
+        })
+        let other = try ClassOf(store, after)["other"]
+        try reading(store) { view in
+            func at(_ object: Int, _ path: [objstore_value]) throws -> Int64? {
+                var value = objstore_value(), found = false
+                try ok(objstore_mixed_get(view, made[object], other, path, path.count, nil, &value, &found))
+                #expect(found)
+                return value.kind == .OBJSTORE_KIND_LINK ? value.data.link.key : nil
+            }
+            expect(try at(1, []) == nil && at(2, [objstore_int(0)]) == nil)
+            expect(try at(2, [objstore_int(1)]) == made[3].key && at(3, []) == made[3].key)
+            var count: UInt64 = 0
+            try ok(objstore_incoming_count(view, made[3], other, &count))
+            #expect(count == 2)
+        }
+        try verify(store)
+        try ok(objstore_close(store))
+    }
 }

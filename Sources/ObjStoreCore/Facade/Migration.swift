@@ -112,10 +112,11 @@ extension View {
         defer { didMove() }
         let state = try transaction.state(Int(cls.id)), property = cls.properties[position]
         let reader = ClusterReader(source: source.source, root: ClassNode.cluster(try source.classNode(Int(before.id))), columns: before.columns)
+        let builder = DocumentBuilder()
         var next = try reader.seek(.min), count = 0
         while let row = next {
             if try state.contains(row.key) {
-                let value = try reader.value(row, from)
+                var value = try reader.value(row, from)
                 if property.kind.isCollection {
                     let elements = CollectionElements(row.key, before, from, cell: value, tree: try source.collection(before, from))
                     try copyElements(elements, to: state, position, property.target.map { (target) throws(StoreError) in try transaction.state(target) })
@@ -124,7 +125,9 @@ extension View {
                     if value.isNull, !cls.properties[position].isNullable {
                         throw cls.naming(StoreError(.notNullable, "\(before.name).\(before.properties[from].name) of \(cls.name)#\(row.key) is null"), position)
                     }
-                    try state.update(row.key, position, isGone ? .null : value)
+                    if isGone { value = .null }
+                    if value.kind == .mixed, try MixedLinks.has(value) { value = try MixedLinks.without(value, builder, where: transaction.isGone) }
+                    try state.update(row.key, position, value)
                 }
                 count += 1
                 try spillIfLarge(state)

@@ -52,7 +52,7 @@ struct LinkSalvage {
             while let row = next {
                 var isLost = false
                 try MixedLinks.forEach(try reader.value(row, position)) { (link) throws(StoreError) in
-                    isLost = try self.isLost(MixedTarget(link))
+                    isLost = try target.transaction.isGone(MixedTarget(link))
                     return !isLost
                 }
                 if isLost {
@@ -68,17 +68,11 @@ struct LinkSalvage {
                 next = try reader.next(row)
             }
             for key in broken {
-                _ = try target.state(index).clearMixedLinks(key, position) { (link) throws(StoreError) in try isLost(link) }
+                _ = try target.state(index).clearMixedLinks(key, position) { (link) throws(StoreError) in try target.transaction.isGone(link) }
                 try target.didChange()
             }
         }
         if !lost.isEmpty { lostValues[property.columnID] = lost }
-    }
-
-    private func isLost(_ link: MixedTarget) throws(StoreError) -> Bool {
-        let index = ClassID.index(link.classID)
-        guard index >= 0, index < target.schema.classes.count, !target.schema.classes[index].isDropped, !target.schema.classes[index].isEmbedded else { return true }
-        return try !target.state(index).contains(link.key)
     }
 
     private func hasLostLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ targets: ClassState, _ index: Int) throws(StoreError) -> Bool {

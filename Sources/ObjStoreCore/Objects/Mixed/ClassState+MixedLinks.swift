@@ -72,6 +72,13 @@ extension WriteTransaction {
         return false
     }
 
+    /// Whether the object of a link is gone, or its class.
+    func isGone(_ link: MixedTarget) throws(StoreError) -> Bool {
+        let index = ClassID.index(link.classID)
+        guard index >= 0, index < schema.classes.count, !schema.classes[index].isDropped, !schema.classes[index].isEmbedded else { return true }
+        return try !state(index).contains(link.key)
+    }
+
     /// Makes the links in mixed values to all objects of a class null, but for values of its own objects if those go, too.
     func clearMixedLinks(toClass classID: UInt32, exceptOwn: Bool) throws(StoreError) {
         for origin in schema.mixedOrigins where !exceptOwn || ClassID.of(origin.classIndex) != classID {
