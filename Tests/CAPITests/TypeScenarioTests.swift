@@ -184,4 +184,60 @@ private extension NamedStore {
         }
         try frozen(pond.store) { view in expect(try pond.text(view, rex, "Dog.name") == "Max") }
     }
+
+    @Test("A102: every type, filled and not, comes back") func a102() throws {
+        let scalars: [(kind: objstore_kind, value: Mixed)] = [
+            (.OBJSTORE_KIND_BOOL, .bool(true)), (.OBJSTORE_KIND_INT, .int(.min)), (.OBJSTORE_KIND_FLOAT, .float(Float(0.1).bitPattern)),
+            (.OBJSTORE_KIND_DOUBLE, .double((-0.0).bitPattern)), (.OBJSTORE_KIND_DECIMAL128, .decimal(10, 0x303c_0000_0000_0000)), (.OBJSTORE_KIND_STRING, .text("a\0öß")),
+            (.OBJSTORE_KIND_BINARY, .bytes([0, 255])), (.OBJSTORE_KIND_TIMESTAMP, .time(-1, 999_999_999)), (.OBJSTORE_KIND_OBJECT_ID, .id(Array(1...12))),
+            (.OBJSTORE_KIND_UUID, .uuid(Array(1...16))),
+        ]
+        func describe(_ schema: OpaquePointer) throws {
+            try ok(objstore_schema_add_class(schema, text("All")))
+            for (kind, _) in scalars {
+                try ok(objstore_schema_add_property(schema, text("All"), text("required\(kind.rawValue)"), kind, 0))
+                try ok(objstore_schema_add_property(schema, text("All"), text("optional\(kind.rawValue)"), kind, UInt32(nullable)))
+                try ok(objstore_schema_add_collection(schema, text("All"), text("list\(kind.rawValue)"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, kind, 0))
+                try ok(objstore_schema_add_collection(schema, text("All"), text("set\(kind.rawValue)"), .OBJSTORE_KIND_SET, .OBJSTORE_KIND_NULL, kind, 0))
+                try ok(objstore_schema_add_collection(schema, text("All"), text("map\(kind.rawValue)"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, kind, 0))
+            }
+            try ok(objstore_schema_add_property(schema, text("All"), text("mixed"), .OBJSTORE_KIND_MIXED, UInt32(nullable)))
+            try ok(objstore_schema_add_link(schema, text("All"), text("link"), text("All"), 0))
+        }
+        let folder = TestFolder(), anything = Mixed.map(["deep": .list([.int(1), .null, .double(2.5.bitPattern)])])
+        var store = try NamedStore(folder.store, describe)
+        let (full, bare) = try writing(store.store) { tx in
+            var given: [(objstore_property_id, objstore_value)] = []
+            for (kind, value) in scalars { given.append((store["All.required\(kind.rawValue)"], value.flat[0])) }
+            var bare = objstore_object(), full = objstore_object()
+            try ok(objstore_create(tx, store.classes["All"]!, given.map(\.0), given.map(\.1), given.count, &bare))
+            for (kind, value) in scalars { given.append((store["All.optional\(kind.rawValue)"], value.flat[0])) }
+            given.append((store["All.mixed"], try anything.packed()))
+            given.append((store["All.link"], objstore_link(bare)))
+            try ok(objstore_create(tx, store.classes["All"]!, given.map(\.0), given.map(\.1), given.count, &full))
+            for (kind, value) in scalars {
+                try ok(objstore_list_insert(tx, objstore_collection_of(full, store["All.list\(kind.rawValue)"]), 0, [value.flat[0], value.flat[0]], 2))
+                try ok(objstore_set_insert(tx, objstore_collection_of(full, store["All.set\(kind.rawValue)"]), value.flat[0], nil))
+                try ok(objstore_map_set(tx, objstore_collection_of(full, store["All.map\(kind.rawValue)"]), string("key"), value.flat[0], nil))
+            }
+            return (full, bare)
+        }
+        store.close()
+        store = try NamedStore(folder.store, describe)
+        try frozen(store.store) { view in
+            for (kind, value) in scalars {
+                let number = kind.rawValue
+                expect(try Mixed(store.value(view, full, "All.required\(number)")) == value && Mixed(store.value(view, full, "All.optional\(number)")) == value, "\(value)")
+                expect(try Mixed(store.value(view, bare, "All.required\(number)")) == value && Mixed(store.value(view, bare, "All.optional\(number)")) == .null, "\(value)")
+                expect(try store.elements(view, full, "All.list\(number)").map { try Mixed($0) } == [value, value], "\(value)")
+                expect(try store.elements(view, full, "All.set\(number)").map { try Mixed($0) } == [value], "\(value)")
+                expect(try store.elements(view, full, "All.map\(number)").map { try Mixed($0) } == [value], "\(value)")
+                for name in ["list", "set", "map"] { expect(try store.elements(view, bare, "All.\(name)\(number)").isEmpty) }
+            }
+            expect(try Mixed(store.value(view, full, "All.mixed")) == anything && store.value(view, full, "All.link").data.link.key == bare.key)
+            expect(try store.value(view, bare, "All.mixed").kind == .OBJSTORE_KIND_NULL && store.value(view, bare, "All.link").kind == .OBJSTORE_KIND_NULL)
+        }
+        try verify(store.store)
+        store.close()
+    }
 }
