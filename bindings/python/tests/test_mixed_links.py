@@ -91,9 +91,21 @@ def test_circles_and_errors(store):
         with objstore.open(memory="", models=MODELS) as other:
             with other.write():
                 foreign = other.add(Dog(name="f"))
-            for value in (foreign, [1, foreign]):
+            # What fails adds nothing.
+            loose, count = Dog(name="loose"), len(store.objects(Dog))
+            for value in (foreign, [1, foreign], [loose, foreign], {"a": loose, "b": foreign}):
                 with pytest.raises(objstore.WrongStore):
                     a.companion = value
+                with pytest.raises(objstore.WrongStore):
+                    b.companion["x"] = value
+                with pytest.raises(objstore.WrongStore):
+                    a.companion.append(value)
+                assert len(store.objects(Dog)) == count and not loose.is_managed
+        gone = store.add(Dog(name="gone"))
+        store.delete(gone)
+        with pytest.raises(objstore.NoSuchObject):
+            gone.companion = loose
+        assert not loose.is_managed
         assert a.companion[0] == b
     assert store.verify() is None
 

@@ -171,10 +171,14 @@ class Nested:
 
     def _change(self, function: Any, path: tuple[int | str, ...], *value: Any) -> int:
         """Changes one value; the status, of which NOT_FOUND is the caller's."""
+        from .links import added
+
         transaction = self._source._writing(self._prop)
-        if value:
-            value = (kinds.convert(self._prop, value[0]),)
-            add_objects(transaction, value[0])
+        value = tuple(kinds.convert(self._prop, v) for v in value)
+        with added(transaction, [obj for v in value for obj in kinds.objects_in(v)]):
+            return self._changed(transaction, function, path, *value)
+
+    def _changed(self, transaction: Any, function: Any, path: tuple[int | str, ...], *value: Any) -> int:
         t = take()
         if value:
             t.values.put_one(self._prop, value[0])
@@ -355,14 +359,6 @@ class MixedDict(Nested, MutableMapping[str, Any]):
 
     def clear(self) -> None:
         self._replace({})
-
-
-def add_objects(transaction: Any, value: Any) -> None:
-    """Adds the unmanaged objects that a plain value links to."""
-    from .inserting import add_linked
-
-    for obj in kinds.objects_in(value):
-        add_linked(transaction, obj)
 
 
 def read(obj: Any, prop: "Property") -> Any:

@@ -97,16 +97,15 @@ def write(obj: Any, index: int, value: Any) -> None:
     if prop.embeds:
         place_embedded(transaction, obj, prop, kinds.convert(prop, value))
         return
-    if prop.target is not None:
-        from .inserting import add_linked
+    binding, converted = store._binding(type(obj)), kinds.convert(prop, value)
+    led = [converted] if prop.target is not None else kinds.objects_in(converted) if prop.kind == kinds.MIXED else ()
+    if any(map(kinds.is_loose, led)):
+        from .links import added
 
-        add_linked(transaction, kinds.convert(prop, value))
-    converted = kinds.convert(prop, value)
-    if prop.kind == kinds.MIXED:
-        from .mixed import add_objects
-
-        add_objects(transaction, converted)
-    transaction.set(store._binding(type(obj)), obj._o_key, prop, converted)
+        with added(transaction, led):
+            transaction.set(binding, obj._o_key, prop, converted)
+        return
+    transaction.set(binding, obj._o_key, prop, converted)
 
 
 def assign(obj: Any, prop: "Property", value: Any) -> None:
