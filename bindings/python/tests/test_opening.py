@@ -174,3 +174,30 @@ def test_seed(path):
     with objstore.open(path, models=[Dog], seed=seed) as store:
         assert [dog.name for dog in store.objects(Dog)] == ["Rex", "Fido"]
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_slow_machine_lets_go_of_nothing_while_opening(path, monkeypatch):
+    """What the idle thread does after two pauses happens before each class is bound."""
+    from objstore import idle, schema, store
+
+    bound = []
+
+    class Slow(schema.Binding):
+        def __init__(self, model, *arguments):
+            for watched in list(idle._keeper._stores):
+                opening = watched()
+                if opening is not None:
+                    opening._let_go_if_idle()
+                    assert opening._let_go_if_idle()
+            bound.append(model)
+            super().__init__(model, *arguments)
+
+    monkeypatch.setattr(store, "Binding", Slow)
+    with objstore.open(path, models=[Dog, Person]) as opened:
+        assert bound == [Dog, Person]
+        with opened.write():
+            opened.add(Dog(name="Rex"))
+        assert [dog.name for dog in opened.objects(Dog)] == ["Rex"]
+        while not opened._let_go_if_idle():
+            pass
+        assert not opened._holds() and opened.objects(Dog).count() == 1

@@ -80,6 +80,8 @@ class Store(Factory):
         super().__init__(bindings)
         with self._lock:
             self._newest()
+        # Not before: on a slow machine the idle thread would let go of the probe while the bindings are made through it.
+        idle.watch(weakref.ref(self))
         _stores.add(self)
 
     @property
@@ -414,8 +416,10 @@ class Store(Factory):
             self._drop()
         elif self._probe is not None:
             check(_view_refresh(self._probe, None))
-        handle = ctypes.c_void_p()
+        handle, let_go = ctypes.c_void_p(), self._probe is None
         check(_view_freeze(self._open_probe(), ctypes.byref(handle)))
+        if let_go:
+            idle.watch(weakref.ref(self))
         self._snapshot = snapshot = Snapshot(handle.value or 0, fast=self._transaction is None)
         self._version = snapshot.version()
         return snapshot
@@ -425,7 +429,6 @@ class Store(Factory):
             handle = ctypes.c_void_p()
             check(_view_open(self._open_handle(), ctypes.byref(handle)))
             self._probe = handle.value
-            idle.watch(weakref.ref(self))
         return self._probe or 0
 
     def _drop(self) -> None:
