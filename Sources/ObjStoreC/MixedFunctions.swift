@@ -16,7 +16,8 @@ private func withPath<T>(
 ) throws(StoreError) -> T {
     try check(count: count, "step_count")
     try check(array: steps, count, "steps")
-    guard count <= MixedNode.maximumDepth else { throw StoreError(.outOfRange, "steps: \(count) are more than \(MixedNode.maximumDepth)") }
+    // The first step may say which element of a collection: one more than a value is deep.
+    guard count <= MixedNode.maximumDepth + 1 else { throw StoreError(.outOfRange, "steps: \(count) are more than \(MixedNode.maximumDepth + 1)") }
     var path: [MixedStep] = []
     path.reserveCapacity(count)
     for index in 0..<count {

@@ -138,7 +138,7 @@ private let document = Mixed.map([
         let down = [objstore_value](repeating: objstore_int(0), count: 99)
         #expect(refused(objstore_mixed_insert(tx, object, extra, down + [objstore_int(0)], 100, try Mixed.list([]).packed()), .OBJSTORE_ERR_OUT_OF_RANGE).contains("100"))
         try ok(objstore_mixed_insert(tx, object, extra, down + [objstore_int(0)], 100, objstore_int(5)))
-        refused(objstore_mixed_get(tx, object, extra, down + [objstore_int(0), objstore_int(0)], 101, nil, &value, &found), .OBJSTORE_ERR_OUT_OF_RANGE)
+        refused(objstore_mixed_get(tx, object, extra, down + [objstore_int(0), objstore_int(0), objstore_int(0)], 102, nil, &value, &found), .OBJSTORE_ERR_OUT_OF_RANGE)
         // What the array says must be there, and no more.
         _ = packing([], .OBJSTORE_ERR_INVALID_ARGUMENT)
         _ = packing([objstore_list_of(2), objstore_int(1)], .OBJSTORE_ERR_INVALID_ARGUMENT)
@@ -193,7 +193,7 @@ private let document = Mixed.map([
     try ok(objstore_schema_add_class(schema, text("C")))
     refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_MIXED, UInt32(primaryKey)), .OBJSTORE_ERR_INVALID_SCHEMA)
     refused(objstore_schema_add_property(schema, text("C"), text("a"), .OBJSTORE_KIND_DOCUMENT, 0), .OBJSTORE_ERR_INVALID_ARGUMENT)
-    refused(objstore_schema_add_collection(schema, text("C"), text("a"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_MIXED, 0), .OBJSTORE_ERR_NOT_SUPPORTED)
+    refused(objstore_schema_add_collection(schema, text("C"), text("a"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_DOCUMENT, 0), .OBJSTORE_ERR_INVALID_ARGUMENT)
     try ok(objstore_schema_close(schema))
 }
 

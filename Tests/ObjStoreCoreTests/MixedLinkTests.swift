@@ -6,43 +6,8 @@ import Testing
 /// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of who links to whom and `verify`
 /// after each step that ends something.
 @Suite struct MixedLinkTests {
-    struct Target: Hashable {
-        let cls: Int
-        let key: Int64
-    }
-
-    /// A value as the model has it.
-    indirect enum Tree: Equatable {
-        case null
-        case int(Int64)
-        case link(Target)
-        case list([Tree])
-        case map([Tree])
-
-        func without(_ isGone: (Target) -> Bool) -> Tree {
-            switch self {
-            case .link(let target): isGone(target) ? .null : self
-            case .list(let items): .list(items.map { $0.without(isGone) })
-            case .map(let items): .map(items.map { $0.without(isGone) })
-            default: self
-            }
-        }
-
-        func forEach(_ body: (Target) -> Void) {
-            switch self {
-            case .link(let target): body(target)
-            case .list(let items), .map(let items): for item in items { item.forEach(body) }
-            default: break
-            }
-        }
-
-        var isContainer: Bool {
-            switch self {
-            case .list, .map: true
-            default: false
-            }
-        }
-    }
+    typealias Target = MixedTree.Target
+    typealias Tree = MixedTree
 
     /// The mixed properties, as (class, property): A.x is indexed, C has none and no typed link leads to it.
     private static let properties: [(cls: Int, name: String)] = [(0, "x"), (0, "y"), (1, "z")]
@@ -111,52 +76,8 @@ import Testing
             }
         }
 
-        private func append(_ tree: Tree, to builder: DocumentBuilder, saysStore: Bool) throws {
-            switch tree {
-            case .null: try builder.append(.null)
-            case .int(let number): try builder.append(.int(number))
-            case .link(let target):
-                let object = object(target)
-                try builder.append(.link(saysStore ? object : ObjectID(classID: object.classID, storeTag: 0, key: object.key)))
-            case .list(let items):
-                try builder.begin(.list)
-                for item in items { try append(item, to: builder, saysStore: saysStore) }
-                try builder.end()
-            case .map(let items):
-                try builder.begin(.map)
-                for (index, item) in items.enumerated() {
-                    try Array("k\(index)".utf8).withUnsafeBytes { try builder.key($0) }
-                    try append(item, to: builder, saysStore: saysStore)
-                }
-                try builder.end()
-            }
-        }
-
-        func withValue<T>(_ tree: Tree, _ body: (Value) throws -> T) throws -> T {
-            switch tree {
-            case .null: return try body(.null)
-            case .int(let number): return try body(.int(number))
-            case .link(let target): return try body(.link(object(target)))
-            default:
-                let builder = DocumentBuilder()
-                try append(tree, to: builder, saysStore: below(2) == 0)
-                return try withExtendedLifetime(builder) { try body(Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count)) }
-            }
-        }
-
-        private func read(_ node: MixedNode) throws -> Tree {
-            let value = try node.value()
-            switch value.kind {
-            case .null: return .null
-            case .int: return .int(value.low)
-            case .link:
-                #expect(value.high >> 32 == 0)
-                return .link(Target(cls: classes.firstIndex(of: UInt32(truncatingIfNeeded: value.high))!, key: value.low))
-            default:
-                let container = try MixedContainer(node), items = try (0..<container.count).map { try read(try container.node($0)) }
-                return container.kind == .list ? .list(items) : .map(items)
-            }
-        }
+        var trees: MixedTrees { MixedTrees(classes: classes, storeTag: tx.shared.tag) }
+        func withValue<T>(_ tree: Tree, _ body: (Value) throws -> T) throws -> T { try trees.withValue(tree, saysStore: below(2) == 0, body) }
 
         func create() throws {
             let cls = below(3)
@@ -337,13 +258,7 @@ import Testing
                         buffer.deallocate()
                     }
                     found[object.key] = try places(cls).map { place in
-                        let value = try tx.value(object, ids[place], buffer)
-                        switch value.kind {
-                        case .null: return .null
-                        case .int: return .int(value.low)
-                        case .link: return .link(Target(cls: classes.firstIndex(of: UInt32(truncatingIfNeeded: value.high))!, key: value.low))
-                        default: return try read(try MixedNode(value.pointer, value.count))
-                        }
+                        try trees.tree(try tx.value(object, ids[place], buffer))
                     }
                 }
                 if found != model[cls] { Issue.record("class \(cls): the objects are not those of the model: \(found.count) of \(model[cls].count)") }

@@ -119,7 +119,7 @@ extension View {
                 var value = try reader.value(row, from)
                 if property.kind.isCollection {
                     let elements = CollectionElements(row.key, before, from, cell: value, tree: try source.collection(before, from))
-                    try copyElements(elements, to: state, position, property.target.map { (target) throws(StoreError) in try transaction.state(target) })
+                    try copyElements(elements, to: state, position, property.target.map { (target) throws(StoreError) in try transaction.state(target) }, transaction)
                 } else {
                     let isGone = value.kind == .link ? try !transaction.state(property.target!).contains(value.low) : false
                     if value.isNull, !cls.properties[position].isNullable {
@@ -138,13 +138,18 @@ extension View {
     }
 
     /// - Parameter target: where the objects are that links lead to.
-    private func copyElements(_ elements: CollectionElements, to state: ClassState, _ position: Int, _ target: ClassState?) throws(StoreError) {
-        let key = elements.owner
+    private func copyElements(
+        _ elements: CollectionElements, to state: ClassState, _ position: Int, _ target: ClassState?, _ transaction: WriteTransaction
+    ) throws(StoreError) {
+        let key = elements.owner, kept = KeptTexts()
+        defer { withExtendedLifetime(kept) {} }
         var new: [(key: Value, value: Value)] = []
         try elements.forEach { (key, value) throws(StoreError) in
             let isGone = if let target, value.kind == .link { try !target.contains(value.low) } else { false }
             if isGone {
                 if elements.kind == .map { new.append((key, .null)) }
+            } else if value.kind == .mixed, try MixedLinks.has(value) {
+                if let value = try MixedLinks.element(value, of: elements.kind, kept, where: transaction.isGone) { new.append((key, value)) }
             } else {
                 new.append((key, value))
             }

@@ -182,7 +182,9 @@ package struct SchemaDraft: Sendable {
         } else if elements.kind == .link {
             throw invalid("links need the class that they lead to: add them with objstore_schema_add_link_collection")
         }
-        guard elements.kind.isScalar || target != nil else {
+        // Like a mixed property.
+        if elements.kind == .mixed { elements.isNullable = true }
+        guard elements.kind.isScalar || elements.kind == .mixed || target != nil else {
             throw StoreError(.notSupported, "\(className).\(name): elements of kind \(elements.kind) are not supported by this version").at(class: className, property: name)
         }
         switch (kind, elements.keyKind) {

@@ -11,10 +11,13 @@ extension View {
             }
             var new: [(key: Value, value: Value)] = []
             new.reserveCapacity(count)
+            let kept = cls.elements(of: position).kind == .mixed ? KeptTexts() : nil
+            defer { withExtendedLifetime(kept) {} }
             var bytes = 0
             for index in 0..<count {
                 if let keys { try check(keys[index], keyOf: position, cls) }
-                let element = (key: keys?[index] ?? .null, value: try checked(values.unsafelyUnwrapped[index], elementOf: position, cls))
+                let value = try checked(values.unsafelyUnwrapped[index], elementOf: position, cls)
+                let element = (key: keys?[index] ?? .null, value: kept?.keep(value) ?? value)
                 bytes += (element.key.kind.hasBytes ? element.key.count : 0) + (element.value.kind.hasBytes ? element.value.count : 0)
                 new.append(element)
             }

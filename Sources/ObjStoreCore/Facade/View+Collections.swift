@@ -73,16 +73,16 @@ extension View {
             guard let buffer else {
                 try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
                     if !lends, value.pointer != nil || wantsKeys && key.pointer != nil { throw cannotLend(cls, position) }
-                    body(count, key, cls.out(value, position))
+                    body(count, key, try cls.out(value, position))
                     count += 1
                     return true
                 }
                 return count
             }
             var keys: [Value] = [], values: [Value] = []
-            try elements.forEach(from: start, limit: limit) { key, value in
+            try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
                 if wantsKeys { keys.append(key) }
-                values.append(value)
+                values.append(try cls.out(value, position))
                 return true
             }
             try keys.withUnsafeMutableBufferPointer { (keys) throws(StoreError) in
@@ -90,7 +90,7 @@ extension View {
                     try OutputBuffer.copy([wantsKeys ? keys.baseAddress : nil, values.baseAddress].compactMap { $0 }, values.count, into: buffer)
                 }
             }
-            for (index, value) in values.enumerated() { body(index, wantsKeys ? keys[index] : .null, cls.out(value, position)) }
+            for (index, value) in values.enumerated() { body(index, wantsKeys ? keys[index] : .null, value) }
             return values.count
         }
     }
@@ -113,8 +113,9 @@ extension View {
             let count = try elements.count()
             guard index >= 0, index < count else { throw cls.outOfRange(position, index, count) }
             var (key, value) = try elements.element(at: index)
+            value = try cls.out(value, position)
             try handOut(&key, &value, 1, cls, position, buffer)
-            return (key, cls.out(value, position))
+            return (key, value)
         }
     }
 
@@ -129,9 +130,10 @@ extension View {
     package func value(_ id: CollectionID, ofKey key: Value, _ buffer: UnsafeMutablePointer<OutputBuffer>?) throws(StoreError) -> Value? {
         try reading(id) { (elements, cls, position) throws(StoreError) in
             try check(key, keyOf: position, cls)
-            guard var value = try elements.value(of: key) else { return nil }
+            guard let found = try elements.value(of: key) else { return nil }
+            var value = try cls.out(found, position)
             try handOut(nil, &value, 1, cls, position, buffer)
-            return cls.out(value, position)
+            return value
         }
     }
 
@@ -155,8 +157,16 @@ extension View {
         try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let cls = state.schema, count = try elements.count(), at = index ?? count
             guard at >= 0, at <= count else { throw cls.outOfRange(position, at, count) }
-            for value in values { _ = try checked(value, elementOf: position, cls) }
             if values.isEmpty { return }
+            if cls.elements(of: position).kind == .mixed {
+                let kept = KeptTexts()
+                var cells: [Value] = []
+                cells.reserveCapacity(values.count)
+                for value in values { cells.append(kept.keep(try checked(value, elementOf: position, cls))) }
+                try cells.withUnsafeBufferPointer { (cells) throws(StoreError) in try insert(state, id.owner.key, position, at, cells) }
+                return withExtendedLifetime(kept) {}
+            }
+            for value in values { _ = try checked(value, elementOf: position, cls) }
             try insert(state, id.owner.key, position, at, values)
         }
     }
@@ -285,9 +295,10 @@ extension View {
 
     // MARK: Checks
 
-    /// A value that is looked for among the elements, as they are stored.
+    /// A value that is looked for among the elements, as they are stored; the cell of a mixed one until the next.
     private func asked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
         let elements = cls.elements(of: position)
+        if _slowPath(elements.kind == .mixed) { return try askedMixed(value, elementOf: position, cls) }
         try ValueCheck.check(value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls, limit: shared.database.options.valueLimit)
         if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
         return value.asElement
@@ -295,9 +306,23 @@ extension View {
 
     /// The same for one that is to become an element: what a link leads to exists.
     func checked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+        if _slowPath(cls.elements(of: position).kind == .mixed) { try checkMixedLinks(value, position, cls) }
         let stored = try asked(value, elementOf: position, cls)
         if stored.kind == .link { try checkExists(stored.low, position, cls, try linkTargets(position, cls)) }
         return stored
+    }
+
+    @inline(never)
+    private func askedMixed(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+        if value.kind == .document, cls.columns[position].kind == .set {
+            throw cls.naming(StoreError(.wrongType, ValueCheck.noDocument), position)
+        }
+        let cell: Value
+        do throws(StoreError) { cell = try MixedCell.encode(value, limit: shared.database.options.valueLimit, into: cells[position]) } catch {
+            throw cls.naming(error, position)
+        }
+        try checkMixedStore(value, position, cls)
+        return cell
     }
 
     func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
@@ -314,8 +339,9 @@ extension Value {
 extension ClassSchema {
     /// An element on its way out.
     @inline(__always)
-    fileprivate func out(_ value: Value, _ position: Int) -> Value {
-        value.kind == .link ? Value(kind: .link, low: value.low, high: Int64(columns[position].target)) : value
+    fileprivate func out(_ value: Value, _ position: Int) throws(StoreError) -> Value {
+        if _slowPath(value.kind == .mixed) { return try mixedValue(value, position) }
+        return value.kind == .link ? Value(kind: .link, low: value.low, high: Int64(columns[position].target)) : value
     }
 
     /// The position of a property that is a list, set or map.

@@ -91,7 +91,11 @@ private struct JSONExport {
     }
 
     private mutating func element(_ value: Value, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {
-        if value.kind == .link { try link(try schema.cls(cls.columns[position].target), value.low, depth) } else { try writer.append(value) }
+        switch value.kind {
+        case .link: try link(try schema.cls(cls.columns[position].target), value.low, depth)
+        case .mixed: try mixed(try MixedCell.value(value), depth)
+        default: try writer.append(value)
+        }
     }
 
     private mutating func collection(_ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {

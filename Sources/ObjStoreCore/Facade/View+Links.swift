@@ -117,7 +117,7 @@ extension View {
     package func incoming(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Results {
         let (cls, position) = try serialised { () throws(StoreError) in try origin(object, propertyID) }
         let classID = cls.classID
-        if cls.columns[position].kind == .mixed {
+        if cls.mixedPosition(of: position) != nil {
             throw cls.named(StoreError(.notSupported, "\(cls.name).\(cls.properties[position].name): the objects whose mixed values link to one are counted, but are no results in this version"), position)
         }
         return try find(classID, where: propertyID, .equal, .link(object))
@@ -128,7 +128,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, position) = try origin(object, propertyID)
             let target = Value.link(object)
-            if cls.columns[position].kind == .mixed {
+            if cls.mixedPosition(of: position) != nil {
                 return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.count(.equal, MixedTarget(target).indexed) }
             }
             if cls.inversePosition(of: position) != nil {
@@ -147,7 +147,7 @@ extension View {
 
     /// The inverse of a mixed property. Serialised by the caller.
     func withMixedInverse<T>(_ cls: ClassSchema, _ position: Int, _ body: (IndexReader) throws(StoreError) -> T) throws(StoreError) -> T {
-        if let transaction { return try body(try transaction.state(Int(cls.id)).mixedInverses[cls.mixedPosition(of: position)!].index.reader()) }
+        if let transaction { return try body(try transaction.state(Int(cls.id)).mixedInverses[cls.mixedPosition(of: position)!].reader()) }
         guard let inverse = try snapshot?.mixedInverse(cls, position) else { throw closedError }
         return try body(inverse)
     }
@@ -165,7 +165,7 @@ extension View {
         let index = PropertyID.classIndex(propertyID)
         guard index >= 0, index < schema.classes.count else { throw StoreError(.noSuchProperty, "no property has the id \(propertyID)") }
         let cls = schema.classes[index], position = try cls.position(propertyID)
-        if cls.columns[position].kind == .mixed { return (cls, position) }
+        if cls.mixedPosition(of: position) != nil { return (cls, position) }
         guard cls.columns[position].target != 0 else {
             let kind = cls.columns[position].kind, elements = kind.isCollection ? " of \(cls.elements(of: position).kind)" : ""
             throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind)\(elements), not a link or a collection of links"), position)

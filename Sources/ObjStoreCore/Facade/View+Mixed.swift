@@ -12,7 +12,8 @@ final class CellBuffers {
     }
 }
 
-/// Reading and changing what lies inside mixed values. A path leads from the property's value inwards.
+/// Reading and changing what lies inside mixed values. A path leads from the property's value inwards; that of a collection of mixed
+/// elements begins with the element.
 extension View {
     // MARK: Reading
 
@@ -21,8 +22,14 @@ extension View {
         _ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], _ body: (MixedNode?, ClassSchema, Int) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try serialised { () throws(StoreError) in
-            let cls = try classOf(object, try schema), position = try cls.mixed(propertyID), reader = try reader(cls)
+            let cls = try classOf(object, try schema), position = try cls.mixed(propertyID, orElements: true), reader = try reader(cls)
             guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
+            if cls.columns[position].kind.isCollection {
+                guard let cell = try element(at: path, try elements(of: object.key, cls, position), position, cls) else { return try body(nil, cls, position) }
+                let node: MixedNode?
+                do throws(StoreError) { node = try MixedNode.of(cell).node(at: path.dropFirst()) } catch { throw cls.naming(error, position) }
+                return try body(node, cls, position)
+            }
             let cell = try reader.value(row, position)
             if cell.isNull {
                 if let step = path.first { throw cls.naming(MixedEdit.null(step), position) }
@@ -105,6 +112,11 @@ extension View {
             try serialised { () throws(StoreError) in _ = try classOf(object, try schema).mixed(propertyID) }
             return try set(object, propertyID, value)
         }
+        let isElement = try serialised { () throws(StoreError) in
+            let cls = try classOf(object, try schema)
+            return cls.columns[try cls.mixed(propertyID, orElements: true)].kind.isCollection
+        }
+        if isElement { return try editElement(CollectionID(owner: object, propertyID: propertyID), path, action, value) }
         try write(object) { (state) throws(StoreError) in
             let position = try state.schema.mixed(propertyID)
             if action != .remove { try checkMixedLinks(value, position, state.schema) }
@@ -120,10 +132,10 @@ extension MixedEdit {
 }
 
 extension ClassSchema {
-    /// The position of a mixed property.
-    func mixed(_ propertyID: UInt32) throws(StoreError) -> Int {
+    /// The position of a mixed property, or of a collection of mixed elements.
+    func mixed(_ propertyID: UInt32, orElements: Bool = false) throws(StoreError) -> Int {
         let position = try position(propertyID)
-        guard columns[position].kind == .mixed else {
+        guard columns[position].kind == .mixed || orElements && elements(of: position).kind == .mixed else {
             throw named(StoreError(.wrongType, "\(name).\(properties[position].name) is a \(columns[position].kind), not mixed"), position)
         }
         return position

@@ -62,16 +62,37 @@ extension ClassState {
         let tree = collections[try collectionPosition(property)], cell = try cell(row, property)
         do throws(StoreError) {
             if let inverse = schema.inversePosition(of: property) { try noteLinks(row, property, inverses[inverse], indexes, new) }
-            if CollectionCell.isInTree(cell) {
-                try replaceInTree(row, property, tree, indexes, new)
-            } else {
-                try replaceInCell(row, property, tree, cell, indexes, new)
-            }
+            if _slowPath(schema.elements(of: property).kind == .mixed) { return try replaceMixed(row, property, tree, cell, indexes, new) }
+            try replace(row, property, tree, cell, indexes, new)
         } catch {
             isBroken = true
             throw error
         }
         hasChanges = true
+    }
+
+    /// Links in mixed elements are noted when they have changed: the inverse may look at them then.
+    private func replaceMixed(
+        _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ cell: CollectionCell.Bytes, _ indexes: Range<Int>,
+        _ new: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
+        let inverse = mixedInverses[schema.mixedPosition(of: property)!]
+        try inverse.willChange()
+        let links = try mixedElementLinks(row, property, indexes, new, inverse)
+        try replace(row, property, tree, cell, indexes, new)
+        inverse.note(gone: links.gone, new: links.new, of: row.key)
+        hasChanges = true
+    }
+
+    private func replace(
+        _ row: RowPosition, _ property: Int, _ tree: CollectionWriter, _ cell: CollectionCell.Bytes, _ indexes: Range<Int>,
+        _ new: ArraySlice<(key: Value, value: Value)>
+    ) throws(StoreError) {
+        if CollectionCell.isInTree(cell) {
+            try replaceInTree(row, property, tree, indexes, new)
+        } else {
+            try replaceInCell(row, property, tree, cell, indexes, new)
+        }
     }
 
     private func replaceInCell(
@@ -143,6 +164,11 @@ extension ClassState {
                 if !value.isNull { try inverses[position].note(value.low, of: row.key, isRemoval: true) }
                 return true
             }
+        }
+        for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind.isCollection && !mixedInverses[position].isEmpty {
+            let inverse = mixedInverses[position]
+            try inverse.willChange()
+            inverse.note(gone: try mixedElementLinks(row, property, 0..<(try elements(row, property).count()), [], inverse).gone, new: [], of: row.key)
         }
         for (position, property) in schema.collections.enumerated() where CollectionCell.isInTree(try cell(row, property)) {
             do throws(StoreError) { try collections[position].removeAll(row.key) } catch {

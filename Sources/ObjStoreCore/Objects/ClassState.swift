@@ -65,6 +65,9 @@ package final class ClassState {
         compounds = (schema.plainIndexes..<indexes.count).map { CompoundIndex(schema.indexes[$0], indexes[$0]) }
         compoundCount = compounds.count
         hasConstraints = !schema.constraints.isEmpty
+        for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind.isCollection {
+            mixedInverses[position].targets = { [unowned self] (owner) throws(StoreError) in try mixedTargets(of: owner, property) }
+        }
     }
 
     deinit { indexed.deallocate() }
@@ -129,7 +132,7 @@ package final class ClassState {
     /// Its transaction has ended. False: it holds so much memory that it should not be kept for the next one.
     func close() -> Bool {
         isOpen = false
-        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall) && mixedInverses.allSatisfy(\.index.isSmall)
+        return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall) && mixedInverses.allSatisfy(\.isSmall)
     }
 
     // MARK: Savepoints
@@ -152,7 +155,7 @@ package final class ClassState {
         var inverseRoots: [Ref] = []
         for inverse in inverses { inverseRoots.append(try inverse.settle()) }
         var mixedRoots: [Ref] = []
-        for inverse in mixedInverses { mixedRoots.append(try inverse.index.settle()) }
+        for inverse in mixedInverses { mixedRoots.append(try inverse.settle()) }
         return Mark(
             cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots, mixedInverses: mixedRoots, objectCount: objectCount,
             hasChanges: hasChanges)
@@ -456,6 +459,8 @@ package final class ClassState {
 
     /// Places the changed extents and the class node; `old` is the node that it replaces (null: none).
     func flush(into writer: ExtentWriter, replacing old: Ref) throws(StoreError) -> Ref {
+        // They look at objects and elements, which are still here.
+        for inverse in mixedInverses { try inverse.resolve() }
         let clusterRoot = try cluster.flush(into: writer)
         let bytes = ClassNode.bytes(indexes: indexes.count + inverses.count + mixedInverses.count, collections: collections.count)
         let (ref, node) = try space.newNode(.classRoot, bytes: bytes, capacity: bytes, word: UInt64(schema.id))
@@ -471,7 +476,7 @@ package final class ClassState {
             ClassNode.setIndex(node, indexes.count + position, inverse, root: try inverses[position].flush(into: writer))
         }
         for (position, inverse) in schema.mixedInverses.enumerated() {
-            ClassNode.setIndex(node, indexes.count + inverses.count + position, inverse, root: try mixedInverses[position].index.flush(into: writer))
+            ClassNode.setIndex(node, indexes.count + inverses.count + position, inverse, root: try mixedInverses[position].flush(into: writer))
         }
         ClassNode.setCollectionCount(node, collections.count)
         for (position, property) in schema.collections.enumerated() {

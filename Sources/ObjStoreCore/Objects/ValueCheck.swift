@@ -38,9 +38,14 @@ package enum ValueCheck {
     /// The same for a value that a file has.
     static func checkStored(_ value: Value, for property: Int, of cls: ClassSchema) throws(StoreError) {
         try check(value, for: property, of: cls, limit: .max)
-        guard value.kind == .mixed else { return }
-        do throws(StoreError) { try MixedCell.check(value) } catch { throw cls.naming(StoreError(.outOfRange, error.message), property) }
+        if value.kind == .mixed { try checkCell(value, property, cls) }
     }
+
+    private static func checkCell(_ cell: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) {
+        do throws(StoreError) { try MixedCell.check(cell) } catch { throw cls.naming(StoreError(.outOfRange, error.message), property) }
+    }
+
+    static let noDocument = "a list or map cannot be an element of a set"
 
     /// Whether a value may be an element of a collection, or its key.
     static func check(
@@ -66,6 +71,12 @@ package enum ValueCheck {
         let elements = cls.elements(of: property), isMap = cls.columns[property].kind == .map
         try check(value, as: elements.kind, isNullable: elements.isNullable, "an element", property, cls, limit: .max)
         if value.kind == .link, value.high != 0 { throw CollectionReader.damaged("a link has two words") }
+        if value.kind == .mixed {
+            try checkCell(value, property, cls)
+            if cls.columns[property].kind == .set, try MixedNode(value.pointer, value.count).value().kind == .document {
+                throw named(StoreError(.wrongType, "\(path(cls, property)): \(ValueCheck.noDocument)"), cls, property)
+            }
+        }
         if isMap { try check(key, as: elements.keyKind, isNullable: false, "a key", property, cls, limit: longestKey) }
         if let last, CollectionOrder.compare(last.value, isMap ? key : value) >= 0 {
             throw CollectionReader.damaged("\((isMap ? key : value).text) stands behind \(last.value.text)")

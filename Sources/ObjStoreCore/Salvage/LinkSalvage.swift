@@ -12,7 +12,7 @@ struct LinkSalvage {
         for index in target.schema.classes.indices {
             let cls = target.schema.classes[index]
             for (position, property) in cls.properties.enumerated() {
-                if property.kind == .mixed {
+                if property.kind == .mixed || property.elements?.kind == .mixed {
                     try clearMixed(index, position, &classes[index].lostValues)
                     continue
                 }
@@ -38,7 +38,7 @@ struct LinkSalvage {
         }
     }
 
-    /// Links in mixed values to objects of whatever class become null.
+    /// Links in mixed values and elements to objects of whatever class become null, or leave their set.
     private func clearMixed(_ index: Int, _ position: Int, _ lostValues: inout [UInt32: LostKeys]) throws(StoreError) {
         let property = target.schema.classes[index].properties[position]
         var lost = lostValues[property.columnID] ?? LostKeys()
@@ -50,12 +50,7 @@ struct LinkSalvage {
             var next = try reader.seek(first)
             from = nil
             while let row = next {
-                var isLost = false
-                try MixedLinks.forEach(try reader.value(row, position)) { (link) throws(StoreError) in
-                    isLost = try target.transaction.isGone(MixedTarget(link))
-                    return !isLost
-                }
-                if isLost {
+                if try hasLostMixedLink(row, position, reader, index) {
                     broken.append(row.key)
                     if !lost.contains(row.key) { lost.append(row.key, "an object that they linked to is lost") }
                     if broken.count == LinkSalvage.window {
@@ -73,6 +68,23 @@ struct LinkSalvage {
             }
         }
         if !lost.isEmpty { lostValues[property.columnID] = lost }
+    }
+
+    private func hasLostMixedLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ index: Int) throws(StoreError) -> Bool {
+        var isLost = false
+        func look(_ value: Value) throws(StoreError) -> Bool {
+            try MixedLinks.forEach(value) { (link) throws(StoreError) in
+                isLost = try target.transaction.isGone(MixedTarget(link))
+                return !isLost
+            }
+            return !isLost
+        }
+        if target.schema.classes[index].columns[position].kind == .mixed {
+            _ = try look(try reader.value(row, position))
+        } else {
+            try target.state(index).elements(row, position).forEach { (_, value) throws(StoreError) in try look(value) }
+        }
+        return isLost
     }
 
     private func hasLostLink(_ row: RowPosition, _ position: Int, _ reader: ClusterReader, _ targets: ClassState, _ index: Int) throws(StoreError) -> Bool {

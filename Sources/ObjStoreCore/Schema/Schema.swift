@@ -13,7 +13,7 @@ package final class Schema: Sendable {
     let incoming: [[IncomingLink]]
     /// By class index: the properties whose targets go when their object is deleted.
     let owning: [[OwningLink]]
-    /// The mixed properties of all classes: they may link to any.
+    /// The mixed properties, and the collections of mixed elements, of all classes: they may link to any.
     let mixedOrigins: [MixedOrigin]
 
     package init(classes: [ClassSchema], version: UInt64) {
@@ -51,7 +51,7 @@ package final class Schema: Sendable {
     package func classIndex(named name: String) -> Int? { byName[name] }
 }
 
-/// A mixed property.
+/// A mixed property, or a collection of mixed elements.
 struct MixedOrigin: Sendable {
     let classIndex: Int
     /// Position in that class.
@@ -109,8 +109,8 @@ package final class ClassSchema: Sendable {
     package let hasMixed: Bool
     /// Of collections of links: who has which object among its elements. They stand behind `indexes` in `ClassNode`.
     package let inverses: [IndexSchema]
-    /// Positions of the mixed properties, and of each the inverse of the links in its values. They stand behind `inverses` in `ClassNode`,
-    /// whose node may be older than they.
+    /// Positions of the mixed properties and of the collections of mixed elements, and of each the inverse of the links in its values.
+    /// They stand behind `inverses` in `ClassNode`, whose node may be older than they.
     let mixed: [Int]
     package let mixedInverses: [IndexSchema]
     package let nextColumnID: UInt32
@@ -150,7 +150,7 @@ package final class ClassSchema: Sendable {
         hasMixed = properties.contains { $0.kind == .mixed }
         collections = properties.indices.filter { properties[$0].kind.isCollection }
         inverses = collections.filter { properties[$0].elements?.kind == .link }.map { IndexSchema(properties[$0], at: $0) }
-        mixed = properties.indices.filter { properties[$0].kind == .mixed }
+        mixed = properties.indices.filter { properties[$0].kind == .mixed || properties[$0].elements?.kind == .mixed }
         mixedInverses = mixed.map { IndexSchema(inverseOfMixed: properties[$0], at: $0) }
         let others = properties.indices.filter { properties[$0].hasIndex && !properties[$0].isPrimaryKey }
         let singles = (properties.indices.filter { properties[$0].isPrimaryKey } + others).map { IndexSchema(properties[$0], at: $0) }
@@ -167,7 +167,7 @@ package final class ClassSchema: Sendable {
         let positions = UnsafeMutablePointer<Int>.allocate(capacity: max(1, properties.count) * 2)
         positions.initialize(repeating: -1, count: max(1, properties.count) * 2)
         let plans = positions + max(1, properties.count)
-        for property in mixed { plans[property] = ClassSchema.mayLink }
+        for property in mixed where properties[property].kind == .mixed { plans[property] = ClassSchema.mayLink }
         for (position, index) in indexes.enumerated() {
             for property in index.properties { plans[property] = index.isConstraint || index.isEncoded ? ClassSchema.changesTogether : position }
             if !index.isEncoded { positions[index.first] = position }
@@ -207,7 +207,7 @@ package final class ClassSchema: Sendable {
         let position = collectionTable[property].inverse
         return position < 0 ? nil : position
     }
-    /// Position in `mixed` and `mixedInverses`; nil where the property is not mixed.
+    /// Position in `mixed` and `mixedInverses`; nil where neither the property nor its elements are mixed.
     func mixedPosition(of property: Int) -> Int? { mixed.firstIndex(of: property) }
     /// What the elements of a collection are.
     @inline(__always)

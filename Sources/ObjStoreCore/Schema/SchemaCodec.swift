@@ -143,6 +143,9 @@ enum SchemaCodec {
                     let number = try reader.read(UInt8.self)
                     guard let element = number == linkElements ? .link : ValueKind(rawValue: number), element != .link || number == linkElements else { throw StoreError(.corrupt, "unknown type of the elements of \(propertyName)") }
                     let isNullable = try reader.read(UInt8.self) & 1 != 0
+                    guard element.isScalar || element == .link || element == .mixed && isNullable else {
+                        throw StoreError(.corrupt, "\(propertyName) has elements of kind \(element), or mixed ones that cannot be null")
+                    }
                     guard let key = ValueKind(rawValue: try reader.read()) else { throw StoreError(.corrupt, "unknown type of the keys of \(propertyName)") }
                     elements = ElementSchema(kind: element, isNullable: isNullable, keyKind: key)
                 }

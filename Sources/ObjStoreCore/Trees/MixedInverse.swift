@@ -1,5 +1,5 @@
-/// The inverse of the links in the values of one mixed property, inside a write transaction: which objects have a link to which,
-/// each pair once, however often the value has it.
+/// The inverse of the links in the values of one mixed property, or in the mixed elements of one collection, inside a write transaction:
+/// which objects have a link to which, each pair once, however often the value has it.
 ///
 /// ```
 ///  Dog#7.extra = [Dog#3, Toy#5, Dog#3]      ((Dog, 3), #7) ((Toy, 5), #7) ((Toy, 5), #9)      ((class, key), owner)
@@ -7,30 +7,51 @@
 /// ```
 /// An index of object ids: 4 bytes of class, 8 of key. So what leads to a class lies together, and whether anything does is one look-up,
 /// which is remembered for the transaction.
+///
+/// A mixed value changes as a whole, and whoever changes it knows which pairs come and go. Of a collection single elements change: that
+/// links came or went is only noted. When somebody reads the inverse, at a savepoint and at the commit the notes of a pair are added up: more
+/// than before, then it is in the inverse; less, then the collection is walked once for all such pairs of its owner, to see which are left.
 final class MixedInverse {
     let index: IndexWriter
+    /// Of a collection: the objects that an owner links to now, none if it is gone.
+    var targets: ((_ owner: Int64) throws(StoreError) -> Set<MixedTarget>)?
+    private var noted: [Note] = []
+    private var failure: StoreError?
+
+    private struct Note {
+        let owner: Int64
+        let target: MixedTarget
+        let change: Int
+    }
+
     /// By class id, whether links lead to its objects: no entry, nobody has asked yet; "yes" may be out of date.
     private var known: [UInt32: Bool] = [:]
 
     init(space: WriteSpace) { index = IndexWriter(space: space, root: .null, kind: .objectID, unique: false) }
 
     func begin(root: Ref) {
-        known.removeAll(keepingCapacity: true)
+        forget()
         index.begin(root: root)
     }
 
-    func restore(root: Ref) {
-        known.removeAll(keepingCapacity: true)
-        index.restore(root: root)
-    }
+    var isSmall: Bool { index.isSmall && noted.capacity <= MixedInverse.mostKept }
+    private static let mostKept = 1 << 12
 
-    func removeAll() throws(StoreError) {
+    private func forget() {
         known.removeAll(keepingCapacity: true)
-        try index.removeAll()
+        noted.removeAll(keepingCapacity: noted.capacity <= MixedInverse.mostKept)
+        failure = nil
     }
 
     /// True only where there are no links.
-    @inline(__always) var isEmpty: Bool { index.root.isNull && index.pendingCount == 0 }
+    @inline(__always) var isEmpty: Bool { index.root.isNull && index.pendingCount == 0 && noted.isEmpty }
+
+    // MARK: Changes
+
+    func removeAll() throws(StoreError) {
+        forget()
+        try index.removeAll()
+    }
 
     /// Before an entry comes.
     func willInsert(_ target: MixedTarget) { known[target.classID] = true }
@@ -42,11 +63,80 @@ final class MixedInverse {
 
     func remove(_ target: MixedTarget, _ owner: Int64) throws(StoreError) { try index.remove(target.indexed, owner) }
 
+    /// Before elements change: what was noted is what they are. Keeps notes few.
+    func willChange() throws(StoreError) { if noted.count >= index.pendingLimit { try resolve() } }
+
+    /// An owner's collection has lost these links and got those, an object as often as there were links to it.
+    func note(gone: [MixedTarget], new: [MixedTarget], of owner: Int64) {
+        for target in gone { noted.append(Note(owner: owner, target: target, change: -1)) }
+        for target in new {
+            willInsert(target)
+            noted.append(Note(owner: owner, target: target, change: 1))
+        }
+    }
+
+    /// Brings what was noted into the index.
+    func resolve() throws(StoreError) {
+        if let failure { throw failure }
+        if noted.isEmpty { return }
+        do throws(StoreError) {
+            noted.sort { $0.owner != $1.owner ? $0.owner < $1.owner : $0.target < $1.target }
+            let reader = try index.reader()
+            var start = 0, moves: [(target: MixedTarget, owner: Int64, isThere: Bool)] = []
+            while start < noted.count {
+                let owner = noted[start].owner
+                var left: Set<MixedTarget>?
+                while start < noted.count, noted[start].owner == owner {
+                    let target = noted[start].target
+                    var net = 0
+                    while start < noted.count, noted[start].owner == owner, noted[start].target == target {
+                        net += noted[start].change
+                        start += 1
+                    }
+                    if net == 0 { continue }
+                    var isThere = net > 0
+                    if !isThere {
+                        if left == nil { left = try targets.unsafelyUnwrapped(owner) }
+                        isThere = left.unsafelyUnwrapped.contains(target)
+                    }
+                    if try reader.contains(target.indexed, owner) != isThere { moves.append((target, owner, isThere)) }
+                }
+            }
+            noted.removeAll(keepingCapacity: true)
+            for move in moves { if move.isThere { try insert(move.target, move.owner) } else { try remove(move.target, move.owner) } }
+        } catch {
+            failure = StoreError(error.code, "the inverse of mixed elements cannot be changed any more in this transaction: \(error.message)")
+            throw error
+        }
+    }
+
+    // MARK: Reading, ending
+
+    /// Reads the transaction's own state. Valid until the next change.
+    func reader() throws(StoreError) -> IndexReader {
+        try resolve()
+        return try index.reader()
+    }
+
+    func settle() throws(StoreError) -> Ref {
+        try resolve()
+        return try index.settle()
+    }
+
+    /// Goes back to what `settle` returned.
+    func restore(root: Ref) {
+        forget()
+        index.restore(root: root)
+    }
+
+    /// After `resolve`.
+    func flush(into writer: ExtentWriter) throws(StoreError) -> Ref { try index.flush(into: writer) }
+
     /// False only where no links lead to objects of a class. O(log n) once in a transaction, then O(1).
     func leads(to classID: UInt32) throws(StoreError) -> Bool {
         if isEmpty { return false }
         if let known = known[classID] { return known }
-        let leads = try index.reader().count(in: try IndexReader.range(of: classID)) > 0
+        let leads = try reader().count(in: try IndexReader.range(of: classID)) > 0
         known[classID] = leads
         return leads
     }

@@ -1,5 +1,5 @@
-/// Compares the links in the values of one mixed property with their inverse: every object must be in it once for each object that
-/// its value links to, there must be no other entries, and what they lead to must exist.
+/// Compares the links in the values of one mixed property, or in the mixed elements of one collection, with their inverse: every object
+/// must be in it once for each object that it links to there, there must be no other entries, and what they lead to must exist.
 struct MixedLinkCheck {
     let image: VersionImage
     let cls: ClassSchema
@@ -7,6 +7,8 @@ struct MixedLinkCheck {
     /// Of the inverse, and how many entries it has.
     let root: Ref
     let entries: Int
+    /// Of a collection: its elements.
+    let elements: CollectionReader?
 
     /// Contradictions that are told one by one; the others are counted.
     private static let told = 20
@@ -22,7 +24,13 @@ struct MixedLinkCheck {
         do throws(StoreError) {
             var next = try reader.seek(.min)
             while let row = next {
-                for target in try MixedLinks.targets(try reader.value(row, property)) {
+                var stored: Set<MixedTarget> = []
+                try forEachLink(of: row, try reader.value(row, property)) { (link) throws(StoreError) in
+                    stored.insert(MixedTarget(link))
+                    if link.givenObject.storeTag != 0 { try contradiction("object \(row.key) has a link that names a store, as only links on their way in do") }
+                    return true
+                }
+                for target in stored.sorted() {
                     links += 1
                     if try !inverse.contains(target.indexed, row.key) {
                         try contradiction("object \(row.key) links to object \(target.key) of class id \(target.classID), and the inverse says otherwise")
@@ -39,6 +47,14 @@ struct MixedLinkCheck {
             guard error.isDamage else { throw error }
         }
         if contradictions > MixedLinkCheck.told { try finding("links of \(name): \(contradictions - MixedLinkCheck.told) more contradictions") }
+    }
+
+    private func forEachLink(of row: RowPosition, _ value: Value, _ body: (Value) throws(StoreError) -> Bool) throws(StoreError) {
+        guard let elements else { return try MixedLinks.forEach(value, body) }
+        try CollectionElements(row.key, cls, property, cell: value, tree: elements).forEach { (_, value) throws(StoreError) in
+            try MixedLinks.forEach(value, body)
+            return true
+        }
     }
 
     /// True also where a page of the objects is damaged, which others say.

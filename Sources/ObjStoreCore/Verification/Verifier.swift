@@ -130,10 +130,13 @@ package enum Verifier {
         }
         for property in cls.mixed {
             guard let (root, entries) = inverses[property] else { continue }
-            try MixedLinkCheck(image: image, cls: cls, property: property, root: root, entries: entries).run(check.reader, isObjectTreeSound: check.isSound, wrong)
+            let elements = cls.columns[property].kind.isCollection
+                ? CollectionReader(source: image.source, root: ClassNode.collectionRoot(node, column: cls.columns[property].id)) : nil
+            try MixedLinkCheck(image: image, cls: cls, property: property, root: root, entries: entries, elements: elements).run(
+                check.reader, isObjectTreeSound: check.isSound, wrong)
         }
         for property in cls.collections {
-            var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages, inverse: inverses[property])
+            var collection = CollectionCheck(image, cls, property, node, check.reader, known: check.messages, inverse: cls.inversePosition(of: property) == nil ? nil : inverses[property])
             try collection.run(visit: visit, finding: wrong)
         }
         return (check.objects, max(0, objects - check.objects))

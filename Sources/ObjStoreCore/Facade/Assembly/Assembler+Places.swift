@@ -18,11 +18,14 @@ extension Assembler {
 
     private func fillElements(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
         let cls = state.schema, kind = cls.columns[position].kind, schema = cls.elements(of: position)
+        let kept = schema.kind == .mixed ? KeptTexts() : nil
+        defer { withExtendedLifetime(kept) {} }
         var new: [(key: Value, value: Value)] = []
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
             let value = try schema.kind == .link ? link(cls, position, at) : scalar(at, schema.kind, cls, position)
             current = at
-            var element = (key: Value.null, value: try view.checked(value, elementOf: position, cls))
+            let stored = try view.checked(value, elementOf: position, cls)
+            var element = (key: Value.null, value: kept?.keep(stored) ?? stored)
             if kind == .map {
                 element.key = try mapKey(name, cls, position)
             }
@@ -74,15 +77,8 @@ extension Assembler {
 
     /// A key of a map, which stands in the values as a string.
     private func mapKey(_ name: Value, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
-        let kind = cls.elements(of: position).keyKind, bytes = UnsafeRawBufferPointer(start: name.pointer, count: name.count)
-        var key: Value? = name
-        switch kind {
-        case .int: key = Int64(FlatValues.name(name)).map { .int($0) }
-        case .objectID: key = .objectID(hex: bytes)
-        case .uuid: key = .uuid(text: bytes)
-        default: break
-        }
-        guard let key else {
+        let kind = cls.elements(of: position).keyKind
+        guard let key = Value.mapKey(name, kind) else {
             throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): the key \(name.text) is not the text of a \(kind)"), position)
         }
         try view.check(key, keyOf: position, cls)
@@ -259,6 +255,17 @@ extension Assembler {
 }
 
 extension Value {
+    /// A key of a map from its text; nil: it is not that of such a key.
+    static func mapKey(_ text: Value, _ kind: ValueKind) -> Value? {
+        let bytes = UnsafeRawBufferPointer(start: text.pointer, count: text.count)
+        switch kind {
+        case .int: return Int64(FlatValues.name(text)).map { .int($0) }
+        case .objectID: return .objectID(hex: bytes)
+        case .uuid: return .uuid(text: bytes)
+        default: return text
+        }
+    }
+
     /// Of a map's key: the same for the same key, and for no other of its kind.
     fileprivate var identity: String { kind == .string ? FlatValues.name(self) : "\(low) \(high)" }
 }

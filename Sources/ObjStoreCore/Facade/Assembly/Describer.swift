@@ -64,7 +64,7 @@ final class Describer {
                 try describe(Value(kind: .link, low: value.low, high: Int64(cls.columns[position].target)), depth)
                 path.removeLast(path.utf8.count - length)
             } else {
-                try append(value)
+                try append(value.kind == .mixed ? try cls.mixedValue(value, position) : value)
             }
             index += 1
             return true
@@ -84,34 +84,6 @@ final class Describer {
     private func append(text: String) {
         var text = text
         values.append(text.withUTF8 { kept.keep(.string(UnsafeRawPointer($0.baseAddress), $0.count)) })
-    }
-}
-
-/// Copies of texts, one by one.
-private final class KeptTexts {
-    private var block = UnsafeMutableRawPointer.allocate(byteCount: KeptTexts.bytes, alignment: 1)
-    private var used = 0
-    private var full: [UnsafeMutableRawPointer] = []
-    private static let bytes = 1 << 14
-
-    deinit {
-        block.deallocate()
-        for block in full { block.deallocate() }
-    }
-
-    func keep(_ value: Value) -> Value {
-        guard let pointer = value.pointer else { return value }
-        if used + value.count > KeptTexts.bytes {
-            full.append(block)
-            block = .allocate(byteCount: max(KeptTexts.bytes, value.count), alignment: 1)
-            used = 0
-        }
-        let copy = block + used
-        copy.copyMemory(from: pointer, byteCount: value.count)
-        used += value.count
-        var kept = value
-        kept.pointer = UnsafeRawPointer(copy)
-        return kept
     }
 }
 

@@ -10,18 +10,7 @@ extension ClassState {
         let row = try row(key), cell = try self.value(row, property), buffer = buffer ?? ByteBuffer()
         let edit: MixedEdit
         do throws(StoreError) {
-            buffer.removeAll()
-            var depth = 0
-            if action != .remove {
-                depth = try MixedCell.admit(value, limit: limit)
-                MixedNode.append(value, to: buffer)
-                if value.kind == .link || value.kind == .document { try MixedLinks.forgetStore(buffer.base, buffer.count) }
-            }
-            guard let first = path.first else { throw StoreError(.invalidArgument, "the path is empty") }
-            if cell.isNull { throw MixedEdit.null(first) }
-            let node = try MixedNode(cell.pointer, cell.count)
-            edit = try MixedEdit(node, path, action, UnsafeRawBufferPointer(start: buffer.base, count: buffer.count), depth: depth)
-            if edit.bytes > limit { throw MixedCell.tooLarge(edit.bytes, limit) }
+            edit = try MixedEdit.prepare(cell, path, action, value, limit: limit, buffer)
         } catch {
             throw schema.naming(error, property)
         }

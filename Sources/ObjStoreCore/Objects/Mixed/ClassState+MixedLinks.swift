@@ -9,7 +9,7 @@ extension ClassState {
     /// Those that an object has by its mixed properties.
     func mixedLinks(_ value: (Int) throws(StoreError) -> Value) throws(StoreError) -> [MixedLink] {
         var links: [MixedLink] = []
-        for (position, property) in schema.mixed.enumerated() {
+        for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind == .mixed {
             for target in try MixedLinks.targets(try value(property)) { links.append((mixedInverses[position], target)) }
         }
         return links
@@ -18,7 +18,7 @@ extension ClassState {
     /// Those of an object that exists; where the inverse is empty nobody looks at its values.
     func mixedLinks(of row: RowPosition) throws(StoreError) -> [MixedLink] {
         var links: [MixedLink] = []
-        for (position, property) in schema.mixed.enumerated() where !mixedInverses[position].isEmpty {
+        for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind == .mixed && !mixedInverses[position].isEmpty {
             for target in try MixedLinks.targets(try value(row, property)) { links.append((mixedInverses[position], target)) }
         }
         return links
@@ -40,21 +40,84 @@ extension ClassState {
         return try MixedLinks.has(value)
     }
 
-    /// Makes links to objects that go null in the value of one object. Logged like by any other caller; returns the old cell.
-    func clearMixedLinks(_ key: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> OwnedValue {
+    /// Makes links to objects that go null in the value of one object, or in the elements of its collection; a link that is an element
+    /// of a set leaves it. Logged like by any other caller. Returns the old cell; nil of a collection, which cannot be undone.
+    func clearMixedLinks(_ key: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> OwnedValue? {
+        func damaged(_ what: String) -> StoreError {
+            StoreError(.corrupt, "the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which \(what)")
+        }
         let row: RowPosition
         do throws(StoreError) { row = try self.row(key) } catch {
             if error.code != .noSuchObject { throw error }
-            throw StoreError(.corrupt, "the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which does not exist")
+            throw damaged("does not exist")
+        }
+        if schema.columns[property].kind.isCollection {
+            guard try clearMixedElements(key, property, where: isGone) else { throw damaged("has no such link") }
+            return nil
         }
         let old = OwnedValue(try value(row, property)), builder = DocumentBuilder()
-        guard try MixedLinks.has(old.value) else {
-            throw StoreError(.corrupt, "the inverse of \(schema.name).\(schema.properties[property].name) names the object \(key), which has no such link")
-        }
+        guard try MixedLinks.has(old.value) else { throw damaged("has no such link") }
         let new = try MixedLinks.without(old.value, builder, where: isGone)
         try update(row, property, new)
         withExtendedLifetime(builder) {}
         return old
+    }
+
+    // MARK: Of collections
+
+    /// The objects that an owner's mixed elements link to; none where it is gone. Cost: O(elements).
+    func mixedTargets(of owner: Int64, _ property: Int) throws(StoreError) -> Set<MixedTarget> {
+        guard let row = try cluster.find(owner) else { return [] }
+        return try elements(row, property).mixedTargets()
+    }
+
+    /// Links of mixed elements that are about to give way to others, and of those others.
+    func mixedElementLinks(
+        _ row: RowPosition, _ property: Int, _ indexes: Range<Int>, _ new: ArraySlice<(key: Value, value: Value)>, _ inverse: MixedInverse
+    ) throws(StoreError) -> (gone: [MixedTarget], new: [MixedTarget]) {
+        var gone: [MixedTarget] = [], coming: [MixedTarget] = []
+        if !inverse.isEmpty, !indexes.isEmpty {
+            try elements(row, property).forEach(from: indexes.lowerBound, limit: indexes.count) { (_, value) throws(StoreError) in
+                try MixedLinks.forEach(value) { gone.append(MixedTarget($0)); return true }
+                return true
+            }
+        }
+        for (_, value) in new { try MixedLinks.forEach(value) { coming.append(MixedTarget($0)); return true } }
+        return (gone, coming)
+    }
+
+    /// False: no element had such a link. Cost: O(elements).
+    private func clearMixedElements(_ owner: Int64, _ property: Int, where isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) -> Bool {
+        let elements = try elements(owner, property), kept = KeptTexts()
+        var changes: [(index: Int, key: OwnedValue, value: Value?)] = [], index = 0
+        try elements.forEach { (key, value) throws(StoreError) in
+            defer { index += 1 }
+            var isMeant = false
+            try MixedLinks.forEach(value) { (link) throws(StoreError) in
+                isMeant = try isGone(MixedTarget(link))
+                return !isMeant
+            }
+            if isMeant { changes.append((index, OwnedValue(key), try MixedLinks.element(value, of: elements.kind, kept, where: isGone))) }
+            return true
+        }
+        // From the end: the others stay where they are.
+        for (index, key, value) in changes.reversed() {
+            try splice(owner, property, index..<index + 1, value.map { [(key.value, $0)] } ?? [])
+        }
+        withExtendedLifetime(kept) {}
+        return !changes.isEmpty
+    }
+}
+
+extension CollectionElements {
+    /// The objects that mixed elements link to. Cost: O(elements).
+    func mixedTargets() throws(StoreError) -> Set<MixedTarget> {
+        var targets = Set<MixedTarget>()
+        try forEach { (_, value) throws(StoreError) in
+            try MixedLinks.forEach(value) { targets.insert(MixedTarget($0)); return true }
+            return true
+        }
+        return targets
     }
 }
 
@@ -84,7 +147,7 @@ extension WriteTransaction {
         for origin in schema.mixedOrigins where !exceptOwn || ClassID.of(origin.classIndex) != classID {
             let state = try state(origin.classIndex), inverse = state.mixedInverses[origin.position]
             if try !inverse.leads(to: classID) { continue }
-            let owners = try inverse.index.reader().owners(ofClass: classID)
+            let owners = try inverse.reader().owners(ofClass: classID)
             for index in 0..<owners.count { _ = try state.clearMixedLinks(owners.keys[index], origin.property) { $0.classID == classID } }
         }
     }
@@ -93,6 +156,8 @@ extension WriteTransaction {
 /// Objects whose mixed values lose links to one object, and what they had before.
 struct ClearedMixedLinks {
     private var old: [(state: ClassState, property: Int, key: Int64, cell: OwnedValue)] = []
+    /// Classes of which elements of collections changed.
+    private var changed: [ClassState] = []
 
     mutating func run(_ target: MixedTarget, in transaction: WriteTransaction) throws(StoreError) {
         for origin in transaction.schema.mixedOrigins {
@@ -100,15 +165,19 @@ struct ClearedMixedLinks {
             if try !inverse.leads(to: target.classID) { continue }
             // Its own links go with it.
             let own = state.schema.classID == target.classID ? target.key : nil
-            let owners = try inverse.index.reader().owners(of: target, without: own)
+            let owners = try inverse.reader().owners(of: target, without: own)
             for index in 0..<owners.count {
-                let cell = try state.clearMixedLinks(owners.keys[index], origin.property) { $0 == target }
-                old.append((state, origin.property, owners.keys[index], cell))
+                if let cell = try state.clearMixedLinks(owners.keys[index], origin.property, where: { $0 == target }) {
+                    old.append((state, origin.property, owners.keys[index], cell))
+                } else {
+                    changed.append(state)
+                }
             }
         }
     }
 
     func undo() {
+        for state in changed { state.isBroken = true }
         for (state, property, key, cell) in old.reversed() {
             state.undo { () throws(StoreError) in try state.change(try state.row(key), property, cell.value) }
         }

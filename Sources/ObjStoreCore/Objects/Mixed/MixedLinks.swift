@@ -84,6 +84,15 @@ enum MixedLinks {
         return Value(kind: .mixed, pointer: made.start, count: made.count)
     }
 
+    /// The same of an element of a collection, in memory of `kept`; nil: it leaves its set.
+    static func element(
+        _ cell: Value, of kind: ValueKind, _ kept: KeptTexts, where isGone: (MixedTarget) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Value? {
+        let builder = DocumentBuilder(), value = try without(cell, builder, where: isGone)
+        if value.isNull, kind == .set { return nil }
+        return kept.keep(value)
+    }
+
     private static func copy(_ node: MixedNode, to builder: DocumentBuilder, _ isGone: (MixedTarget) throws(StoreError) -> Bool) throws(StoreError) {
         let kind = try node.kind
         guard kind == .list || kind == .map else {

@@ -101,6 +101,12 @@ package struct MixedNode {
         return Int64(Int32(truncatingIfNeeded: value)) == value ? 4 : 8
     }
 
+    /// The node of a cell, which may be null.
+    static func of(_ cell: Value) throws(StoreError) -> MixedNode {
+        cell.isNull ? try MixedNode(nullBytes, 1) : try MixedNode(cell.pointer, cell.count)
+    }
+    private nonisolated(unsafe) static let nullBytes: UnsafeRawPointer = IndexBits.nothing
+
     // MARK: Checking
 
     /// Everything below the value is as it should be: sizes, order of keys, UTF-8, depth. Returns how deep it is: 0 is no

@@ -29,6 +29,26 @@ package enum MixedOrder {
         return LeafMatcher.holds(comparison, order)
     }
 
+    /// The order of the elements of a set, given as cells: a total one. Values that are equal, but of different kinds, are different
+    /// elements. What is damaged stands behind everything else, by its bytes: who reads it is told.
+    static func compareCells(_ a: Value, _ b: Value) -> Int {
+        switch (sound(a), sound(b)) {
+        case (let x?, let y?):
+            if let order = try? compare(x, y), order != 0 { return order }
+            if x.kind != y.kind { return Int(x.kind.rawValue) - Int(y.kind.rawValue) }
+            return x.kind == .document ? compareBytes(a, b) : 0
+        case (_?, nil): return -1
+        case (nil, _?): return 1
+        case (nil, nil): return compareBytes(a, b)
+        }
+    }
+
+    private static func sound(_ cell: Value) -> Value? { try? MixedNode(cell.pointer, cell.count).value() }
+
+    private static func compareBytes(_ a: Value, _ b: Value) -> Int {
+        MixedContainer.compare(UnsafeRawBufferPointer(start: a.pointer, count: a.count), UnsafeRawBufferPointer(start: b.pointer, count: b.count))
+    }
+
     private static func compare(_ a: Value, _ b: Value, left: Int) throws(StoreError) -> Int {
         let family = try self.family(a), other = try self.family(b)
         if family != other { return family - other }

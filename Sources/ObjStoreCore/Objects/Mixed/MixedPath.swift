@@ -143,6 +143,25 @@ package struct MixedEdit {
         levels.reverse()
     }
 
+    /// The change of a cell, checked; the new value lies in `buffer`, and in the cell what stays.
+    static func prepare(
+        _ cell: Value, _ path: [MixedStep], _ action: MixedAction, _ value: Value, limit: Int, _ buffer: ByteBuffer
+    ) throws(StoreError) -> MixedEdit {
+        buffer.removeAll()
+        var depth = 0
+        if action != .remove {
+            depth = try MixedCell.admit(value, limit: limit)
+            MixedNode.append(value, to: buffer)
+            if value.kind == .link || value.kind == .document { try MixedLinks.forgetStore(buffer.base, buffer.count) }
+        }
+        guard let first = path.first else { throw StoreError(.invalidArgument, "the path is empty") }
+        if cell.isNull { throw MixedEdit.null(first) }
+        let node = try MixedNode(cell.pointer, cell.count)
+        let edit = try MixedEdit(node, path, action, UnsafeRawBufferPointer(start: buffer.base, count: buffer.count), depth: depth)
+        if edit.bytes > limit { throw MixedCell.tooLarge(edit.bytes, limit) }
+        return edit
+    }
+
     static func null(_ step: MixedStep) -> StoreError { StoreError(.wrongType, "the value is null, not a list or map: it has no \(step.text)") }
 
     static var tooDeep: StoreError {

@@ -10,11 +10,11 @@ struct StoredValue {
     @inline(__always) init(_ value: Value, isLong: Bool = false) { self.value = value; self.isLong = isLong }
 
     /// The bytes that it takes in the blob of a column.
-    @inline(__always) var blobBytes: Int { isLong ? StringSegment.cellBytes : value.kind.isText ? value.count : 0 }
+    @inline(__always) var blobBytes: Int { isLong ? StringSegment.cellBytes : value.kind.hasOffsets ? value.count : 0 }
     var kindByte: UInt8 { value.kind.rawValue | (isLong ? CollectionColumn.longBit : 0) }
 
-    /// Texts need both words for their place in the blob.
-    @inline(__always) var isText: Bool { value.kind.isText }
+    /// Texts, and the cells of mixed values, need both words for their place in the blob.
+    @inline(__always) var isText: Bool { value.kind.hasOffsets }
 }
 
 /// The elements (or the keys) of a leaf as columns: the two words of each value above a common base, and the bytes of texts.
@@ -66,7 +66,7 @@ struct CollectionColumn {
         let kind = ValueKind(rawValue: byte & ~CollectionColumn.longBit) ?? .null
         if kind == .null { return StoredValue(.null) }
         let low = Int64(bitPattern: lows[index]), high = Int64(bitPattern: highs[index])
-        if !kind.isText { return StoredValue(Value(kind: kind, low: low, high: high)) }
+        if !kind.hasOffsets { return StoredValue(Value(kind: kind, low: low, high: high)) }
         return StoredValue(Value(kind: kind, pointer: blob + Int(low), count: Int(high)), isLong: byte & CollectionColumn.longBit != 0)
     }
 
@@ -94,12 +94,12 @@ struct CollectionColumn {
         // Columns of numbers, as most are, need no look at each.
         if kinds == nil {
             guard CollectionColumn.isKind(kind) else { return false }
-            if ValueKind(rawValue: kind & ~CollectionColumn.longBit)?.isText != true { return true }
+            if ValueKind(rawValue: kind & ~CollectionColumn.longBit)?.hasOffsets != true { return true }
         }
         for index in 0..<count {
             let byte = kindByte(index)
             guard CollectionColumn.isKind(byte) else { return false }
-            guard ValueKind(rawValue: byte & ~CollectionColumn.longBit)!.isText else { continue }
+            guard ValueKind(rawValue: byte & ~CollectionColumn.longBit)!.hasOffsets else { continue }
             let start = lows[index], length = highs[index]
             guard start <= UInt64(blobBytes), length <= UInt64(blobBytes) - start else { return false }
             if byte & CollectionColumn.longBit != 0 {
@@ -112,8 +112,8 @@ struct CollectionColumn {
     }
 
     private static func isKind(_ byte: UInt8) -> Bool {
-        guard let kind = ValueKind(rawValue: byte & ~longBit), kind == .null || kind == .link || kind.isScalar else { return false }
-        return byte & longBit == 0 || kind.isText
+        guard let kind = ValueKind(rawValue: byte & ~longBit), kind == .null || kind == .link || kind == .mixed || kind.isScalar else { return false }
+        return byte & longBit == 0 || kind.hasOffsets
     }
 }
 

@@ -251,7 +251,8 @@ package struct CollectionCursor {
 }
 
 /// The order of a set's values and of a map's keys: null first, then by kind, then by value; texts byte by byte, that is
-/// by code point. -0.0 is 0.0, every NaN is the same and the greatest, 1.0 and 1.00 are one decimal.
+/// by code point. -0.0 is 0.0, every NaN is the same and the greatest, 1.0 and 1.00 are one decimal. Mixed values: `MixedOrder`, and
+/// of those that are equal there (1 and 1.0) by kind, so that they are two elements.
 package enum CollectionOrder {
     package static func compare(_ a: Value, _ b: Value) -> Int {
         if a.kind != b.kind { return Int(a.kind.rawValue) - Int(b.kind.rawValue) }
@@ -273,6 +274,7 @@ package enum CollectionOrder {
         case .double: return order(IndexBits.double(a.asDouble), IndexBits.double(b.asDouble))
         case .float: return order(IndexBits.double(Double(a.asFloat)), IndexBits.double(Double(b.asFloat)))
         case .decimal128: return order(a.asDecimal.orderKey, b.asDecimal.orderKey)
+        case .mixed: return MixedOrder.compareCells(a, b)
         default: return a.low != b.low ? order(a.low, b.low) : order(a.high, b.high)
         }
     }

@@ -35,7 +35,7 @@ extension CollectionWriter {
         return CollectionChild(owner: leaf.firstOwner, ref: own, count: count)
     }
 
-    private func isText(_ byte: UInt8) -> Bool { ValueKind(rawValue: byte & ~CollectionColumn.longBit)?.isText ?? true }
+    private func isText(_ byte: UInt8) -> Bool { ValueKind(rawValue: byte & ~CollectionColumn.longBit)?.hasOffsets ?? true }
 
     /// Where the owner stands in a leaf of whose elements one is removed, set or inserted; nil where it is another change, or
     /// the leaf has no place for the element as it is.

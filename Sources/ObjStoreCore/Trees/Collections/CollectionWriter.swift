@@ -83,7 +83,7 @@ package final class CollectionWriter {
 
     /// A text that is too long for a leaf gets an extent of its own.
     private func stored(_ value: Value) throws(StoreError) -> StoredValue {
-        guard value.kind.isText, value.count > StoredValue.longestInline else { return StoredValue(value) }
+        guard value.kind.hasOffsets, value.count > StoredValue.longestInline else { return StoredValue(value) }
         let (ref, pointer) = try space.newPart(bytes: value.count, capacity: value.count)
         pointer.copyMemory(from: value.pointer!, byteCount: value.count)
         let cell = space.scratch.allocate(StringSegment.cellBytes)

@@ -1,0 +1,82 @@
+/// Paths into the mixed elements of lists and maps: the first step says which element, the others lead into its value.
+extension View {
+    /// The element that the first step of a path says. Serialised by the caller.
+    func element(at path: [MixedStep], _ elements: CollectionElements, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value? {
+        guard let step = path.first else { throw cls.naming(MixedStep.missing(elements.kind), position) }
+        let place = try place(of: step, elements, position, cls)
+        return place.isThere ? try elements.element(at: place.index).value : nil
+    }
+
+    /// Where an element is, or would be inserted.
+    private func place(
+        of step: MixedStep, _ elements: CollectionElements, _ position: Int, _ cls: ClassSchema
+    ) throws(StoreError) -> (index: Int, key: Value, isThere: Bool) {
+        switch (step, elements.kind) {
+        case (.key(let text), .map):
+            let kind = cls.elements(of: position).keyKind
+            guard let key = Value.mapKey(.string(text.baseAddress, text.count), kind) else {
+                throw cls.naming(StoreError(.wrongType, "the key \(step.text) is not the text of a \(kind)"), position)
+            }
+            try check(key, keyOf: position, cls)
+            let (index, found) = try elements.search(key)
+            return (index, key, found)
+        case (.index(let given), .list), (.index(let given), .set):
+            let count = try elements.count(), index = given < 0 ? given &+ count : given
+            return (index, .null, index >= 0 && index < count)
+        default: throw cls.naming(StoreError(.wrongType, "it is a \(elements.kind): it has no \(step.text)"), position)
+        }
+    }
+
+    /// Changes an element, or a value inside one. The log has the element that changes.
+    func editElement(_ id: CollectionID, _ path: [MixedStep], _ action: MixedAction, _ value: Value) throws(StoreError) {
+        try changing(id, .all) { (state, elements, position) throws(StoreError) in
+            let cls = state.schema
+            func refuse(_ code: StatusCode, _ what: String) -> StoreError { cls.naming(StoreError(code, what), position) }
+            guard let first = path.first else { throw cls.naming(MixedStep.missing(elements.kind), position) }
+            if elements.kind == .set { throw refuse(.wrongType, "elements of a set have no place: they are added and removed") }
+            let isNew = path.count == 1 && (action == .insert || action == .set && elements.kind == .map)
+            var place = try place(of: first, elements, position, cls)
+            if path.count == 1, action == .insert {
+                guard case .index(let given) = first else { throw refuse(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set") }
+                let count = try elements.count()
+                place = (given == -1 ? count : given, .null, false)
+                guard place.index >= 0, place.index <= count else { throw cls.outOfRange(position, given, count) }
+            }
+            guard place.isThere || isNew else { throw refuse(.notFound, "the \(elements.kind) has no \(first.text)") }
+            let old = place.index..<place.index + (place.isThere ? 1 : 0), key = OwnedValue(place.key)
+            defer { withExtendedLifetime(key) {} }
+            if path.count == 1 {
+                let new = action == .remove ? [] : [(key: key.value, value: try checked(value, elementOf: position, cls))]
+                return try state.splice(id.owner.key, position, old, new[...])
+            }
+            let cell = try elements.element(at: place.index).value, buffer = ByteBuffer()
+            if action != .remove { try checkMixedLinks(value, position, cls) }
+            do throws(StoreError) {
+                try MixedEdit.run(cell, Array(path.dropFirst()), action, value, limit: shared.database.options.valueLimit, into: buffer)
+            } catch {
+                throw cls.naming(error, position)
+            }
+            try state.splice(id.owner.key, position, old, [(key.value, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))])
+            withExtendedLifetime(buffer) {}
+        }
+    }
+}
+
+extension MixedStep {
+    static func missing(_ kind: ValueKind) -> StoreError {
+        StoreError(.wrongType, "it is a \(kind), not mixed: the first step of a path says which of its elements is meant")
+    }
+}
+
+extension MixedEdit {
+    /// What a change makes of a cell.
+    fileprivate static func run(
+        _ cell: Value, _ path: [MixedStep], _ action: MixedAction, _ value: Value, limit: Int, into result: ByteBuffer
+    ) throws(StoreError) {
+        let buffer = ByteBuffer()
+        let edit = try prepare(cell, path, action, value, limit: limit, buffer)
+        result.removeAll()
+        edit.append(to: result)
+        withExtendedLifetime(buffer) {}
+    }
+}

@@ -1,0 +1,25 @@
+/// Copies of texts, and of cells of mixed values, one by one; they stay where they are as long as it.
+final class KeptTexts {
+    private var blocks: [UnsafeMutableRawPointer] = []
+    /// Of the last block; at first there is none.
+    private var used = KeptTexts.bytes
+    private static let bytes = 1 << 14
+
+    deinit {
+        for block in blocks { block.deallocate() }
+    }
+
+    func keep(_ value: Value) -> Value {
+        guard let pointer = value.pointer else { return value }
+        if used + value.count > KeptTexts.bytes {
+            blocks.append(.allocate(byteCount: max(KeptTexts.bytes, value.count), alignment: 1))
+            used = 0
+        }
+        let copy = blocks[blocks.count - 1] + used
+        copy.copyMemory(from: pointer, byteCount: value.count)
+        used += value.count
+        var kept = value
+        kept.pointer = UnsafeRawPointer(copy)
+        return kept
+    }
+}
