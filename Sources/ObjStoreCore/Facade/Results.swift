@@ -7,6 +7,8 @@ package final class Results: @unchecked Sendable {
         let propertyID: UInt32
         let comparison: Comparison
         let value: OwnedValue
+        /// Which mixed values, or collections of them, have the link anywhere inside; `comparison` is `equal`.
+        var isInside = false
     }
 
     package let view: View

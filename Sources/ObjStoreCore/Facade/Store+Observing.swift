@@ -95,7 +95,7 @@ extension Results {
             throw StoreError(.wrongView, "the view has moved from version \(version) to \(snapshot.version) since the results were asked: update them first")
         }
         let query = try question.map { (question) throws(StoreError) in
-            try ObservedQuery(class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value)
+            try ObservedQuery(class: cls, property: cls.position(question.propertyID), question.comparison, question.value.value, isInside: question.isInside)
         }
         return try (hub ?? view.store.hub).observe(
             (query ?? ObservedQuery(class: cls)).modified(in: propertyIDs, of: cls), from: snapshot, keys: UnsafeBufferPointer(start: list.keys, count: list.count), initial: initial, handler: handler)

@@ -118,7 +118,10 @@ extension View {
         let (cls, position) = try serialised { () throws(StoreError) in try origin(object, propertyID) }
         let classID = cls.classID
         if cls.mixedPosition(of: position) != nil {
-            throw cls.named(StoreError(.notSupported, "\(cls.name).\(cls.properties[position].name): the objects whose mixed values link to one are counted, but are no results in this version"), position)
+            let question = Results.Question(propertyID: propertyID, comparison: .equal, value: OwnedValue(.link(object)), isInside: true)
+            let results = Results(self, classID, question)
+            _ = try results.update()
+            return results
         }
         return try find(classID, where: propertyID, .equal, .link(object))
     }

@@ -74,6 +74,10 @@ extension View {
             return keys
         }
         let value = question.value.value
+        if question.isInside {
+            let cls = try schema.cls(classID), position = try cls.position(question.propertyID)
+            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.owners(of: MixedTarget(value)) }
+        }
         let (cls, position) = try prepare(classID, question.propertyID, question.comparison, value)
         if cls.inversePosition(of: position) != nil { return try owners(cls, position, ofLinksTo: value.low) }
         let found = KeyBuffer()

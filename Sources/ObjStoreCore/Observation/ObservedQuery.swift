@@ -13,6 +13,8 @@ package struct ObservedQuery: Sendable {
         let columnID: UInt32
         let comparison: Comparison
         let constant: OwnedValue
+        /// It is a link that mixed values have anywhere inside.
+        let isInside: Bool
     }
 
     package init(class cls: ClassSchema) {
@@ -21,16 +23,17 @@ package struct ObservedQuery: Sendable {
     }
 
     /// - Parameter constant: of the property's kind, or null; its bytes are copied. Of a collection of links: one that it has (`equal`).
-    package init(class cls: ClassSchema, property: Int, _ comparison: Comparison, _ constant: Value) throws(StoreError) {
+    /// - Parameter isInside: the constant is a link, and the values of a mixed property, or of a collection of them, have it anywhere inside.
+    package init(class cls: ClassSchema, property: Int, _ comparison: Comparison, _ constant: Value, isInside: Bool = false) throws(StoreError) {
         guard cls.columns.indices.contains(property) else { throw StoreError(.noSuchProperty, "class \(cls.name) has no property \(property)").at(class: cls.name) }
         let spec = cls.columns[property]
         let isLinked = cls.inversePosition(of: property) != nil && constant.kind == .link && comparison == .equal
-        guard constant.isNull || constant.kind == spec.kind || spec.kind == .mixed || isLinked else {
+        guard constant.isNull || constant.kind == spec.kind || spec.kind == .mixed || isLinked || isInside else {
             let name = cls.properties[property].name
             throw StoreError(.wrongType, "\(cls.name).\(name) is of type \(spec.kind), the constant is \(constant.kind)").at(class: cls.name, property: name)
         }
         classID = cls.id
-        condition = Condition(columnID: spec.id, comparison: comparison, constant: OwnedValue(constant))
+        condition = Condition(columnID: spec.id, comparison: comparison, constant: OwnedValue(constant), isInside: isInside)
     }
 
     package var isWholeClass: Bool { condition == nil }
@@ -62,6 +65,9 @@ package struct ObservedQuery: Sendable {
         let reader = try snapshot.objects(cls)
         if let condition {
             guard let property = property(in: cls) else { return keys }
+            if condition.isInside, let inverse = try snapshot.mixedInverse(cls, property) {
+                return try inverse.owners(of: MixedTarget(condition.constant.value))
+            }
             if let inverse = try snapshot.inverse(cls, property) { return try inverse.owners(of: condition.constant.value.low) }
             try reader.collect(property, condition.comparison, condition.constant.value, into: keys)
         } else {
@@ -79,7 +85,7 @@ package struct ObservedQuery: Sendable {
         private let reader: ClusterReader
         private let property: Int
         private let condition: Condition
-        /// Of a collection of links.
+        /// Of a collection of links, or of a mixed property that is asked for links inside.
         private let inverse: IndexReader?
 
         init?(_ query: ObservedQuery, in snapshot: Snapshot) throws(StoreError) {
@@ -89,13 +95,16 @@ package struct ObservedQuery: Sendable {
             self.condition = condition
             self.property = property
             reader = try snapshot.objects(cls)
-            inverse = try snapshot.inverse(cls, property)
+            inverse = condition.isInside ? try snapshot.mixedInverse(cls, property) : try snapshot.inverse(cls, property)
         }
 
         /// The object exists in the version.
         func holds(_ key: Int64) throws(StoreError) -> Bool {
             guard let row = try reader.find(key) else { throw StoreError(.corrupt, "the log names the object \(key), which the version does not have") }
-            if let inverse { return try inverse.contains(target: condition.constant.value.low, occurrence: 0, owner: key) }
+            if let inverse {
+                let link = condition.constant.value
+                return try condition.isInside ? inverse.contains(MixedTarget(link).indexed, key) : inverse.contains(target: link.low, occurrence: 0, owner: key)
+            }
             return try LeafMatcher.holds(condition.comparison, try reader.value(row, property), condition.constant.value, in: reader.columns[property].kind)
         }
     }

@@ -272,8 +272,8 @@ def test_what_cannot_be_mixed_is_refused(store: Any) -> None:
         store.objects(Thing).where(Thing.extra == Thing(id=9)).count()
     with pytest.raises(objstore.SchemaError):
         type("Bad", (Model,), {"__annotations__": {"x": Any}, "x": field(primary_key=True)})
-    with pytest.raises(objstore.NotSupported):
-        type("Bad", (Model,), {"__annotations__": {"x": list[Any]}})
+    with pytest.raises(objstore.SchemaError):
+        type("Bad", (Model,), {"__annotations__": {"x": list[Any]}, "x": field(indexed=True)})
 
 
 def family(value: Any) -> int:

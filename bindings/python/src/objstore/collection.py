@@ -6,14 +6,14 @@ Nothing is kept here: each use asks the library. Loops read in blocks.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, objects
+from . import _ffi, elements, mixed, objects
 from ._check import check, failure
 from .errors import Error
-from .kinds import LINK, LIST, SET
+from .kinds import LINK, LIST, MIXED, SET
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
@@ -90,24 +90,50 @@ class Collection:
         give_back(s)
         return count
 
-    def _block(self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True) -> list[Any]:
-        """Elements from `start` on, at most `limit` and BLOCK: values, or keys, or pairs of both."""
+    def _block(
+        self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True, live: bool = True
+    ) -> list[Any]:
+        """Elements from `start` on, at most `limit` and BLOCK: values, or keys, or pairs of both. Lists and dicts that are elements
+        show what stands at their place, if they are to be `live`; else they are copies."""
         s, space = take(), room()
         shape = self._shape
+        # A value's place is said by its key.
+        wants_keys = keys or shape.key is not None and shape.element.kind == MIXED
         status = _read(
-            view.handle, self._c, start, min(limit, BLOCK), None, space.keys.address if keys else None,
+            view.handle, self._c, start, min(limit, BLOCK), None, space.keys.address if wants_keys else None,
             space.values.address if values else None, s.number_address,
         )  # fmt: skip
         if status:
             raise failure(status)
         count = s.number.value
-        found: list[Any] = self._made(space.values.get_all(shape.element, count)) if values else []
+        of_keys = space.keys.get_all(shape.key, count) if shape.key is not None and (keys or shape.element.kind == MIXED) else []
+        found: list[Any] = self._got(space.values, count, of_keys or range(start, start + count), live) if values else []
         if keys and shape.key is not None:
-            of_keys = space.keys.get_all(shape.key, count)
             found = list(zip(of_keys, found)) if values else of_keys
         give_back(s)
         return_room(space)
         return found
+
+    def _got(self, values: Values, count: int, steps: "Sequence[Any]", live: bool = True) -> list[Any]:
+        """The first values, as the library gave them; `steps` are the indexes, or keys, of the elements."""
+        element = self._shape.element
+        if element.kind != MIXED:
+            return self._made(values.get_all(element, count))
+
+        def nested(kind: int, at: int) -> Any:
+            step = steps[at] if self._shape.key is None else str(getattr(steps[at], "value", steps[at]))
+            return mixed.inside(self._source, self._epoch, element, self._place, kind, step)
+
+        return values.get_any(element, count, self._linked, nested if live else None)
+
+    def _one(self, values: Values, step: Any) -> Any:
+        """The first of them."""
+        if self._shape.element.kind != MIXED:
+            return self._made([values.get(self._shape.element)])[0]
+        return self._got(values, 1, (step,))[0]
+
+    def _linked(self, class_id: int, key: int) -> Any:
+        return mixed.linked(self._source, self._shape.element, class_id, key)
 
     def _made(self, values: list[Any]) -> list[Any]:
         """Objects of what the library gives of links: their keys."""
@@ -138,17 +164,20 @@ class Collection:
             view.readings.add(loop)
         return chain(first, chain.from_iterable(loop.blocks()))
 
-    def _all(self, keys: bool = False, values: bool = True) -> list[Any]:
+    def _all(self, keys: bool = False, values: bool = True, live: bool = True) -> list[Any]:
         view = self._view()
-        found = self._block(view, 0, BLOCK, keys, values)
+        found = self._block(view, 0, BLOCK, keys, values, live)
         if len(found) == BLOCK:
-            while block := self._block(view, len(found), BLOCK, keys, values):
+            while block := self._block(view, len(found), BLOCK, keys, values, live):
                 found += block
         return found
 
     def _find(self, value: Any) -> int:
         """The index of the first element that equals `value`; -1: there is none."""
         view = self._view()
+        if self._shape.element.kind == MIXED and self._shape.kind == LIST:
+            # As a builtin list finds it: 1 is 1.0.
+            return next((at for at, found in enumerate(self._all(live=False)) if found is value or found == value), -1)
         converted, possible = self._shape.element.find(value)
         if not possible:
             self._count(view)  # which says whether the object is there
@@ -162,7 +191,9 @@ class Collection:
         return index
 
     def _taken(self, value: Any) -> Any:
-        """What is returned of an element that is taken out: of an embedded object, which goes, a copy."""
+        """What is returned of an element that is taken out: of an embedded object, which goes, a copy, and of a list or dict."""
+        if isinstance(value, mixed.Nested):
+            return value.copy()
         return value.detach() if self._shape.embeds and value is not None else value
 
     def _take_out(self, view: "View", remove: Any, element: elements.Element, value: Any) -> bool:
@@ -222,8 +253,10 @@ class Collection:
     def detach(self, depth: int | None = None) -> Any:
         """A builtin one with unmanaged copies of the objects in it, as Model.detach() makes them; of other elements, a copy.
         A set of objects becomes a set that finds them by looking at each."""
-        from .copies import detach_all
+        from .copies import detach_all, detach_content
 
+        if self._shape.element.kind == MIXED:
+            return detach_content(self._prop, self, depth)
         values = self._all()
         if self._shape.element.kind == LINK:
             values = detach_all(values, depth)
@@ -235,7 +268,7 @@ class Collection:
 
     def copy(self) -> Any:
         """A builtin one with the same elements."""
-        return elements.TYPES[self._shape.kind](self._all(self._shape.key is not None))
+        return elements.TYPES[self._shape.kind](self._all(self._shape.key is not None, live=False))
 
     __copy__ = copy
 
@@ -243,7 +276,7 @@ class Collection:
         return self.copy()
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        return elements.TYPES[self._shape.kind], (self._all(self._shape.key is not None),)
+        return elements.TYPES[self._shape.kind], (self._all(self._shape.key is not None, live=False),)
 
 
 class Loop:

@@ -45,6 +45,14 @@ def detach_all(given: Iterable[Any], depth: int | None) -> list[Any]:
     return made
 
 
+def detach_content(prop: "Property", content: Any, depth: int | None) -> Any:
+    """A builtin collection of any values, with copies of the objects in it."""
+    copying = _Detaching()
+    made = copying.content(prop, content, depth_of(depth))
+    copying.run()
+    return made
+
+
 class _Detaching:
     """The nearest objects are copied first, so that each is copied as deep as its shortest way allows."""
 
@@ -69,9 +77,11 @@ class _Detaching:
 
     def _value(self, prop: "Property", value: Any, left: int | None) -> Any:
         if prop.target is None:
+            further = None if left is None else left - 1
             if prop.kind == kinds.MIXED:
-                further = None if left is None else left - 1
-                return kinds.with_objects(kinds.convert(prop, value), lambda obj: None if further == -1 else self.of(obj, further))
+                return self._mixed(kinds.convert(prop, value), further)
+            if prop.shape is not None and prop.shape.element.kind == kinds.MIXED:
+                return self.content(prop, value, further)
             return value if prop.shape is None else value.copy()
         if not prop.embeds:
             left = None if left is None else left - 1
@@ -85,6 +95,20 @@ class _Detaching:
             return {key: one(obj) for key, obj in value.items()}
         found = [] if left == -1 else [one(obj) for obj in value]
         return found if prop.kind == LIST else elements.ObjectSet(found)
+
+
+    def content(self, prop: "Property", value: Any, left: int | None) -> Any:
+        """A collection of any values."""
+        content = elements.content(prop, value.copy())
+        if isinstance(content, dict):
+            return {key: self._mixed(element, left) for key, element in content.items()}
+        # A link that is not followed leaves its set.
+        made = [self._mixed(e, left) for e in content if left != -1 or prop.kind == LIST or not kinds.is_object(e)]
+        return made if prop.kind == LIST else elements.ObjectSet(made) if any(map(kinds.is_object, made)) else set(made)
+
+    def _mixed(self, value: Any, left: int | None) -> Any:
+        """A plain value with copies of its objects; None, where no more are to be followed."""
+        return kinds.with_objects(value, lambda obj: None if left == -1 else self.of(obj, left))
 
 
 # Copies in a store
@@ -176,6 +200,8 @@ def targets(obj: Any) -> list[Any]:
         for prop in properties(owner):
             if prop.kind == kinds.MIXED:
                 found += kinds.objects_in(kinds.convert(prop, getattr(owner, prop.name)))
+            elif prop.shape is not None and prop.shape.element.kind == kinds.MIXED:
+                found += kinds.objects_in(elements.content(prop, getattr(owner, prop.name)))
             if prop.target is None:
                 continue
             inner = [target for target in held(prop, getattr(owner, prop.name)) if isinstance(target, objects.Slots)]

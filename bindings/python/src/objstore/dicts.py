@@ -118,7 +118,7 @@ class Dict(Collection, MutableMapping[K, V]):
         status = _get(view.handle, self._c, s.values.first, None, s.values.address, s.flag_address)
         if status:
             raise failure(status)
-        value = self._made([s.values.get(self._shape.element)])[0] if s.flag.value else _ABSENT
+        value = self._one(s.values, converted) if s.flag.value else _ABSENT
         give_back(s)
         return value
 

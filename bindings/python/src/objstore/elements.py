@@ -8,10 +8,10 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
 from typing import TYPE_CHECKING, Any
 
-from . import kinds
+from . import documents, kinds
 from .columns import at_rows
 from .errors import Error, NotNullable
-from .kinds import INT, LARGEST, LINK, LIST, MAP, SET, SMALLEST, is_embedded, is_loose
+from .kinds import INT, LARGEST, LINK, LIST, MAP, MIXED, SET, SMALLEST, is_embedded, is_loose, is_object
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -69,7 +69,7 @@ class Element:
         """The value as it would be stored, and whether it can be at all: what is of another type is not there."""
         try:
             converted = self.convert(value)
-            if self.kind == LINK:
+            if self.kind == LINK or self.kind == MIXED and is_object(converted):
                 return converted, not is_loose(converted)
             stored = converted.value if self.enum is not None and converted is not None else converted
             if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
@@ -100,7 +100,7 @@ class Shape:
 
     @property
     def type_name(self) -> str:
-        inner = self.element.type_name + (" | None" if self.element.nullable else "")
+        inner = self.element.type_name + (" | None" if self.element.nullable and self.element.kind != MIXED else "")
         return f"{NAMES[self.kind]}[{inner}]" if self.key is None else f"dict[{self.key.type_name}, {inner}]"
 
 
@@ -135,13 +135,25 @@ def content(prop: "Property", value: Any) -> Any:
     converted = shape.element.convert_all(plain)
     if shape.kind == LIST:
         return converted
+    if shape.element.kind == MIXED:
+        for value in converted:
+            member(shape.element, value)
+        if any(is_object(value) and is_loose(value) for value in converted):
+            return ObjectSet(converted)
     if shape.element.kind == LINK and any(map(is_loose, converted)):
         return ObjectSet(converted)
     return set(converted)
 
 
+def member(element: Element, value: Any) -> Any:
+    """An element of a set of any values: WrongType, where it is a list or dict."""
+    if isinstance(value, (list, dict)):
+        raise kinds.wrong(element, value, "a value that is no list or dict, as a set takes it,")
+    return value
+
+
 class ObjectSet(MutableSet[Any]):
-    """A set of objects of which some are unmanaged, which have no hash: looked for one by one."""
+    """A set of objects, or of anything, of which some are unmanaged objects, which have no hash: looked for one by one."""
 
     def __init__(self, objects: Iterable[Any] = ()) -> None:
         self._objects: list[Any] = []
@@ -193,8 +205,17 @@ _EXACT: dict[int, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+def _packed(shape: Shape, content: Any) -> Any:
+    """A content of any values, in a form that is the same for the same bits only."""
+    if shape.key is not None:
+        return {k: documents.pack(shape.element, v) for k, v in content.items()}
+    return TYPES[shape.kind](documents.pack(shape.element, v) for v in content)
+
+
 def same(shape: Shape, a: Any, b: Any) -> bool:
     """Do two contents have the same elements, to the bit?"""
+    if shape.element.kind == MIXED:
+        return bool(_packed(shape, a) == _packed(shape, b))
     if shape.element.kind not in _EXACT or len(a) != len(b):
         return bool(a == b)
     exact = _EXACT[shape.element.kind]

@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, embedded, links
+from . import _ffi, elements, embedded, kinds, links
 from ._check import check, failure
 from .collection import BLOCK, Collection, attach, room, return_room
 from .errors import Error
-from .kinds import LINK, LIST
+from .kinds import LINK, LIST, MIXED
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
@@ -33,7 +33,11 @@ VALUE_BYTES = 40
 
 def linked(transaction: "Transaction", shape: elements.Shape, values: Iterable[Any]) -> "AbstractContextManager[object]":
     """Around a change that puts converted values into a collection: unmanaged objects are added first, all or none."""
-    return links.added(transaction, values) if shape.element.kind == LINK and not shape.embeds else nullcontext()
+    if shape.element.kind == MIXED:
+        values = kinds.objects_in(list(values))
+    elif shape.element.kind != LINK or shape.embeds:
+        return nullcontext()
+    return links.added(transaction, values)
 
 
 def insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: int, values: list[Any]) -> None:

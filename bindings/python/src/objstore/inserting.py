@@ -97,9 +97,11 @@ def _add_graph(transaction: Transaction, root: Any, policy: int, outcomes: dict[
         for obj in graphs.in_depth(store, root):
             binding = store._binding(type(obj))
             circular = [p for p in binding.links if is_loose(obj._o_values[p.index])]
-            circular += [p for p in binding.mixed if any(map(is_loose, kinds.objects_in(obj._o_values[p.index])))]
+            mixed = [p for p in binding.mixed if any(map(is_loose, kinds.objects_in(obj._o_values[p.index])))]
+            circular += [p for p in mixed if p.shape is None]
             late += [(obj, p, obj._o_values[p.index]) for p in circular]
             full = [p for p in binding.link_collections if any(map(is_loose, graphs.elements(obj, p)))]
+            full += [p for p in mixed if p.shape is not None]
             full += [p for p in binding.owning if any(map(is_loose, graphs.inner_targets(obj, p)))]
             collections += [(obj, p, obj._o_values[p.index]) for p in full]
             skipped = frozenset(p.index for p in circular + full)

@@ -11,6 +11,7 @@ import operator
 import struct
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Annotated, Any, Protocol
@@ -228,8 +229,8 @@ def is_object(value: Any) -> bool:
 
 
 def objects_in(value: Any, left: int = DEEPEST) -> "list[Any]":
-    """The objects that a mixed value links to; what is too deep, others refuse."""
-    if isinstance(value, (list, tuple)):
+    """The objects that a mixed value, or a collection of them, links to; what is too deep, others refuse."""
+    if isinstance(value, (list, tuple, AbstractSet)):
         return [found for element in value for found in objects_in(element, left - 1)] if left else []
     if isinstance(value, Mapping):
         return [found for element in value.values() for found in objects_in(element, left - 1)] if left else []
@@ -291,7 +292,7 @@ def member(prop: Described, value: Any) -> Any:
 
 def name(kind: int, python_type: type) -> str:
     """What a type is called in messages."""
-    return "Float32" if kind == FLOAT else python_type.__name__
+    return "Float32" if kind == FLOAT else "Any" if kind == MIXED else python_type.__name__
 
 
 def enum_kind(enumeration: type[enum.Enum]) -> int | None:

@@ -56,7 +56,7 @@ class List(Collection, MutableSequence[T]):
         s = take()
         if status := _get(view.handle, self._c, at if 0 <= at < NOWHERE else NOWHERE, None, None, s.values.address):
             raise self._beyond(number, view) if status == Status.OUT_OF_RANGE else failure(status)
-        value: T = self._made([s.values.get(self._shape.element)])[0]
+        value: T = self._one(s.values, at)
         give_back(s)
         return value
 

@@ -18,6 +18,7 @@ from .kinds import INT, LIST, MAP, STRING
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
+    from .elements import Element
     from .properties import Property
     from .source import Source
     from .views import Epoch, View
@@ -29,6 +30,7 @@ _insert = _ffi.bind("objstore_mixed_insert")
 _remove = _ffi.bind("objstore_mixed_remove")
 
 SHOWN = 200  # characters in a repr
+DEEPEST = kinds.DEEPEST + 1  # steps of a path; the first may say which element of a collection
 _ABSENT: Any = object()
 
 
@@ -51,14 +53,14 @@ class _Path:
     """Room for the steps of a path. From a pool, like a Scratch."""
 
     def __init__(self) -> None:
-        self.values = Values(kinds.DEEPEST)
+        self.values = Values(DEEPEST)
 
 
 _paths: list[_Path] = []
 
 
 class Nested:
-    """A list or dict inside a mixed property of a managed object. Shows what stands at its place now, and is changed inside
+    """A list or dict inside a mixed property of a managed object, or inside an element of a collection of any values. Shows what stands at its place now, and is changed inside
     a write only. Any thread may use it."""
 
     __slots__ = ("_source", "_epoch", "_prop", "_head", "_key", "_property_id", "_path")
@@ -66,7 +68,7 @@ class Nested:
 
     _source: "Source"
     _epoch: "Epoch"
-    _prop: "Property"
+    _prop: "Property | Element"
     _head: int
     _key: int
     _property_id: int
@@ -95,7 +97,7 @@ class Nested:
             room = _paths.pop()
         except IndexError:
             room = _Path()
-        room.values.fill([_STEPS[type(step)] for step in path], list(path[: kinds.DEEPEST]))
+        room.values.fill([_STEPS[type(step)] for step in path], list(path[:DEEPEST]))
         status: int = function(handle, s.object, self._property_id, room.values.address, len(path), *arguments)
         _paths.append(room)
         give_back(s)
@@ -117,15 +119,7 @@ class Nested:
         return value
 
     def _linked(self, class_id: int, key: int) -> Any:
-        """An object that the value links to."""
-        binding = next((b for b in self._source._bindings.values() if b.class_id == class_id), None)
-        if binding is None:
-            raise NoSuchClass(
-                f"{self._prop.path}: the value is a link to an object of a class that is not among the models",
-                class_name=self._prop.model_name,
-                property_name=self._prop.name,
-            )
-        return objects.make(binding.model, self._source._unread(binding), key)
+        return linked(self._source, self._prop, class_id, key)
 
     def _element(self, step: int | str) -> Any:
         """An element, live where it is a list or dict; or _ABSENT."""
@@ -173,7 +167,9 @@ class Nested:
         """Changes one value; the status, of which NOT_FOUND is the caller's."""
         from .links import added
 
-        transaction = self._source._writing(self._prop)
+        prop: Any = self._prop  # for a message
+        transaction = self._source._writing(prop)
+        transaction.settle((self._head, self._key, self._property_id))
         value = tuple(kinds.convert(self._prop, v) for v in value)
         with added(transaction, [obj for v in value for obj in kinds.objects_in(v)]):
             return self._changed(transaction, function, path, *value)
@@ -359,6 +355,26 @@ class MixedDict(Nested, MutableMapping[str, Any]):
 
     def clear(self) -> None:
         self._replace({})
+
+
+def linked(source: "Source", prop: "kinds.Described", class_id: int, key: int) -> Any:
+    """An object that a value links to."""
+    binding = next((b for b in source._bindings.values() if b.class_id == class_id), None)
+    if binding is None:
+        raise NoSuchClass(
+            f"{prop.path}: the value is a link to an object of a class that is not among the models",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    return objects.make(binding.model, source._unread(binding), key)
+
+
+def inside(source: "Source", epoch: "Epoch", element: "Element", place: tuple[int, int, int], kind: int, step: int | str) -> Nested:
+    """The list or dict that is an element of a collection: the index or the key says which."""
+    made: Any = object.__new__(MixedList if kind == LIST else MixedDict)
+    made._source, made._epoch, made._prop = source, epoch, element
+    (made._head, made._key, made._property_id), made._path = place, (step,)
+    return made  # type: ignore[no-any-return]
 
 
 def read(obj: Any, prop: "Property") -> Any:

@@ -277,7 +277,7 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
     return NotSupported(
         f"{cls.__name__}.{name}: properties of type {shown} are not in this version; there are bool, int, float, "
         "Float32, Decimal, str, bytes, datetime, ObjectId, UUID, an enum.Enum of int or str, and each of them | None; "
-        "list[…], set[…] and dict[…, …] of these; Any; a model class | None, which is a link, list[a model class], set[a model class], "
+        "list[…], set[…] and dict[…, …] of these, or of Any; Any; a model class | None, which is a link, list[a model class], set[a model class], "
         "dict[…, a model class | None]; Backlinks[…]",
         class_name=cls.__name__,
         property_name=name,
@@ -309,7 +309,7 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
         return _collection(cls, name, index, annotation, declared)
     if declared.generated:
         _check_generated(cls, name, annotation, declared)
-    if annotation is Any or annotation == typing.Optional[Any]:
+    if _is_any(annotation):
         return _mixed(cls, name, index, declared)
     target, nullable = _link_target(annotation)
     if target is not None:
@@ -355,6 +355,10 @@ def _check_generated(cls: type, name: str, annotation: Any, declared: Declared) 
         raise _refused(cls, name, "what is generated has no default")
 
 
+def _is_any(annotation: Any) -> bool:
+    return annotation is Any or bool(annotation == typing.Optional[Any])
+
+
 def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
     if declared.cascade:
         raise _refused(cls, name, NO_CASCADE)
@@ -381,7 +385,9 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
             raise _refused(cls, name, "a key is an int, a str, an ObjectId, a UUID or an enum.Enum, and never None")
         key = Element(key_kind, False, enumeration, elements.KEY)
     target, nullable = _link_target(arguments[-1])
-    if target is None:
+    if _is_any(arguments[-1]):
+        element = Element(kinds.MIXED, True, None, elements.ELEMENT)
+    elif target is None:
         element = Element(*_scalar(cls, name, arguments[-1], annotation), elements.ELEMENT)
     elif nullable != (kind == kinds.MAP):
         shown = f"{target.__name__}{'' if nullable else ' | None'}"

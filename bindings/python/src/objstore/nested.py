@@ -167,6 +167,8 @@ class Assembly:
                 self._put_target(prop, prop, None, value)
             return
         content: Any = prop.convert(value) if prop.target is None else elements.given(prop, value)
+        if shape.element.kind == kinds.MIXED:
+            content = self._with_linked(content)
         if shape.key is None:
             self._put(_OPENING[LIST], len(content))
             for at, element in enumerate(content):
@@ -183,6 +185,12 @@ class Assembly:
                 self._put(shape.element, element)
             else:
                 self._put_target(prop, shape.element, key, element)
+
+    def _with_linked(self, content: Any) -> Any:
+        """A collection of any values, with the objects of this store that are meant; of a set, as a list."""
+        if isinstance(content, dict):
+            return {key: kinds.with_objects(value, self._linked) for key, value in content.items()}
+        return [kinds.with_objects(value, self._linked) for value in content]
 
     def _put_target(self, prop: "Property", part: "Property | elements.Element", step: Any, value: Any) -> None:
         """An object that a property leads to, or None."""

@@ -121,7 +121,8 @@ class Binding:
         self.scalars = [p for p in self.properties if p.shape is None and not p.embeds]
         self.collections = [p for p in self.properties if p.shape is not None and not p.embeds]
         self.generated = [p for p in self.properties if p.generated]
-        self.mixed = [p for p in self.properties if p.kind == MIXED and p.shape is None]
+        # Any, and lists, sets and dicts of it.
+        self.mixed = [p for p in self.properties if MIXED in (p.kind, p.shape and p.shape.element.kind)]
         self.leading = [p.name for p in self.properties if p.target is not None]  # to other objects
         self.is_alone = not self.leading
         self.is_plain = len(self.scalars) == len(self.properties) and not self.generated

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, MutableSet
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import _ffi, elements, filling
+from . import _ffi, elements, filling, kinds
 from ._check import failure
 from .collection import Collection
 from .values import give_back, take
@@ -93,6 +93,8 @@ class Set(Collection, MutableSet[T]):
         """Adds an element, if it is not there."""
         transaction = self._writing()
         converted = self._shape.element.convert(value)
+        if self._shape.element.kind == kinds.MIXED:
+            elements.member(self._shape.element, converted)
         with filling.linked(transaction, self._shape, [converted]):
             s = take()
             s.values.put_one(self._shape.element, converted)

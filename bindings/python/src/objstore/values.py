@@ -5,7 +5,7 @@ import enum
 import struct
 import uuid
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_bool, c_int64, c_uint64
 from itertools import accumulate
 from typing import Any
@@ -128,7 +128,7 @@ class Values:
 
     def put_all(self, prop: Described, values: Sequence[Any]) -> None:
         """Puts converted values of one property, as many as there is room for or fewer."""
-        self.start(sum(map(_text_bytes, values)) if prop.kind == STRING or prop.kind == BINARY else 0)
+        self.start(sum(map(_text_bytes, values)) if prop.kind == STRING or prop.kind == BINARY or prop.kind == MIXED else 0)
         if prop.enum is not None or prop.kind not in (INT, DOUBLE, STRING) or None in values:
             for index, value in enumerate(values):
                 self.put(index, prop, value)
@@ -147,6 +147,19 @@ class Values:
             lengths = array("q", map(len, encoded))
             words[1:end:5] = memoryview(array("q", accumulate(lengths[:-1], initial=self._base)))
             words[2:end:5] = memoryview(lengths)
+
+    def get_any(self, prop: Described, count: int, link: documents.Link, nested: "Callable[[int, int], Any] | None") -> list[Any]:
+        """The first `count` values of mixed elements; of lists and dicts what `nested` makes of their kind and index, or copies."""
+        words, first, found = self.words, self.words[0:5].tolist(), []
+        for index in range(count):
+            if index:
+                words[0:5] = words[5 * index : 5 * index + 5]
+            if nested is not None and words[0] == DOCUMENT:
+                found.append(nested(ctypes.string_at(words[1], 1)[0], index))
+            else:
+                found.append(self.get(prop, link))
+        words[0:5] = memoryview(array("q", first))
+        return found
 
     def get_all(self, prop: Described, count: int) -> list[Any]:
         """The first `count` values, as the property's Python type; of links the keys of the objects."""
