@@ -31,6 +31,11 @@ final class ClassInfo: @unchecked Sendable {
         /// Holds embedded objects.
         var embeds: Bool { type.linked is EmbeddedObject.Type }
 
+        /// Has an object a value of any type with an object in it?
+        func holdsObject(in object: Object) -> Bool {
+            type.valueKind == .mixed && (accessor._anyValue(object, offset) as? AnyValue)?.objects.isEmpty == false
+        }
+
         /// Has an object what an unmanaged one has at first? For who generates what is not given.
         func isNothing(_ object: Object) -> Bool {
             let encoder = _RowEncoder()
@@ -61,6 +66,8 @@ final class ClassInfo: @unchecked Sendable {
     let links: [Property]
     /// Those of them that hold embedded objects.
     let embedding: [Property]
+    /// Properties of any type.
+    let mixed: [Property]
     let isEmbedded: Bool
     let hasCascades: Bool
     /// Inverses of links: not stored. Their indexes follow those of `properties`.
@@ -163,6 +170,10 @@ final class ClassInfo: @unchecked Sendable {
                 properties[index].hasChangingDefault = ClassInfo.unwrap(property.accessor._anyValue(first, property.offset)) != nil
                 continue
             }
+            if property.holdsObject(in: first) {
+                properties[index].hasChangingDefault = true
+                continue
+            }
             let encoder = _RowEncoder(), other = _RowEncoder()
             property.accessor._encode(first, property.offset, encoder)
             property.accessor._encode(second, property.offset, other)
@@ -183,6 +194,7 @@ final class ClassInfo: @unchecked Sendable {
         key = primaryKey.map { [$0] } ?? type.indexes.first(where: \.isPrimaryKey)?.properties.compactMap { part in properties.first { $0.name == part } } ?? []
         links = properties.filter(\.type.hasLinks)
         embedding = links.filter(\.embeds)
+        mixed = properties.filter { $0.type.valueKind == .mixed }
         isEmbedded = type is EmbeddedObject.Type
         hasCascades = properties.contains(where: \.isCascading)
         self.inverses = inverses.enumerated().map { number, inverse in

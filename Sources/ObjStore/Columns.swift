@@ -81,6 +81,8 @@ private final class PackedColumn: @unchecked Sendable {
     private var hasNulls = false
     /// Of links: the class and store of the first (`Value.high`), and of another one that differs.
     private var link: Int64?, otherLink: Int64?
+    /// The stores of objects in mixed values.
+    private var linkedStores: Set<UInt32> = []
     private var refusal: ObjStoreError?
     private let cells = DocumentBuilder()
 
@@ -98,12 +100,14 @@ private final class PackedColumn: @unchecked Sendable {
         validity.initialize(repeating: 0, count: count / 8 + 1)
         offsets[0] = 0
         let encoder = _RowEncoder()
+        if kind == .mixed { encoder.linkedStores = [] }
         for first in Swift.stride(from: 0, to: count, by: 1024) {
             let end = min(first + 1024, count)
             for row in first..<end { encode(row, encoder) }
             refusal = refusal ?? encoder.refusal
             encoder.drain { _, values in for row in first..<end { pack(values[row - first], row) } }
         }
+        linkedStores = encoder.linkedStores ?? []
     }
 
     convenience init<Value: Persistable>(_ values: [Value]) {
@@ -158,6 +162,9 @@ private final class PackedColumn: @unchecked Sendable {
     func check(_ binding: ClassBinding, _ property: ClassInfo.Property) throws(ObjStoreError) {
         let path = "\(binding.info.name).\(property.name)"
         if let refusal { throw ObjStoreError(refusal.code, "\(path): \(refusal.message)", class: binding.info.name, property: property.name) }
+        if kind == .mixed, linkedStores.contains(where: { $0 != binding.id(0).storeTag }) {
+            throw ObjStoreError(.wrongStore, "\(path): an object of another store cannot be linked to", class: binding.info.name, property: property.name)
+        }
         if kind != .link { return }
         let wanted = Value.link(binding.target(property.index).id(0)).high
         for given in [link, otherLink] where given != nil && given != wanted {

@@ -83,15 +83,17 @@ extension AnyValue {
             Result { () throws(StoreError) in
                 var output = OutputBuffer()
                 defer { OutputBuffer.free(&output) }
-                return try AnyValue(copying: JSONDocument.parse(UnsafeRawBufferPointer(bytes), syntax.core, into: &output))
+                return try AnyValue(copying: JSONDocument.parse(UnsafeRawBufferPointer(bytes), syntax.core, into: &output), nil)
             }
         }
         self = try core { () throws(StoreError) in try result.get() }
     }
 
-    /// The value as JSON text. Errors: `.outOfRange` for NaN and the infinities.
+    /// The value as JSON text. Errors: `.outOfRange` for NaN and the infinities, `.wrongType` where an object is in it: that has a text of
+    /// its own, and the object whose property the value is, too.
     public func json(format: JSONFormat = []) throws(ObjStoreError) -> String {
-        try core { () throws(StoreError) in
+        if let object = objects.first { throw ObjStoreError(.wrongType, "the value has the \(object.name) in it: ask an object for its JSON text") }
+        return try core { () throws(StoreError) in
             let writer = JSONWriter(format.core)
             try withValue { (value) throws(StoreError) in try writer.append(value) }
             return String(decoding: writer.text, as: UTF8.self)

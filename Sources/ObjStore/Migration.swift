@@ -20,7 +20,7 @@ public final class Migration {
     public let transaction: Transaction
     private let old: View
     private let new: View
-    private let reports: ErrorReports
+    private let space: ObjectSpace
 
     init(_ space: ObjectSpace, old: View, new: View, oldVersion: UInt64, newVersion: UInt64) {
         self.oldVersion = oldVersion
@@ -28,7 +28,7 @@ public final class Migration {
         self.old = old
         self.new = new
         transaction = Transaction(space)
-        reports = space.handle.reports
+        self.space = space
     }
 
     /// Calls `body` with every object that a class had, as it was and as it becomes; nil: it was deleted. The class need not be among
@@ -41,7 +41,7 @@ public final class Migration {
         while try core({ () throws(StoreError) in try cursor.next() }) {
             let object = try core { () throws(StoreError) in try cursor.object() }
             let remains = try core { () throws(StoreError) in try new.exists(object) }
-            try body(MigrationObject(old, object, reports), remains ? MigrationObject(new, object, reports) : nil)
+            try body(MigrationObject(old, object, space), remains ? MigrationObject(new, object, space) : nil)
         }
     }
 
@@ -73,32 +73,38 @@ public final class Migration {
 public struct MigrationObject {
     let view: View
     let id: ObjectID
-    private let reports: ErrorReports
+    /// Where the objects of the models are, as they become.
+    private let space: ObjectSpace
 
-    init(_ view: View, _ id: ObjectID, _ reports: ErrorReports) {
+    init(_ view: View, _ id: ObjectID, _ space: ObjectSpace) {
         self.view = view
         self.id = id
-        self.reports = reports
+        self.space = space
     }
 
     /// A property that is no link and no list, set or map; nil: null. Set one of an object as it becomes, with a value of the property's
-    /// type.
+    /// type. Objects in a value are those of the models, as they become, whichever object has the value.
     ///
     /// What is not possible is thrown at the end of the migration: `.noSuchProperty`, `.wrongType`, `.notInWrite`, `.notNullable` and others.
     public subscript(name: String) -> AnyValue? {
         get {
             reporting(nil) { () throws(StoreError) in
-                let value = try view.value(id, try property(name), nil)
-                if value.kind == .link || value.kind.isCollection {
+                let property = try property(name), value = try view.value(id, property, nil)
+                var isLink = value.kind == .link
+                if isLink { isLink = try view.propertyInfo(property).kind != .mixed }
+                if isLink || value.kind.isCollection {
                     throw StoreError(.wrongType, "\(name) is a \(value.kind): ask for it with \(value.kind == .link ? "object" : "elements")").at(class: nil, property: name)
                 }
-                return value.isNull ? nil : try AnyValue(copying: value)
+                return value.isNull ? nil : try AnyValue(copying: value, space)
             }
         }
         nonmutating set {
             reporting(()) { () throws(StoreError) in
                 let property = try property(name)
-                try (newValue ?? .none).withValue { (value) throws(StoreError) in try view.set(id, property, value) }
+                let value = newValue ?? AnyValue.none
+                try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
+                    try value.withValue(created) { (value) throws(StoreError) in try view.set(id, property, value) }
+                }
             }
         }
     }
@@ -109,7 +115,7 @@ public struct MigrationObject {
             let value = try view.value(id, try property(name), nil)
             if value.isNull { return nil }
             guard value.kind == .link else { throw StoreError(.wrongType, "\(name) is a \(value.kind), not a link").at(class: nil, property: name) }
-            return MigrationObject(view, value.linkedObject(storeTag: id.storeTag), reports)
+            return MigrationObject(view, value.linkedObject(storeTag: id.storeTag), space)
         }
     }
 
@@ -118,13 +124,13 @@ public struct MigrationObject {
         reporting(()) { () throws(StoreError) in try view.set(id, try property(name), target.map { .link($0.id) } ?? .null) }
     }
 
-    /// The elements of a list or set, or the values of a map in the order of its keys.
+    /// The elements of a list or set, or the values of a map in the order of its keys. Objects are those of the models, as they become.
     public func elements(_ name: String) -> [AnyValue] {
         reporting([]) { () throws(StoreError) in
             let place = CollectionID(owner: id, propertyID: try property(name))
             var found: [AnyValue] = [], failure: StoreError?
             _ = try view.elements(place, from: 0, limit: .max, wantsKeys: false, nil) { _, _, value in
-                do throws(StoreError) { found.append(try AnyValue(copying: value)) } catch { failure = error }
+                do throws(StoreError) { found.append(try AnyValue(copying: value, space)) } catch { failure = error }
             }
             if let failure { throw failure }
             return found
@@ -135,7 +141,7 @@ public struct MigrationObject {
 
     private func reporting<T>(_ none: T, _ body: () throws(StoreError) -> T) -> T {
         do throws(StoreError) { return try body() } catch {
-            reports.report(ObjStoreError(error))
+            space.handle.reports.report(ObjStoreError(error))
             return none
         }
     }

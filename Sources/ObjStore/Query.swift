@@ -60,7 +60,7 @@ public enum _QueryValue: Sendable, Equatable {
     /// The node of a value of any type.
     case mixed([UInt8])
     /// It cannot be a value, because …
-    case refused(String)
+    case refused(ObjStoreError)
 
     func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let encoder = _RowEncoder()
@@ -73,7 +73,7 @@ public enum _QueryValue: Sendable, Equatable {
                 }
                 return try result.get()
             }
-        case .refused(let reason): throw ObjStoreError(.outOfRange, reason)
+        case .refused(let reason): throw reason
         case .null: encoder.append(.null)
         case .bool(let value): Bool._encode(value, encoder)
         case .int(let value): Int64._encode(value, encoder)

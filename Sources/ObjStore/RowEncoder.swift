@@ -12,6 +12,8 @@ public final class _RowEncoder {
     private(set) var refusal: ObjStoreError?
     /// Objects that a graph has just created: links may lead to them, though they are unmanaged still.
     var created: [ObjectIdentifier: ObjectID] = [:]
+    /// Of a column, whose links in mixed values must not say their stores: which these were. Nil: they say them.
+    var linkedStores: Set<UInt32>?
 
     init() {}
 
@@ -29,11 +31,13 @@ public final class _RowEncoder {
             return append(.link(binding._withUnsafeGuaranteedRef { $0.id(object._key) }))
         }
         if let id = created[ObjectIdentifier(object)] { return append(.link(id)) }
-        let name = ClassInfo.name(of: type(of: object))
-        if refusal == nil {
-            refusal = ObjStoreError(.wrongView, "an unmanaged \(name) cannot be linked to: it is in no store; add it first", class: name)
-        }
+        if refusal == nil { refusal = unmanaged(object) }
         append(.null)
+    }
+
+    func unmanaged(_ object: Object) -> ObjStoreError {
+        let name = ClassInfo.name(of: type(of: object))
+        return ObjStoreError(.wrongView, "an unmanaged \(name) cannot be linked to: it is in no store; add it first", class: name)
     }
 
     /// A value that cannot be written: null stands for it.

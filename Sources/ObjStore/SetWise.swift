@@ -200,6 +200,10 @@ extension ClassBinding {
         if property.isDescribed(by: value) {
             return try setEach(keys(), view) { (key) throws(ObjStoreError) in try self.set(id(key), property, described: value, view) }
         }
+        if property.type.valueKind == .mixed {
+            guard let value = AnyValue._convert(value) else { throw info.wrongType(property, value) }
+            return try withMixed(value, property, view, set)
+        }
         guard property.type.isCollection else { return try withValue(value, property, set) }
         guard let type = property.accessor as? any _CollectionProperty.Type, let elements = type._convert(value) else { throw info.wrongType(property, value) }
         return try setEach(keys(), view) { (key) throws(ObjStoreError) in try view.fill(id(key), self, (property, elements), .all, existed: true) }

@@ -32,7 +32,7 @@ extension StoreWriting {
     /// With `.modified` and `.all` an object of the same primary key is updated, all its properties. An object that is
     /// managed by this store already stays as it is. When the write is undone, the object is invalid.
     ///
-    /// Unmanaged objects that its links lead to are added with it, each once, also in a circle: all, or none. With `.modified` and
+    /// Unmanaged objects that its links, and values of any type, lead to are added with it, each once, also in a circle: all, or none. With `.modified` and
     /// `.all` they are updated, too, where their class has a primary key.
     /// Errors: `.duplicateKey`, `.noPrimaryKey` (an update of a class without one), `.wrongStore` (managed by another
     /// store), `.wrongView` (frozen), `.noSuchObject` (deleted), `.embedded` (an embedded object: it is added with its parent; or one that
@@ -51,7 +51,7 @@ extension StoreWriting {
         if binding.info.isEmbedded {
             throw ObjStoreError(.embedded, "class \(binding.info.name) is embedded: its objects are added with their parent", class: binding.info.name)
         }
-        if !binding.info.links.isEmpty { return try ObjectGraph(space, view, update).add(object) }
+        if !binding.info.links.isEmpty || ObjectGraph.linksInMixed(object, binding) { return try ObjectGraph(space, view, update).add(object) }
         let encoder = space.handle.encoder
         encoder.removeAll()
         let collections = encoder.append(object, binding)
@@ -75,7 +75,7 @@ extension StoreWriting {
     /// one, a fraction is no integer, only a bool is a bool.
     ///
     /// A link is an object of this store, or a description in its turn: created, or, with an update, updated where its primary key is
-    /// known. Objects that are unmanaged or of another store are copied, with what they lead to. The elements of a collection
+    /// known. Objects that are unmanaged or of another store are copied, with what they lead to; in values of any type each once. The elements of a collection
     /// replace those that are there. An embedded object is described in full. With `.modified` only what differs is written. An object
     /// of this store itself is with an update what it is, without one copied, its links shared.
     ///
@@ -105,10 +105,13 @@ extension StoreWriting {
             }
             return space.materialise(type, binding, made.key)
         }
-        if !info.links.isEmpty || info.isEmbedded {
-            let flattener = ValueFlattener(space, view, update, isExact: exact)
-            try flattener.object(binding, value)
-            let id = try flattener.store { (values) throws(StoreError) in try view.create(binding.classID, from: values, update.core).0 }
+        var isNested = !info.links.isEmpty || info.isEmbedded
+        if !isNested { isNested = try info.linksInMixed(value) }
+        if isNested {
+            let id = try ValueFlattener.run(space, view, update, isExact: exact) { (flattener) throws(ObjStoreError) in
+                try flattener.object(binding, value)
+                return try flattener.store { (values) throws(StoreError) in try view.create(binding.classID, from: values, update.core).0 }
+            }
             return space.materialise(type, binding, id.key)
         }
         // Nothing is nested in it but the elements of collections: one row.

@@ -165,7 +165,7 @@ private final class Shelf: Object {
         #expect(throws: ObjStoreError.self) { try store.write { _ in frog.favorite = [deep] } }
         #expect(throws: ObjStoreError.self) { try store.write { tx in try tx.create(PFrog.self, value: ["id": 2, "favorite": [deep]]) } }
         #expect(throws: ObjStoreError.self) { try store.write { tx in try tx.create(PFrog.self, value: ["id": 2, "favorite": UInt64.max]) } }
-        #expect(throws: ObjStoreError.self) { try store.write { tx in try tx.create(PFrog.self, value: ["id": 2, "favorite": frog]) } }
+        #expect(throws: ObjStoreError.self) { try store.write { tx in try tx.create(PFrog.self, value: ["id": 2, "favorite": 0..<2]) } }
         try store.write { tx in
             try tx.create(PFrog.self, value: ["id": 3, "favorite": ["a": [1, nil, Date(timeIntervalSince1970: 5), Data([1])] as [Any?]] as [String: Any]])
             try frog.setValue(["x": 1], forKey: "favorite")
@@ -173,5 +173,11 @@ private final class Shelf: Object {
         let other = try #require(try store.object(ofType: PFrog.self, forPrimaryKey: 3))
         #expect(other.favorite == ["a": [1, .none, .date(Timestamp(seconds: 5)), .data([1])]])
         #expect(frog.favorite == ["x": 1])
+        // An empty array is a list, whatever it could have; one of bytes is data.
+        let list = AnyValue.list(AnyList()), cases: [(Any, AnyValue)] = [([Any](), list), ([Int](), list), ([UInt8](), .data([]))]
+        for (empty, wanted) in cases {
+            try store.write { _ in try frog.setValue(["empty": empty], forKey: "favorite") }
+            #expect(frog.favorite == ["empty": wanted])
+        }
     }
 }

@@ -10,6 +10,7 @@ enum K {
         @Persisted var age = 0
         @Persisted var color = ""
         @Persisted var citiesVisited: MutableSet<String>
+        @Persisted var companion: AnyValue
         @Persisted var favoriteToy: Toy?
         @Persisted var favoriteParksByCity: Map<String, String>
         @Persisted(originProperty: "dogs") var people: LinkingObjects<Person>

@@ -89,6 +89,39 @@ import Testing
         #expect(Set(maui.citiesVisited) == ["Boston", "Chicago", "New York"] && maui.citiesVisited.count == 3)
     }
 
+    private func companions(_ store: Store) throws {
+        let rex = K.dog("Rex"), wolfie = K.dog("Wolfie"), fido = K.dog("Fido")
+        wolfie.companion = .string("Fluffy the Cat")
+        fido.companion = .object(K.dog("Spot"))
+        try store.write { tx in try tx.add([rex, wolfie, fido]) }
+    }
+
+    @Test func A41_companions() throws {
+        let store = try memoryStore(K.models)
+        try companions(store)
+        let dogs = store.objects(K.Dog.self)
+        #expect(dogs.count == 4 && Set(dogs.map(\.name)) == ["Rex", "Wolfie", "Fido", "Spot"])
+        #expect(dogs.where { $0.name == "Spot" }.first?.companion.isNone == true)
+        #expect(try store.verify() == [])
+    }
+
+    @Test func A42_companionsByType() throws {
+        let store = try memoryStore(K.models)
+        try companions(store)
+        var seen: [String: String] = [:]
+        for dog in store.objects(K.Dog.self) {
+            switch dog.companion {
+            case .string(let text): seen[dog.name] = text
+            case .object(let other as K.Dog): seen[dog.name] = "the dog \(other.name)"
+            case .none: seen[dog.name] = "none"
+            default: seen[dog.name] = "something else"
+            }
+        }
+        #expect(seen == ["Rex": "none", "Wolfie": "Fluffy the Cat", "Fido": "the dog Spot", "Spot": "none"])
+        let wolfie = try #require(store.objects(K.Dog.self).where { $0.name == "Wolfie" }.first)
+        #expect(wolfie.companion.int == nil && wolfie.companion.object == nil && wolfie.companion.string == "Fluffy the Cat")
+    }
+
     @Test func A43_appendSeveral() throws {
         let store = try memoryStore(K.models)
         let dachary = try store.write { tx in try tx.create(K.Person.self, value: ["id": 1, "name": "Dachary"]) }

@@ -38,6 +38,8 @@ struct AnyPlace {
         self.path = path
     }
 
+    private var space: ObjectSpace { place.binding.space }
+
     func at(_ step: AnyStep) -> AnyPlace { AnyPlace(place, path + [step]) }
 
     /// The value, its lists and dictionaries managed; nil: there is none.
@@ -48,7 +50,7 @@ struct AnyPlace {
                 switch value.kind {
                 case .list: return .list(AnyList(self))
                 case .map: return .dictionary(AnyMap(self))
-                case .link: throw AnyValue.noLink
+                case .link: return try AnyValue(link: value, space)
                 default: return AnyValue(scalar: value)
                 }
             }
@@ -60,7 +62,7 @@ struct AnyPlace {
         place.readingTexts(AnyValue.none) { (view, id, buffer) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
                 guard let value = try view.mixed(id.owner, id.propertyID, path, whole: true, buffer) else { return AnyValue.none }
-                return try AnyValue(copying: value)
+                return try AnyValue(copying: value, space)
             }
         }
     }
@@ -85,11 +87,13 @@ struct AnyPlace {
         }
     }
 
-    /// Inside a write; what fails is reported.
+    /// Inside a write; what fails is reported. Unmanaged objects in the value are added, and stay out where it fails.
     func change(_ action: MixedAction, to value: AnyValue = AnyValue.none) {
         place.changing(()) { (view, id) throws(StoreError) in
-            try AnyStep.withPath(path) { (path) throws(StoreError) in
-                try value.withValue { (value) throws(StoreError) in try view.edit(id.owner, id.propertyID, path, action, value) }
+            try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
+                try AnyStep.withPath(path) { (path) throws(StoreError) in
+                    try value.withValue(created) { (value) throws(StoreError) in try view.edit(id.owner, id.propertyID, path, action, value) }
+                }
             }
         }
     }

@@ -16,6 +16,9 @@ public import Foundation
 /// What is stored comes back as the case that was set: an `.int` is never a `.double`, a `.bool` never a number. Lists and
 /// dictionaries hold values of any type again, 100 deep at most; those of a managed object show what the object has and write
 /// to it (``AnyList``, ``AnyMap``). `.none` is null.
+///
+/// An `.object` is a link to an object of any class but embedded ones, at any depth: `dog.companion = .object(spot)`. It becomes
+/// `.none` when the object is deleted. An unmanaged object is added with the value, with all that it leads to.
 public enum AnyValue {
     case none
     case bool(Bool)
@@ -30,6 +33,7 @@ public enum AnyValue {
     case uuid(UUID)
     case list(AnyList)
     case dictionary(AnyMap)
+    case object(Object)
 
     /// An element of a list; nil: it is none, or has no such element. Setting replaces one that is there, nil removes it.
     ///
@@ -70,7 +74,7 @@ public enum AnyValue {
     public var list: AnyList? { if case .list(let value) = self { value } else { nil } }
     public var dictionary: AnyMap? { if case .dictionary(let value) = self { value } else { nil } }
 
-    /// The same value, its lists and dictionaries copied out of the store.
+    /// The same value, its lists and dictionaries copied out of the store; the objects stay the same.
     public func detached() -> AnyValue {
         switch self {
         case .list(let list): .list(list.detached())
@@ -80,7 +84,7 @@ public enum AnyValue {
     }
 }
 
-/// Values are equal when they are of one type and equal; an `.int` equals no `.double`.
+/// Values are equal when they are of one type and equal; an `.int` equals no `.double`. Objects are equal as ``Object/isSameObject(as:)`` says.
 extension AnyValue: Equatable {
     public static func == (left: AnyValue, right: AnyValue) -> Bool {
         switch (left, right) {
@@ -97,6 +101,7 @@ extension AnyValue: Equatable {
         case (.uuid(let a), .uuid(let b)): a == b
         case (.list(let a), .list(let b)): a == b
         case (.dictionary(let a), .dictionary(let b)): a == b
+        case (.object(let a), .object(let b)): a.isSameObject(as: b)
         default: false
         }
     }
@@ -107,8 +112,9 @@ extension AnyValue: Equatable {
 extension AnyValue: OrderedQueryOperand {
     public var _queryValue: _QueryValue {
         if case .none = self { return .null }
+        if case .object(let object) = self, !(object is EmbeddedObject) { return object._queryValue }
         let builder = DocumentBuilder()
-        do throws(StoreError) { try append(to: builder) } catch { return .refused(error.message) }
+        do throws(StoreError) { try append(to: builder, _RowEncoder()) } catch { return .refused(ObjStoreError(error)) }
         return .mixed(Array(builder.node))
     }
 }
@@ -140,120 +146,8 @@ extension AnyValue: CustomStringConvertible {
         case .uuid(let value): "\(value)"
         case .list(let value): value.description
         case .dictionary(let value): value.description
+        case .object(let value): value.name
         }
-    }
-}
-
-// MARK: To and from the store
-
-/// In an extension of ``AnyValue`` the name alone is that of its literals' values.
-typealias CoreValue = Value
-
-extension AnyValue {
-    /// A value of the core that is no list or map of a document; texts are copied.
-    init(scalar value: CoreValue) {
-        switch value.kind {
-        case .bool: self = .bool(value.low != 0)
-        case .int: self = .int(Int(value.low))
-        case .float: self = .float(value.asFloat)
-        case .double: self = .double(value.asDouble)
-        case .decimal128: self = .decimal128(Decimal128(value.asDecimal))
-        case .string: self = .string(_StoredValue(value: value).text)
-        case .binary: self = .data([UInt8](UnsafeRawBufferPointer(start: value.pointer, count: value.count)))
-        case .timestamp: self = .date(Timestamp(seconds: value.low, nanoseconds: Int32(truncatingIfNeeded: value.high)))
-        case .objectID: self = .objectId(ObjectId(value))
-        case .uuid: self = .uuid(UUID._element(_StoredValue(value: value)) ?? UUID._initial)
-        case .null, .link, .list, .set, .map, .mixed, .document: self = .none
-        }
-    }
-
-    /// A whole value, copied: lists and dictionaries are unmanaged.
-    init(copying value: CoreValue) throws(StoreError) {
-        if value.kind == .link { throw AnyValue.noLink }
-        guard value.kind == .document else {
-            self.init(scalar: value)
-            return
-        }
-        try self.init(copying: MixedNode(value.pointer, value.count))
-    }
-
-    private init(copying node: MixedNode) throws(StoreError) {
-        switch try node.kind {
-        case .list:
-            let container = try MixedContainer(node)
-            var elements: [AnyValue] = []
-            elements.reserveCapacity(container.count)
-            for index in 0..<container.count { elements.append(try AnyValue(copying: container.node(index))) }
-            self = .list(AnyList(elements))
-        case .map:
-            let container = try MixedContainer(node)
-            var entries: [String: AnyValue] = [:]
-            for index in 0..<container.count { entries[String(decoding: try container.key(index), as: UTF8.self)] = try AnyValue(copying: container.node(index)) }
-            self = .dictionary(AnyMap(entries))
-        case .link: throw AnyValue.noLink
-        default: self.init(scalar: try node.value())
-        }
-    }
-
-    /// Links in mixed values are written through other interfaces only: they are not taken for nothing.
-    static var noLink: StoreError { StoreError(.notSupported, "the value has a link to an object, which an AnyValue cannot hold in this version") }
-
-    /// Appends everything in it.
-    func append(to builder: DocumentBuilder) throws(StoreError) {
-        switch self {
-        case .list(let list):
-            try builder.begin(.list)
-            for element in list.values { try element.append(to: builder) }
-            try builder.end()
-        case .dictionary(let map):
-            try builder.begin(.map)
-            for (key, value) in map.entries {
-                try AnyStep.withBytes(key) { (bytes) throws(StoreError) in try builder.key(bytes) }
-                try value.append(to: builder)
-            }
-            try builder.end()
-        default: try withScalar { (value) throws(StoreError) in try builder.append(value) }
-        }
-    }
-
-    private func withScalar(_ body: (CoreValue) throws(StoreError) -> Void) throws(StoreError) {
-        let encoder = _RowEncoder()
-        appendScalar(to: encoder)
-        var failure: StoreError?
-        encoder.drain { _, values in do throws(StoreError) { try body(values.pointee) } catch { failure = error } }
-        if let failure { throw failure }
-    }
-
-    private func appendScalar(to encoder: _RowEncoder) {
-        switch self {
-        case .none, .list, .dictionary: encoder.append(.null)
-        case .bool(let value): Bool._encode(value, encoder)
-        case .int(let value): Int._encode(value, encoder)
-        case .float(let value): Float._encode(value, encoder)
-        case .double(let value): Double._encode(value, encoder)
-        case .decimal128(let value): Decimal128._encode(value, encoder)
-        case .string(let value): String._encode(value, encoder)
-        case .data(let value): [UInt8]._encode(value, encoder)
-        case .date(let value): Timestamp._encode(value, encoder)
-        case .objectId(let value): ObjectId._encode(value, encoder)
-        case .uuid(let value): UUID._encode(value, encoder)
-        }
-    }
-
-    /// Calls `body` with the value as the core takes it; valid until it returns.
-    func withValue<T>(_ body: (CoreValue) throws(StoreError) -> T) throws(StoreError) -> T {
-        let encoder = _RowEncoder()
-        try encode(to: encoder)
-        var result: Result<T, StoreError>?
-        encoder.drain { _, values in result = Result { () throws(StoreError) in try body(values.pointee) } }
-        return try result.unsafelyUnwrapped.get()
-    }
-
-    private func encode(to encoder: _RowEncoder) throws(StoreError) {
-        guard list != nil || dictionary != nil else { return appendScalar(to: encoder) }
-        let builder = DocumentBuilder()
-        try append(to: builder)
-        encoder.append(builder.node, .document)
     }
 }
 
@@ -270,9 +164,10 @@ extension AnyValue: Persistable {
     }
 
     /// A value of one of the types that a case has, an integer of any width that fits in 64 bits, nil, an array or a dictionary with
-    /// texts as keys of such; or an `AnyValue`.
+    /// texts as keys of such; an object; or an `AnyValue`.
     public static func _convert(_ value: Any?) -> AnyValue? {
-        switch value.flatMap({ ClassInfo.unwrap($0) }) {
+        let given = value.flatMap { ClassInfo.unwrap($0) }
+        return switch given {
         case nil: AnyValue.none
         case let value as AnyValue: value
         case let value as Bool: .bool(value)
@@ -283,7 +178,8 @@ extension AnyValue: Persistable {
         case let value as Decimal128: .decimal128(value)
         case let value as String: .string(value)
         case let value as Substring: .string(String(value))
-        case let value as [UInt8]: .data(value)
+        // An empty array can be cast to one of any type.
+        case let value as [UInt8] where !value.isEmpty || given.map { type(of: $0) == [UInt8].self } == true: .data(value)
         case let value as Data: .data([UInt8](value))
         case let value as Timestamp: .date(value)
         case let value as Date: .date(Timestamp(value))
@@ -291,6 +187,7 @@ extension AnyValue: Persistable {
         case let value as UUID: .uuid(value)
         case let value as AnyList: .list(value)
         case let value as AnyMap: .dictionary(value)
+        case let value as Object: .object(value)
         case let value as [Any?]: converted(value).map { .list(AnyList($0)) }
         case let value as [String: Any?]: converted(Array(value.values)).map { .dictionary(AnyMap(Dictionary(uniqueKeysWithValues: zip(value.keys, $0)))) }
         default: nil

@@ -30,9 +30,10 @@ extension Object {
 
 extension ClassBinding {
     func set(_ object: ObjectID, _ property: ClassInfo.Property, described value: Any?, _ view: View) throws(ObjStoreError) {
-        let flattener = ValueFlattener(space, view, .all, isExact: false)
-        try flattener.property(info, property, value)
         let propertyID = properties[Int(property.index)]
-        try flattener.store { (values) throws(StoreError) in _ = try view.set(object, propertyID, from: values, .all) }
+        try ValueFlattener.run(space, view, .all, isExact: false) { (flattener) throws(ObjStoreError) in
+            try flattener.property(info, property, value)
+            try flattener.store { (values) throws(StoreError) in _ = try view.set(object, propertyID, from: values, .all) }
+        }
     }
 }

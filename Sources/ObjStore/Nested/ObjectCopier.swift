@@ -1,9 +1,11 @@
+internal import ObjStoreCore
+
 /// Unmanaged copies of objects and of what they lead to: each once, whatever leads to it, so that circles stay circles.
 ///
 /// Breadth first: an object that can be reached in several ways has the shortest, so that `depth` does not depend on the order of
 /// properties. Embedded objects are parts of their parent at any depth.
 final class ObjectCopier {
-    private enum Identity: Hashable {
+    enum Identity: Hashable {
         case stored(space: ObjectIdentifier, model: Int, key: Int64)
         case unmanaged(ObjectIdentifier)
 
@@ -85,6 +87,11 @@ final class ObjectCopier {
         let info = try ClassInfo.of(type(of: source))
         if let binding = source._binding?.takeUnretainedValue(), !binding.exists(source._key) { throw binding.gone(source._key) }
         for property in info.properties {
+            if property.type.valueKind == .mixed, let value = (property.accessor._anyValue(source, property.offset) as? AnyValue)?.detached() {
+                let copied = value.mapObjects { level < depth ? self.copy($0, level: level + 1) : nil }
+                _ = property.accessor._assign(copied, to: copy, property.offset)
+                continue
+            }
             guard property.type.hasLinks else {
                 property.accessor._copy(from: source, to: copy, property.offset)
                 continue
@@ -110,8 +117,8 @@ final class ObjectCopier {
 extension Object {
     /// An unmanaged copy, with unmanaged copies of all that it leads to: each object once, also in a circle.
     ///
-    /// - Parameter depth: how many links are followed from the object; beyond, links are nil, lists and sets of links empty, and maps
-    ///   of links have nil for each key. Embedded objects belong to their parent. 0: the object alone.
+    /// - Parameter depth: how many links are followed from the object; beyond, links are nil, lists and sets of links empty, maps
+    ///   of links have nil for each key, and values of any type `.none` for each object. Embedded objects belong to their parent. 0: the object alone.
     ///
     /// Read while the store may move: of a version that stays, copy what ``freeze()`` gives. Errors: `.noSuchObject`, `.closedHandle`.
     public final func detached(depth: Int = .max) throws(ObjStoreError) -> Self {

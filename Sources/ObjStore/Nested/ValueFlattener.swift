@@ -10,17 +10,25 @@ internal import ObjStoreCore
 /// Objects of the same store become links, all others are described by their properties: what is created is a copy. In a graph that is
 /// being added, embedded objects alone are described, and the others are there already.
 final class ValueFlattener {
-    private let space: ObjectSpace
-    private let view: View
-    private let update: UpdatePolicy
+    let space: ObjectSpace
+    let view: View
+    let update: UpdatePolicy
     private let isExact: Bool
-    private let isGraph: Bool
-    private let encoder = _RowEncoder()
+    let isGraph: Bool
+    var encoder = _RowEncoder()
     /// Unmanaged embedded objects of a graph, by where their description begins.
     private var embedded: [Int: Object] = [:]
-    private var path: [String] = []
+    var path: [String] = []
     /// Objects whose descriptions have begun: what leads back to one of them has no end.
     private var open: [Object] = []
+
+    // Of objects in values of any type, which are made before what links to them.
+    var made: [ObjectCopier.Identity: ObjectID] = [:]
+    /// The same by instances, which `kept` keeps.
+    var created: [ObjectIdentifier: ObjectID] = [:]
+    var kept: [Object] = []
+    /// Before the first of them.
+    var savepoint: UInt64?
 
     init(_ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, isExact: Bool) {
         self.space = space
@@ -39,6 +47,7 @@ final class ValueFlattener {
         update = .error
         isExact = false
         isGraph = true
+        self.created = created
         encoder.created = created
     }
 
@@ -89,6 +98,8 @@ final class ValueFlattener {
             try collection(info, property, value)
         } else if property.type.linked != nil {
             try link(info, property, value)
+        } else if property.type.valueKind == .mixed {
+            try mixed(info, property, value)
         } else {
             guard property.accessor._encodeAny(value, encoder) else { throw located(info.wrongType(property, value)) }
         }
@@ -161,7 +172,7 @@ final class ValueFlattener {
     /// The same where no objects become managed.
     func store<T>(_ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T) throws(ObjStoreError) -> T { try encoder.withValues(body) }
 
-    private func located(_ error: ObjStoreError) -> ObjStoreError {
+    func located(_ error: ObjStoreError) -> ObjStoreError {
         if path.isEmpty { return error }
         return ObjStoreError(error.code, "$\(path.joined()): \(error.message)", class: error.className, property: error.propertyName)
     }

@@ -1,0 +1,129 @@
+internal import ObjStoreCore
+
+// Links in values of any type: `dog.companion = .object(spot)`, also inside lists and dictionaries. An object of a store is its class and
+// key there; one of no store is held as it is until the value comes into a store, and the object with it.
+
+extension AnyValue {
+    /// The object that it links to; nil: it links to none, or its object was deleted.
+    public var object: Object? { if case .object(let value) = self { value } else { nil } }
+
+    /// The objects in it, at any depth, as often as they come.
+    var objects: [Object] {
+        switch self {
+        case .object(let object): [object]
+        case .list(let list): list.values.flatMap(\.objects)
+        case .dictionary(let map): map.detached().flatMap(\.value.objects)
+        default: []
+        }
+    }
+
+    /// Those that are in no store yet. Nothing in a store leads to one.
+    var unmanagedObjects: [Object] {
+        switch self {
+        case .object(let object): object._binding == nil ? [object] : []
+        case .list(let list): list.isManaged ? [] : list.values.flatMap(\.unmanagedObjects)
+        case .dictionary(let map): map.isManaged ? [] : map.flatMap(\.value.unmanagedObjects)
+        default: []
+        }
+    }
+
+    /// A copy with other objects instead of these, and none instead of those that are nil.
+    func mapObjects(_ other: (Object) -> Object?) -> AnyValue {
+        switch self {
+        case .object(let object): other(object).map { .object($0) } ?? AnyValue.none
+        case .list(let list): .list(AnyList(list.values.map { $0.mapObjects(other) }))
+        case .dictionary(let map): .dictionary(AnyMap(map.entries.mapValues { $0.mapObjects(other) }))
+        default: self
+        }
+    }
+
+    /// What a link of the core leads to, in a space that shows its store.
+    init(link: CoreValue, _ space: ObjectSpace?) throws(StoreError) {
+        guard let space else { throw StoreError(.notSupported, "the value has a link to an object, and belongs to no store in which it could be found") }
+        let classID = UInt32(truncatingIfNeeded: link.high)
+        guard let binding = space.bindings.first(where: { $0.classID == classID }) else {
+            let name = try? space.current.classInfo(classID).name
+            throw StoreError(
+                .noSuchClass, "the value links to an object of class \(name ?? "id \(classID)"), which is not among the models that the store was opened with"
+            ).at(class: name)
+        }
+        self = .object(space.materialise(binding.info.type, binding, link.low))
+    }
+
+    static func embedded(_ object: Object) -> StoreError {
+        let name = ClassInfo.name(of: type(of: object))
+        return StoreError(.embedded, "objects of class \(name) are embedded: they lie in their parent, and no value of any type links to one").at(class: name)
+    }
+}
+
+extension _RowEncoder {
+    /// A link inside a value of any type, which says its store. Whether its object is there, the core says.
+    func mixedLink(_ object: Object) throws(StoreError) -> Value {
+        if object is EmbeddedObject { throw AnyValue.embedded(object) }
+        // Objects of other stores have copies among those that were created.
+        if let id = created[ObjectIdentifier(object)] { return .link(id) }
+        guard let binding = object._binding else { throw unmanaged(object).ofCore }
+        var id = binding._withUnsafeGuaranteedRef { $0.id(object._key) }
+        if linkedStores != nil {
+            linkedStores?.insert(id.storeTag)
+            id.storeTag = 0
+        }
+        return .link(id)
+    }
+}
+
+extension ClassInfo {
+    /// Whether something that an object is made of has objects in values of any type, or may have.
+    func linksInMixed(_ value: Any) throws(ObjStoreError) -> Bool {
+        if mixed.isEmpty { return false }
+        if mixed.contains(where: \.hasChangingDefault) { return true }
+        func links(_ value: Any?) -> Bool { AnyValue._convert(value)?.objects.isEmpty == false }
+        if let dictionary = value as? [String: Any] { return mixed.contains { links(dictionary[$0.name]) } }
+        if let array = value as? [Any] { return mixed.contains { $0.index < array.count && links(array[Int($0.index)]) } }
+        for (property, value) in try pairs(value) where property.type.valueKind == .mixed && links(value) { return true }
+        return false
+    }
+}
+
+extension ObjectGraph {
+    /// Adds the unmanaged objects in a value, with all that they lead to, then calls `body`, which links to them: all, or nothing.
+    static func adding<T>(
+        _ value: AnyValue, _ space: ObjectSpace, _ view: View, _ body: (_ created: [ObjectIdentifier: ObjectID]) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
+        let objects = value.unmanagedObjects
+        if objects.isEmpty { return try body([:]) }
+        if let embedded = objects.first(where: { $0 is EmbeddedObject }) { throw AnyValue.embedded(embedded) }
+        var result: T?
+        do throws(ObjStoreError) {
+            try ObjectGraph(space, view, .error).add(objects, wantsSavepoint: true) { (created, _) throws(ObjStoreError) in
+                result = try core { () throws(StoreError) in try body(created) }
+            }
+        } catch {
+            throw error.ofCore
+        }
+        return result.unsafelyUnwrapped
+    }
+}
+
+extension ClassBinding {
+    /// Calls `body` with a value for a mixed property, as the core takes it; its unmanaged objects are added.
+    func withMixed<T>(
+        _ value: AnyValue, _ property: ClassInfo.Property, _ view: View,
+        _ body: (UnsafeBufferPointer<UInt32>, UnsafePointer<Value>) throws(StoreError) -> T
+    ) throws(ObjStoreError) -> T {
+        let propertyID = properties[Int(property.index)], value = value.detached()
+        return try core { () throws(StoreError) in
+            try ObjectGraph.adding(value, space, view) { (created) throws(StoreError) in
+                try value.withValue(created) { (value) throws(StoreError) in
+                    var result: Result<T, StoreError>?
+                    withUnsafePointer(to: value) { value in
+                        withUnsafePointer(to: propertyID) { propertyID in
+                            result = Result { () throws(StoreError) in try body(UnsafeBufferPointer(start: propertyID, count: 1), value) }
+                        }
+                    }
+                    return try result.unsafelyUnwrapped.get()
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,439 @@
+import ObjStore
+import Testing
+
+/// Links to objects in values of any type. A41 and A42 are in TypeScenarioTests.
+@Suite struct MixedLinkTests {
+    final class Part: EmbeddedObject {
+        @Persisted var number = 0
+        @Persisted var likes: AnyValue
+    }
+    final class Dog: Object {
+        @Persisted var name = ""
+        @Persisted var companion: AnyValue
+        @Persisted var friend: Dog?
+        @Persisted var part: Part?
+    }
+    /// No links but in values of any type.
+    final class Cat: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var age = 0
+        @Persisted(indexed: true) var likes: AnyValue
+    }
+    private static let models: [Object.Type] = [Part.self, Dog.self, Cat.self]
+    private let store: Store
+
+    init() throws { store = try memoryStore(MixedLinkTests.models) }
+
+    private func dog(_ name: String, _ companion: AnyValue = .none) -> Dog {
+        let dog = Dog()
+        (dog.name, dog.companion) = (name, companion)
+        return dog
+    }
+
+    private func cat(_ id: Int, _ likes: AnyValue = .none) -> Cat {
+        let cat = Cat()
+        (cat.id, cat.likes) = (id, likes)
+        return cat
+    }
+
+    private func dogs(_ store: Store? = nil) -> [String] { (store ?? self.store).objects(Dog.self).map(\.name).sorted() }
+
+    @Test func writtenAndRead() throws {
+        let rex = dog("Rex"), tom = cat(1)
+        try store.write { tx in
+            try tx.add(rex)
+            try tx.add(tom)
+            rex.companion = .object(tom)
+            #expect(rex.companion.object?.isSameObject(as: tom) == true && rex.companion == .object(tom) && rex.companion != .object(rex))
+            #expect((rex.companion.object as? Cat)?.id == 1 && "\(rex.companion)" == "Cat(1)" && rex.companion.list == nil)
+            rex.companion = ["best": .object(tom), "all": [.object(rex), 5, ["deep": .object(tom)]]]
+            rex.companion["all"]?.list?.append(.object(tom))
+            rex.companion["next"] = .object(rex)
+            tom.likes = [.object(rex)]
+        }
+        let expected: AnyValue = ["best": .object(tom), "all": [.object(rex), 5, ["deep": .object(tom)], .object(tom)], "next": .object(rex)]
+        #expect(rex.companion == expected && rex.companion.detached() == expected)
+        #expect("\(rex)".contains("best: Cat(1)"))
+        #expect(rex.companion["all"]?[2]?["deep"]?.object?.isManaged == true)
+        #expect(rex.companion["all"]?.list?.map { $0.object != nil } == [true, false, false, true])
+        // By name, by rows and by columns.
+        try store.write { tx in
+            try rex.setValue(["x": tom, "y": [rex]] as [String: Any], forKey: "companion")
+            #expect(rex.companion == ["x": .object(tom), "y": [.object(rex)]])
+            try tx.create(Cat.self, value: ["id": 2, "likes": tom])
+            try tx.insert(Cat.self, [Column(\.id, [3, 4]), Column(\.likes, [.object(tom), ["a": .object(rex)]])])
+        }
+        let likes = try (2...4).map { try #require(try store.object(ofType: Cat.self, forPrimaryKey: $0)).likes }
+        #expect(likes == [.object(tom), .object(tom), ["a": .object(rex)]])
+        #expect(try rex.value(forKey: "companion") as? AnyValue == rex.companion)
+        #expect(try store.verify() == [])
+        // Of no store: the instance.
+        let loose = dog("Loose")
+        #expect(AnyValue.object(loose) == .object(loose) && AnyValue.object(loose) != .object(dog("Loose")) && AnyValue.object(loose) != AnyValue.none)
+    }
+
+    @Test func deletionsGiveNone() throws {
+        let rex = dog("Rex"), tom = cat(1), tim = cat(2)
+        tim.likes = .object(tom)
+        rex.companion = ["a": [.object(tom), .object(tim), ["b": [.object(tom)]]], "c": .object(tom)]
+        try store.write { tx in
+            try tx.add(rex)
+            try tx.add(tim, update: .modified)
+        }
+        let frozen = try rex.freeze()
+        nonisolated(unsafe) var heard: [[String]] = []
+        let token = try rex.observe { change in
+            if case .change(_, let properties) = change { heard.append(properties.map(\.name)) }
+        }
+        try store.deliver()
+        try store.write { tx in try tx.delete(tom) }
+        try store.deliver()
+        token.invalidate()
+        #expect(rex.companion == ["a": [.none, .object(tim), ["b": [.none]]], "c": .none] && tim.likes.isNone && heard == [["companion"]])
+        #expect((frozen.companion["c"]?.object as? Cat)?.id == 1 && frozen.companion["c"]?.object?.isFrozen == true)
+        try store.write { tx in try tx.deleteAll(Cat.self) }
+        #expect(rex.companion["a"]?[1]?.isNone == true)
+        #expect(code { try store.write { _ in rex.companion = .object(tom) } } == .noSuchObject)
+        #expect(code { try store.write { _ in rex.companion["c"] = [.object(tom)] } } == .noSuchObject)
+        #expect(try store.verify() == [])
+    }
+
+    @Test func graphsAreAddedOnceAlsoInCircles() throws {
+        let a = dog("a"), b = dog("b"), c = dog("c"), tom = cat(1)
+        a.companion = [.object(b), .object(tom), .object(b)]
+        b.companion = ["x": ["y": .object(a)]]
+        b.friend = c
+        c.companion = .object(c)
+        tom.likes = .object(a)
+        try store.write { tx in
+            try tx.add(tom)
+            #expect(a.isManaged && b.isManaged && c.isManaged)
+            try tx.add(a)
+        }
+        #expect(dogs() == ["a", "b", "c"] && store.objects(Cat.self).count == 1)
+        #expect(a.companion == [.object(b), .object(tom), .object(b)] && b.companion["x"]?["y"] == .object(a) && c.companion == .object(c))
+        #expect(tom.likes == .object(a))
+        // Embedded objects lead on, too, and what an object embeds may lead back to it.
+        let whole = dog("whole"), part = Part()
+        part.likes = [.object(whole), .object(dog("liked"))]
+        whole.part = part
+        try store.write { tx in try tx.add(whole) }
+        #expect(whole.part?.likes[0] == .object(whole) && (whole.part?.likes[1]?.object as? Dog)?.name == "liked")
+        // A long chain needs no deep stack.
+        var first = dog("0")
+        for number in 1..<5000 { first = dog("\(number)", [.object(first)]) }
+        try store.write { tx in try tx.add(first) }
+        #expect(store.objects(Dog.self).count == 5005)
+        #expect(try store.verify() == [])
+    }
+
+    @Test func assignmentsAddWhatIsUnmanaged() throws {
+        let rex = try store.write { tx in try tx.create(Dog.self, value: ["name": "Rex", "companion": ["list": []]]) }
+        try store.write { tx in
+            rex.companion["list"]?.list?.append(.object(dog("1")))
+            rex.companion["key"] = ["deep": .object(dog("2", .object(dog("3"))))]
+            rex.companion["list"]?[0] = .object(dog("4"))
+            let twice = dog("5")
+            rex.companion["both"] = [.object(twice), .object(twice)]
+            #expect(twice.isManaged && rex.companion["both"]?[0] == .object(twice) && rex.companion["both"]?[1] == .object(twice))
+            try rex.setValue(dog("6"), forKey: "companion")
+            #expect((rex.companion.object as? Dog)?.name == "6")
+            let all = dog("7")
+            try tx.objects(Dog.self).set(\.companion, to: [.object(all), .object(rex)])
+            #expect(rex.companion == [.object(all), .object(rex)])
+        }
+        #expect(dogs() == ["1", "2", "3", "4", "5", "6", "7", "Rex"])
+        #expect(store.objects(Dog.self).filter { $0.companion.list?.count == 2 }.count == 7)
+        #expect(try store.verify() == [])
+    }
+
+    @Test func whatFailsAddsNothing() throws {
+        let other = try memoryStore(MixedLinkTests.models)
+        let foreign = try other.write { tx in try tx.create(Dog.self, value: ["name": "foreign"]) }
+        let rex = dog("Rex", ["k": 1]), loose = dog("loose", .object(dog("behind"))), part = Part()
+        let tom = cat(1)
+        try store.write { tx in
+            try tx.add(rex)
+            try tx.add(tom)
+        }
+        func refused(_ wanted: ObjStoreError.Code, _ value: AnyValue, _ where: SourceLocation = #_sourceLocation) throws {
+            let bodies: [(Transaction) throws -> Void] = [
+                { _ in rex.companion = value }, { _ in rex.companion["k"] = value }, { _ in try rex.setValue(value, forKey: "companion") },
+                { tx in try tx.objects(Dog.self).set(\.companion, to: value) }, { tx in try tx.add(self.dog("new", value)) },
+                { tx in try tx.add(self.cat(5, value)) }, { tx in try tx.add(self.cat(1, value), update: .modified) },
+            ]
+            for (number, body) in bodies.enumerated() {
+                try store.write { tx in #expect(code { try Store.checked { try body(tx) } } == wanted, "\(number) \(value)", sourceLocation: `where`) }
+                #expect(dogs() == ["Rex"] && store.objects(Cat.self).count == 1 && !loose.isManaged && loose.companion.object?.isManaged == false, "\(number)", sourceLocation: `where`)
+            }
+            #expect(rex.companion == ["k": 1] && tom.likes.isNone)
+        }
+        try refused(.wrongStore, .object(foreign))
+        try refused(.wrongStore, [.object(loose), .object(foreign)])
+        try refused(.wrongStore, ["a": .object(loose), "b": [.object(foreign)]])
+        try refused(.embedded, .object(part))
+        try refused(.embedded, [["x": .object(loose)], .object(part)])
+        var deep: AnyValue = .object(loose)
+        for _ in 0..<110 { deep = [deep] }
+        try refused(.outOfRange, deep)
+        #expect(code { try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [[.object(foreign)]])]) } } == .wrongStore)
+        #expect(code { try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [.object(loose)])]) } } == .wrongView)
+        // Outside of a write, and of a frozen object.
+        #expect(code { try Store.checked { rex.companion = .object(loose) } } == .notInWrite)
+        let frozen = try rex.freeze()
+        #expect(code { try store.write { _ in frozen.companion = .object(loose) } } == .wrongView)
+        // A place that is not there, an owner that is gone.
+        try store.write { tx in #expect(code { try Store.checked { rex.companion = [1]; rex.companion.list?.insert(.object(loose), at: 7) } } == .notFound) }
+        try store.write { tx in
+            try tx.delete(rex)
+            #expect(code { try Store.checked { rex.companion = .object(loose) } } == .noSuchObject)
+        }
+        // A part that has a parent is none either.
+        let owner = dog("owner")
+        owner.part = Part()
+        try store.write { tx in
+            try tx.add(owner)
+            #expect(code { try Store.checked { owner.companion = owner.part.map { .object($0) } ?? .none } } == .embedded)
+        }
+        #expect(dogs() == ["owner"] && !loose.isManaged)
+        #expect(try store.verify() == [])
+    }
+
+    /// The second object of a graph is refused: nothing of it stays, and it can be added later.
+    @Test func addIsAllOrNothing() throws {
+        try store.write { tx in try tx.add(cat(1)) }
+        let first = dog("first"), second = cat(1), third = dog("third")
+        first.companion = [.object(third), .object(second)]
+        third.companion = .object(first)
+        try store.write { tx in #expect(code { try tx.add(first) } == .duplicateKey) }
+        #expect(dogs().isEmpty && !first.isManaged && !third.isManaged && first.companion[1]?.object === second)
+        second.id = 2
+        try store.write { tx in try tx.add(first) }
+        #expect(dogs() == ["first", "third"] && third.companion == .object(first))
+    }
+
+    @Test func classesThatAreNoModels() throws {
+        let folder = Folder()
+        do {
+            let store = try Store.open(path: folder.file(), models: MixedLinkTests.models)
+            try store.write { tx in
+                try tx.add(cat(1, .object(dog("Rex"))))
+                try tx.add(cat(2, ["a": [.object(dog("Max"))], "b": 1]))
+            }
+            try store.close()
+        }
+        let store = try Store.open(path: folder.file(), models: [Cat.self])
+        let one = try #require(try store.object(ofType: Cat.self, forPrimaryKey: 1)), two = try #require(try store.object(ofType: Cat.self, forPrimaryKey: 2))
+        for body in [{ _ = one.likes }, { _ = two.likes["a"]?[0] }, { _ = two.likes.detached() }, { _ = try one.detached() }] as [() throws -> Void] {
+            let error = ObjStoreError.of { try Store.checked { try body() } }
+            #expect(error?.code == .noSuchClass && error?.message.contains("class Dog, which is not among the models") == true, "\(String(describing: error))")
+        }
+        // What is beside can be read, and changed.
+        #expect(two.likes["b"] == 1)
+        try store.write { _ in two.likes["b"] = 2 }
+        try store.close()
+        let all = try Store.open(path: folder.file(), models: MixedLinkTests.models)
+        #expect((try #require(try all.object(ofType: Cat.self, forPrimaryKey: 2)).likes["a"]?[0]?.object as? Dog)?.name == "Max")
+    }
+
+    @Test func upserts() throws {
+        let tom = cat(1)
+        try store.write { tx in try tx.add(tom) }
+        func update(_ likes: AnyValue, _ policy: UpdatePolicy) throws -> [[String]] {
+            nonisolated(unsafe) var heard: [[String]] = []
+            let token = try tom.observe { change in
+                if case .change(_, let properties) = change { heard.append(properties.map(\.name).sorted()) }
+            }
+            try store.deliver()
+            try store.write { tx in try tx.add(cat(1, likes), update: policy) }
+            try store.deliver()
+            token.invalidate()
+            return heard
+        }
+        // Objects with a primary key are found, those without are made.
+        let second = cat(2)
+        second.age = 5
+        #expect(try update(["x": .object(second), "y": .object(dog("Rex"))], .modified) == [["likes"]])
+        #expect(second.isManaged && tom.likes["x"] == .object(second) && dogs() == ["Rex"])
+        let again = cat(2), rex = store.objects(Dog.self)[0]
+        again.age = 6
+        #expect(try update(["x": .object(again), "y": .object(rex)], .modified) == [])
+        #expect(second.age == 6 && store.objects(Cat.self).count == 2 && dogs() == ["Rex"])
+        #expect(try update(["x": .object(second), "y": .object(rex)], .all) == [["age", "likes"]])
+        // Circles.
+        func circle() -> Cat {
+            let one = cat(1), two = cat(2)
+            one.likes = [.object(two), .object(one)]
+            two.likes = .object(one)
+            return one
+        }
+        try store.write { tx in try tx.add(circle(), update: .modified) }
+        #expect(tom.likes == [.object(second), .object(tom)] && second.likes == .object(tom) && store.objects(Cat.self).count == 2)
+        nonisolated(unsafe) var heard = 0
+        let token = try tom.observe { _ in heard += 1 }
+        try store.deliver()
+        try store.write { tx in try tx.add(circle(), update: .modified) }
+        try store.deliver()
+        token.invalidate()
+        #expect(heard == 0)
+        try store.write { tx in try tx.create(Cat.self, value: ["id": 1, "likes": [tom, cat(2), cat(3)]], update: .modified) }
+        #expect(tom.likes[1] == .object(second) && (tom.likes[2]?.object as? Cat)?.id == 3 && store.objects(Cat.self).count == 3)
+        #expect(try store.verify() == [])
+    }
+
+    @Test func detachedCopies() throws {
+        let rex = dog("Rex"), max = dog("Max", .object(rex))
+        rex.companion = [.object(max), ["k": .object(max)], .object(cat(1, .object(rex))), 7]
+        try store.write { tx in try tx.add(rex) }
+        let frozen = try rex.freeze()
+        for source in [rex, frozen, try rex.detached()] {
+            let copy = try source.detached(), companion = try #require(copy.companion[0]?.object as? Dog)
+            #expect(copy !== source && !companion.isManaged && companion.name == "Max" && copy.companion[1]?["k"]?.object === companion)
+            #expect(companion.companion.object === copy && (copy.companion[2]?.object as? Cat)?.likes.object === copy && copy.companion[3] == 7)
+            #expect(try source.detached(depth: 0).companion == [.none, ["k": .none], .none, 7])
+            let one = try source.detached(depth: 1)
+            #expect((one.companion[0]?.object as? Dog)?.companion.isNone == true && (one.companion[2]?.object as? Cat)?.id == 1)
+        }
+        // An unmanaged copy is a graph like any other.
+        let other = try memoryStore(MixedLinkTests.models), copy = try rex.detached()
+        try other.write { tx in try tx.add(copy) }
+        #expect(dogs(other) == ["Max", "Rex"] && (copy.companion[2]?.object as? Cat)?.likes == .object(copy))
+        #expect(try other.verify() == [])
+    }
+
+    @Test func createdFromValues() throws {
+        let other = try memoryStore(MixedLinkTests.models)
+        let (rex, tom) = try store.write { tx in
+            let rex = try tx.create(Dog.self, value: ["name": "Rex", "companion": 1])
+            return (try tx.create(Dog.self, value: ["name": "Owner", "companion": ["a": rex, "b": [rex, dog("Loose")]]]), try tx.create(Cat.self, value: [1, 2, [rex]]))
+        }
+        #expect(rex.companion["a"] == rex.companion["b"]?[0] && dogs() == ["Loose", "Owner", "Rex"])
+        #expect((tom.likes[0]?.object as? Dog)?.name == "Rex")
+        // The same class of another store, and as a part of other values.
+        let copy = try other.write { tx in try tx.create(copying: rex) }
+        #expect(copy.companion["a"] == copy.companion["b"]?[0] && dogs(other) == ["Loose", "Owner", "Rex"])
+        let second = try other.write { tx in try tx.create(Cat.self, value: ["id": 9, "likes": ["x": tom, "y": [tom]]] as [String: Any]) }
+        #expect(second.likes["x"] == second.likes["y"]?[0] && (second.likes["x"]?.object as? Cat)?.id == 1 && other.objects(Cat.self).count == 2)
+        #expect(dogs(other) == ["Loose", "Owner", "Rex", "Rex"])
+        // The instance that is given stays unmanaged: it is copied.
+        let loose = dog("given")
+        let nested = try other.write { tx in try tx.create(Dog.self, value: ["friend": ["name": "f", "companion": [loose]] as [String: Any]]) }
+        #expect(!loose.isManaged && (nested.friend?.companion[0]?.object as? Dog)?.name == "given")
+        // An unmanaged object is described, and described in a property.
+        let unmanaged = try Dog(value: ["companion": [loose]])
+        #expect(unmanaged.companion[0]?.object === loose)
+        try other.write { _ in try nested.setValue(["name": "g", "companion": [loose, loose]] as [String: Any], forKey: "friend") }
+        #expect(nested.friend?.companion[0] == nested.friend?.companion[1] && dogs(other).filter { $0 == "given" }.count == 2)
+        // All or nothing, also what was made before.
+        let count = other.objects(Dog.self).count
+        try other.write { tx in
+            let error = ObjStoreError.of { try tx.create(Cat.self, value: ["id": 1, "likes": [loose]] as [String: Any]) }
+            #expect(error?.code == .duplicateKey)
+            let inner = ObjStoreError.of { try tx.create(Cat.self, value: ["id": 50, "likes": [loose, cat(9)]] as [String: Any]) }
+            #expect(inner?.code == .duplicateKey && inner?.message.hasPrefix("$.likes") == true, "\(String(describing: inner))")
+            #expect(code { try tx.create(Cat.self, value: ["id": 50, "likes": [loose, Part()]] as [String: Any]) } == .embedded)
+            loose.companion = [.object(loose)]
+            #expect(code { try tx.create(Cat.self, value: ["id": 50, "likes": loose]) } == .invalidArgument)
+        }
+        #expect(other.objects(Dog.self).count == count && other.objects(Cat.self).count == 2)
+        #expect(try other.verify() == [])
+        #expect(try store.verify() == [])
+    }
+
+    @Test func askedFor() throws {
+        let rex = dog("Rex"), max = dog("Max")
+        try store.write { tx in
+            for (id, likes) in [.object(rex), .object(max), .object(rex), [.object(rex)], "Rex", AnyValue.none].enumerated() { try tx.add(cat(id, likes)) }
+            rex.companion = .object(max)
+        }
+        func ids(_ results: Results<Cat>) -> [Int] { results.map(\.id) }
+        let cats = store.objects(Cat.self)
+        #expect(ids(cats.where { $0.likes == .object(rex) }) == [0, 2] && ids(cats.where { $0.likes == .object(max) }) == [1])
+        #expect(ids(cats.where { $0.likes == [.object(rex)] }) == [3] && ids(cats.where { $0.likes != .object(rex) }) == [1, 3, 4, 5])
+        #expect(try ids(cats.filter("likes == $0", rex)) == [0, 2] && store.objects(Dog.self).where { $0.companion == .object(max) }.count == 1)
+        #expect(code { try cats.where { $0.likes == .object(dog("loose")) }.validate() } == .wrongView)
+        #expect(code { try cats.where { $0.likes == [.object(dog("loose"))] }.validate() } == .wrongView)
+        #expect(code { try cats.where { $0.likes == .object(Part()) }.validate() } == .embedded)
+        let foreign = try memoryStore(MixedLinkTests.models).write { tx in try tx.create(Dog.self) }
+        #expect(code { try cats.where { $0.likes == .object(foreign) }.validate() } == .wrongStore)
+        #expect(ids(store.objects(Cat.self, in: ["likes"], from: [AnyValue.object(rex)], to: [AnyValue.object(rex)])) == [0, 2])
+        try store.write { tx in try tx.delete(rex) }
+        #expect(ids(cats.where { $0.likes == AnyValue.none }) == [0, 2, 5])
+    }
+
+    /// A default with an object: each gets its own.
+    final class Kennel: Object {
+        @Persisted var name = ""
+        @Persisted var guest: AnyValue = .object(Guest())
+    }
+    final class Guest: Object {
+        @Persisted var number = 7
+    }
+
+    @Test func defaults() throws {
+        let store = try memoryStore([Kennel.self, Guest.self])
+        try store.write { tx in
+            try tx.add(Kennel())
+            try tx.create(Kennel.self)
+            try tx.create(Kennel.self, value: ["guest": 1])
+        }
+        #expect(store.objects(Kennel.self).map { ($0.guest.object as? Guest)?.number } == [7, 7, nil])
+        #expect(store.objects(Guest.self).count == 2)
+    }
+
+    @Test func json() throws {
+        let rex = dog("Rex")
+        try store.write { tx in try tx.add(cat(1, [.object(rex)])) }
+        #expect(try store.objects(Cat.self)[0].json().contains("Rex"))
+        #expect(code { try store.objects(Cat.self)[0].likes.json() } == .wrongType)
+    }
+}
+
+private enum Old {
+    final class Cat: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var likes: AnyValue
+        @Persisted var friends: List<Cat>
+    }
+}
+
+private enum New {
+    final class Cat: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var loves: AnyValue
+        @Persisted var friends: List<Cat>
+    }
+}
+
+extension MixedLinkTests {
+    /// A value moves to another property with its links.
+    @Test func migrations() throws {
+        let folder = Folder()
+        var configuration = Store.Configuration(path: folder.file(), models: [Old.Cat.self])
+        configuration.schemaVersion = 1
+        let old = try Store(configuration)
+        try old.write { tx in
+            let one = Old.Cat(), two = Old.Cat()
+            (one.id, two.id) = (1, 2)
+            one.likes = ["x": .object(two)]
+            two.likes = .object(two)
+            two.friends = [one]
+            try tx.add(one)
+        }
+        try old.close()
+        configuration = Store.Configuration(path: folder.file(), models: [New.Cat.self])
+        configuration.schemaVersion = 2
+        configuration.migrationBlock = { migration, _ in
+            try migration.enumerateObjects(ofType: "Cat") { old, new in
+                let added = New.Cat()
+                added.id = old["id"]?.int.map { $0 + 10 } ?? 0
+                new?["loves"] = .list(AnyList([old["likes"] ?? .none, .object(added)] + old.elements("friends")))
+            }
+        }
+        let store = try Store(configuration)
+        let one = try #require(try store.object(ofType: New.Cat.self, forPrimaryKey: 1)), two = try #require(try store.object(ofType: New.Cat.self, forPrimaryKey: 2))
+        #expect(one.loves[0] == ["x": .object(two)] && two.loves[0] == .object(two) && (two.loves[1]?.object as? New.Cat)?.id == 12)
+        #expect(two.loves[2] == .object(one) && two.friends.count == 1 && store.objects(New.Cat.self).count == 4)
+        #expect(try store.verify() == [])
+    }
+}
