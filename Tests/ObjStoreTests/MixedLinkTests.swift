@@ -95,6 +95,11 @@ import Testing
         #expect(rex.companion["a"]?[1]?.isNone == true)
         #expect(code { try store.write { _ in rex.companion = .object(tom) } } == .noSuchObject)
         #expect(code { try store.write { _ in rex.companion["c"] = [.object(tom)] } } == .noSuchObject)
+        // A frozen object stands for the one that is there, as in links.
+        let there = try store.write { tx in try tx.create(Cat.self, value: ["id": 3]) }
+        let shown = try there.freeze()
+        try store.write { _ in rex.companion = .object(shown) }
+        #expect(rex.companion == .object(there) && rex.companion != .object(shown))
         #expect(try store.verify() == [])
     }
 
@@ -178,6 +183,11 @@ import Testing
         try refused(.outOfRange, deep)
         #expect(code { try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [[.object(foreign)]])]) } } == .wrongStore)
         #expect(code { try store.write { tx in try tx.insert(Cat.self, [Column(\.id, [3]), Column(\.likes, [.object(loose)])]) } } == .wrongView)
+        // An object that is there is updated, and then refused for what closes a circle.
+        let own = cat(1)
+        (own.age, own.likes) = (9, [.object(own), .object(foreign)])
+        try store.write { tx in #expect(code { try tx.add(own, update: .modified) } == .wrongStore) }
+        #expect(store.objects(Cat.self).count == 1 && tom.age == 0 && !own.isManaged)
         // Outside of a write, and of a frozen object.
         #expect(code { try Store.checked { rex.companion = .object(loose) } } == .notInWrite)
         let frozen = try rex.freeze()
