@@ -181,7 +181,7 @@
  *   committed(v)      v is a transaction                                  → WRONG_VIEW
  *   lends(v, buffer)  v is a live view, buffer NULL, and the value is text or binary → WRONG_VIEW
  *   steps(p)          a step is neither INT nor STRING → WRONG_TYPE, not UTF-8 → INVALID_UTF8, bad text → INVALID_ARGUMENT,
- *                     more than 100 of them → OUT_OF_RANGE
+ *                     more than 101 of them → OUT_OF_RANGE
  *   class(c)          0, or an id that no class has                       → NO_SUCH_CLASS
  *   property(p)       0, an unknown id, or one of another class           → NO_SUCH_PROPERTY
  *   index(i)          0, or an id that no index has                       → NO_SUCH_INDEX
@@ -370,7 +370,7 @@ OBJSTORE_ENUM(objstore_kind) {
 };
 /* Properties of this version are of kind BOOL, INT, FLOAT, DOUBLE, DECIMAL128, STRING, BINARY, TIMESTAMP, OBJECT_ID
  * or UUID, or lists, sets and maps of these, or LINK, or MIXED. A link in a mixed leads to an object of
- * any class, but to no embedded one; a set is no value of it. Lists, sets and maps of mixed are OBJSTORE_ERR_NOT_SUPPORTED. */
+ * any class, but to no embedded one; a set is no value of it. Elements of lists, sets and maps can be MIXED, too. */
 
 typedef uint32_t objstore_class_id;    /* opaque, unique in the file, never reused, never 0 */
 typedef uint32_t objstore_property_id; /* the same; that of one class is never valid for another */
@@ -700,7 +700,7 @@ OBJSTORE_API objstore_status objstore_schema_add_property(objstore_schema *schem
 
 /** Adds a list, set or map to a class of the schema: `collection` is LIST, SET or MAP, `kind` that of its elements. Of a
  * map `key_kind` is INT, STRING, OBJECT_ID or UUID, else NULL. `flags`: OBJSTORE_PROPERTY_NULLABLE = elements may be
- * null, or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is no collection, keys that do not
+ * null (those of kind MIXED may anyway), or 0. The rest as objstore_schema_add_property. INVALID_SCHEMA: also what is no collection, keys that do not
  * fit, and LINK, which objstore_schema_add_link_collection adds. */
 OBJSTORE_API objstore_status objstore_schema_add_collection(objstore_schema *schema, objstore_text class_name,
                                                             objstore_text name, objstore_kind collection,
@@ -1652,6 +1652,10 @@ OBJSTORE_API objstore_status objstore_count(objstore_view *view, objstore_class_
  *  of maps at most 1024 bytes. Elements must be of exactly the declared kind, or null where that was declared. A link is checked
  *  when it is written: WRONG_STORE, WRONG_TYPE (another class), NO_SUCH_OBJECT (deleted, or never there).
  *
+ *  Elements of kind MIXED are any value that a mixed property has (section 10), in a set without DOCUMENTs. Their order is that of
+ *  objstore_value_compare, and of what is equal there (the int 1, the double 1) that of the kinds: a set has both. A link to an object
+ *  that is deleted becomes null, wherever it stands in them, and leaves a set that it is an element of.
+ *
  *  All functions: NO_SUCH_PROPERTY: not of the owner's class. NO_SUCH_OBJECT: the owner was deleted. WRONG_TYPE: the
  *  property is no collection, or not of the kind that the function is for. WRONG_STORE.
  * ================================================================================================ */
@@ -1825,7 +1829,9 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *
  *  One value inside is reached by a path, an array of steps: an INT is an index of a list (-1 is the last element, -2 the
  *  one before), a STRING a key of a map. A change by path is logged as that change, whatever the size of the document, and
- *  finds its place in O(log n) a step; the document itself is written anew, O(its bytes).
+ *  finds its place in O(log n) a step; the document itself is written anew, O(its bytes). Into a collection of MIXED elements a path
+ *  leads, too: its first step is the index of the element, or the key as text (of numbers and ids their text); the log gets the element.
+ *  Elements of sets can only be read so.
  *
  *      objstore_value steps[] = {objstore_string(OBJSTORE_STR("seen")), objstore_int(0)};
  *      objstore_mixed_set(tx, dog, extra_id, steps, 2, objstore_int(7));                       {…, "seen": [7, 2.5]}
@@ -1842,9 +1848,9 @@ OBJSTORE_API objstore_status objstore_map_remove(objstore_view *transaction, obj
  *      MAP     := u8 w · count (w bytes) · ends (2 × count × w) · count × { key, as UTF-8 · value }, keys ascending
  *      ends: where each item ends, from the beginning of the first; w: the smallest that count and last end fit in
  *
- *  All functions of a path: NO_SUCH_PROPERTY. NO_SUCH_OBJECT. WRONG_STORE. WRONG_TYPE: the property is not MIXED, a step is
- *  neither INT nor STRING, or it asks something that is no list (INT) or no map (STRING). NOT_FOUND: a key or an index on
- *  the way is not there. OUT_OF_RANGE: more than 100 steps.
+ *  All functions of a path: NO_SUCH_PROPERTY. NO_SUCH_OBJECT. WRONG_STORE. WRONG_TYPE: the property is neither MIXED nor a
+ *  collection of such elements (which without steps is no value), a step is neither INT nor STRING, or it asks something that is no
+ *  list (INT) or no map (STRING). NOT_FOUND: a key or an index on the way is not there. OUT_OF_RANGE: more than 101 steps.
  * ================================================================================================ */
 
 /** The value at the end of a path. A list or map comes as its kind and its number of elements, in `data.integer`;
@@ -2100,15 +2106,15 @@ OBJSTORE_API objstore_status objstore_find_all(objstore_view *view, objstore_cla
 /** The objects whose property `property_id`, a link or a collection of links, leads to `object`: its inverse, in the order of
  * creation. Each is there once, even if its list or map has several links to `object`. Of a link they
  * are the results of asking `property == object`; all are updated and observed like results of a question.
- * WRONG_TYPE: the property is neither, or leads to another class. NOT_SUPPORTED: a mixed one, of which this version has only
- * the number. Cost: O(log n) + O(k). */
+ * Of a mixed property, or a collection of mixed elements: the objects that have a link to `object` anywhere inside.
+ * WRONG_TYPE: the property is none of these, or leads to another class. Cost: O(log n) + O(k). */
 OBJSTORE_API objstore_status objstore_incoming(objstore_view *view, objstore_object object,
                                                objstore_property_id property_id, objstore_results **results)
     OBJSTORE_CHECKS(null(view, results), closed(view), kind(view), store(object), deleted(object),
                     property(property_id), type(property_id));
 
-/** How many they are: objects, not links; an object whose list has `object` twice counts once. Also of a mixed property: those whose
- * value is a link to `object`, or has one inside. Cost: O(log n). */
+/** How many they are: objects, not links; an object whose list has `object` twice counts once. Of mixed values as
+ * objstore_incoming. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_incoming_count(objstore_view *view, objstore_object object,
                                                      objstore_property_id property_id, uint64_t *count)
     OBJSTORE_CHECKS(null(view, count), closed(view), kind(view), store(object), deleted(object),

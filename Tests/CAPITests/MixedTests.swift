@@ -451,6 +451,15 @@ private func link(_ view: OpaquePointer, _ object: objstore_object, _ property: 
     return value.kind == .OBJSTORE_KIND_LINK ? value.data.link : nil
 }
 
+/// The objects whose values link to one.
+private func linking(_ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
+    var results: OpaquePointer?, count = 0, objects = [objstore_object](repeating: objstore_object(), count: 20)
+    try ok(objstore_incoming(view, target, property, &results))
+    try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
+    try ok(objstore_results_close(results))
+    return objects.prefix(count).map(\.key)
+}
+
 private func same(_ a: objstore_object?, _ b: objstore_object) -> Bool {
     guard let a else { return false }
     return a.key == b.key && a.class_id == b.class_id && a.store_tag == b.store_tag
@@ -491,8 +500,9 @@ private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link
         var found: UInt64 = 0
         try ok(objstore_count_where(view, cls.id, extra, .OBJSTORE_EQUAL, objstore_link(spot), &found))
         expect(found == 1)
-        var results: OpaquePointer?
-        refused(objstore_incoming(view, spot, extra, &results), .OBJSTORE_ERR_NOT_SUPPORTED)
+        for (target, property, owners) in [(spot, extra, [fido]), (spot, other, [fido, max]), (max, other, [fido, max]), (fido, other, [])] {
+            expect(try linking(view, target, property) == owners.map(\.key))
+        }
     }
     try writing(store) { tx in
         expect(refused(objstore_set(tx, fido, extra, objstore_link(objstore_object(class_id: spot.class_id, store_tag: spot.store_tag ^ 1, key: spot.key))), .OBJSTORE_ERR_WRONG_STORE).contains("Thing.extra"))

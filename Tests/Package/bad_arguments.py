@@ -690,7 +690,7 @@ def cases(name, parameters, tokens):
         elif word == "steps":
             for index, status in enumerate(("WRONG_TYPE", "WRONG_TYPE", "INVALID_UTF8", "INVALID_ARGUMENT")):
                 yield {first: f"&BAD_STEPS[{index}]", "step_count": "1"}, f"OBJSTORE_ERR_{status}", first, None, f"bad step {index}"
-            yield {first: "STEPS", "step_count": "101"}, "OBJSTORE_ERR_OUT_OF_RANGE", first, None, "too many steps"
+            yield {first: "STEPS", "step_count": "102"}, "OBJSTORE_ERR_OUT_OF_RANGE", first, None, "too many steps"
         elif word == "name":
             for a in arguments:
                 yield {a: 'OBJSTORE_STR("")'}, "OBJSTORE_ERR_INVALID_ARGUMENT", a, None, f"{a} empty"

@@ -12,6 +12,12 @@ public protocol CollectionElement: SendableMetatype {
     static func _encodeElement(_ value: Self, _ encoder: _RowEncoder)
     /// Nil: it is a value, or null.
     static func _linked(_ value: Self) -> Object?
+    /// The objects in it, at any depth.
+    static func _objects(_ value: Self) -> [Object]
+    /// The same with other objects; nil: it has none any more.
+    static func _mapped(_ value: Self, _ other: (Object) -> Object?) -> Self?
+    /// Of any type (``AnyValue``): what is nested in it is copied out of the store, or shown.
+    static var _isMixed: Bool { get }
 }
 
 /// What is no optional: what a ``MutableSet`` can hold.
@@ -19,6 +25,9 @@ public protocol _SingleElement: CollectionElement {}
 
 extension CollectionElement {
     public static func _linked(_ value: Self) -> Object? { nil }
+    public static func _objects(_ value: Self) -> [Object] { _linked(value).map { [$0] } ?? [] }
+    public static func _mapped(_ value: Self, _ other: (Object) -> Object?) -> Self? { _linked(value).flatMap { other($0) }.flatMap { _convertElement($0) } }
+    public static var _isMixed: Bool { false }
     /// For descriptions: of an object only its name, for links lead in circles.
     static func _text(_ value: Self) -> String { _linked(value)?.name ?? "\(value)" }
 }
@@ -28,6 +37,8 @@ public struct _StoredValue {
     let value: Value
     /// Of a link: what it leads to.
     var target: ClassBinding?
+    /// Of a mixed element: where it is.
+    var place: AnyPlace?
 
     /// As the plainest type that holds it.
     var any: Any? {
@@ -85,6 +96,9 @@ extension Optional: CollectionElement where Wrapped: _SingleElement {
         if let value { Wrapped._encodeElement(value, encoder) } else { encoder.append(.null) }
     }
     public static func _linked(_ value: Wrapped?) -> Object? { value.flatMap { Wrapped._linked($0) } }
+    public static func _objects(_ value: Wrapped?) -> [Object] { value.map { Wrapped._objects($0) } ?? [] }
+    public static func _mapped(_ value: Wrapped?, _ other: (Object) -> Object?) -> Wrapped?? { .some(value.flatMap { Wrapped._mapped($0, other) }) }
+    public static var _isMixed: Bool { Wrapped._isMixed }
 }
 
 /// Values of one call, in the memory of a `_RowEncoder`; nothing moves until `body` returns.

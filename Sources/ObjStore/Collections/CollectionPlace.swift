@@ -36,29 +36,41 @@ struct CollectionPlace {
         _ none: T, with elements: some Sequence<Element>, _ body: (View, CollectionID, UnsafeBufferPointer<Value>) throws(StoreError) -> T
     ) -> T {
         changing(none) { (view, id) throws(StoreError) in
-            let elements = Array(elements)
-            try add(elements, view)
-            return try withEncoded(elements) { (values) throws(StoreError) in try body(view, id, values) }
+            let elements = Array(elements), new = try unmanaged(elements)
+            if new.isEmpty { return try withEncoded(elements) { (values) throws(StoreError) in try body(view, id, values) } }
+            var result: T?
+            do throws(ObjStoreError) {
+                // All of it, or nothing.
+                try ObjectGraph(binding.space, view, .error).add(new, wantsSavepoint: true) { (created, _) throws(ObjStoreError) in
+                    result = try core { () throws(StoreError) in
+                        try withEncoded(elements, created: created) { (values) throws(StoreError) in try body(view, id, values) }
+                    }
+                }
+            } catch {
+                throw error.ofCore
+            }
+            return result.unsafelyUnwrapped
         }
     }
 
-    private func add<Element: CollectionElement>(_ elements: [Element], _ view: View) throws(StoreError) {
-        guard binding.info.properties[Int(index)].type.hasLinks else { return }
-        let space = binding.space
-        do throws(ObjStoreError) {
-            guard binding.exists(object._key) else { throw binding.gone(object._key) }
-            let targets = elements.compactMap { Element._linked($0) }
-            // What would be refused afterwards.
-            for target in targets {
-                guard let other = target._space else { continue }
-                guard other.handle.sharesStore(with: space.handle) else {
-                    throw ObjStoreError(.wrongStore, "\(binding.path(index)): the object is managed by another store", class: binding.info.name)
+    /// The unmanaged objects that elements lead to, each once.
+    private func unmanaged<Element: CollectionElement>(_ elements: [Element]) throws(StoreError) -> [Object] {
+        let type = binding.info.properties[Int(index)].type
+        guard type.hasLinks else { return [] }
+        guard binding.exists(object._key) else { throw binding.gone(object._key).ofCore }
+        var seen: Set<ObjectIdentifier> = [], new: [Object] = []
+        for target in elements.flatMap({ Element._objects($0) }) {
+            if let other = target._space {
+                // What would be refused afterwards.
+                guard other.handle.sharesStore(with: binding.space.handle) else {
+                    throw StoreError(.wrongStore, "\(binding.path(index)): the object is managed by another store").at(class: binding.info.name)
                 }
+            } else if seen.insert(ObjectIdentifier(target)).inserted {
+                if Element._isMixed, target is EmbeddedObject { throw AnyValue.embedded(target) }
+                new.append(target)
             }
-            for target in targets where target._binding == nil { try ObjectGraph(space, view, .error).add(target) }
-        } catch {
-            throw error.ofCore
         }
+        return new
     }
 
     /// Whether the elements are embedded objects.
@@ -105,7 +117,7 @@ struct CollectionPlace {
     func asking<Element: CollectionElement, T>(
         _ none: T, about element: Element, _ body: (View, CollectionID, Value) throws(StoreError) -> T
     ) -> T {
-        if let target = Element._linked(element), target._binding == nil { return none }
+        if Element._objects(element).contains(where: { $0._binding == nil }) { return none }
         return reading(none) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try body(view, id, values[0]) }
         }
@@ -124,24 +136,31 @@ struct CollectionPlace {
     }
 
     /// Elements from `start` on, at most `limit`; keys are null but of maps.
-    func forEach(from start: Int = 0, limit: Int = .max, wantsKeys: Bool, _ body: (Value, Value) -> Void) {
+    func forEach(from start: Int = 0, limit: Int = .max, wantsKeys: Bool, _ body: (_ index: Int, _ key: Value, _ value: Value) -> Void) {
         readingTexts(()) { (view, id, buffer) throws(StoreError) in
-            _ = try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, buffer) { body($1, $2) }
+            _ = try view.elements(id, from: start, limit: limit, wantsKeys: wantsKeys, buffer) { body(start + $0, $1, $2) }
         }
     }
 
     func element<Element: CollectionElement>(at index: Int) -> Element {
-        readingTexts(Element._emptyElement) { (view, id, buffer) throws(StoreError) in element(try view.element(id, at: index, buffer).value) }
+        readingTexts(Element._emptyElement) { (view, id, buffer) throws(StoreError) in element(try view.element(id, at: index, buffer).value, at: .index(index)) }
     }
 
     func values<Element: CollectionElement>(as _: Element.Type) -> [Element] {
         var values: [Element] = []
-        forEach(wantsKeys: false) { _, value in values.append(element(value)) }
+        forEach(wantsKeys: false) { index, _, value in values.append(element(value, at: .index(index))) }
         return values
     }
 
     /// A stored value as the collection's type; what is none is reported and replaced.
-    func element<Element: CollectionElement>(_ value: Value) -> Element {
+    func element<Element: CollectionElement>(_ value: Value, at step: @autoclosure () -> AnyStep) -> Element {
+        if Element._isMixed {
+            let place = AnyPlace(self, [step()])
+            if let element = Element._element(_StoredValue(value: value, place: place)) { return element }
+            // What a link leads to is of a class that the application does not know: asking for it says so.
+            _ = place.value()
+            return Element._emptyElement
+        }
         let target = value.kind == .link ? binding.target(index) : nil
         if let element = Element._element(_StoredValue(value: value, target: target)) { return element }
         binding.report(StoreError(.outOfRange, "\(binding.path(index)) has an element \(value.text) in the store, which is no \(Element.self)"), index)
@@ -218,6 +237,12 @@ public final class _FillScope {
         self.id = id
         self.comparesFirst = comparesFirst
         self.existed = existed
+    }
+
+    /// Whether a stored element is what is given.
+    func isSame(_ stored: Value, _ given: Value, isMixed: Bool) -> Bool {
+        // A given document was just made; a damaged one that is stored is another.
+        isMixed ? (try? stored.isSameMixed(as: given)) ?? false : stored.isSame(as: given)
     }
 
     /// Calls `body` with elements, encoded.

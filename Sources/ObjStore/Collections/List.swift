@@ -77,7 +77,9 @@ public final class List<Element: CollectionElement> {
             if high - low > 1 { move(from: high - 1, to: low) }
             return
         }
-        let (one, other) = (self[first], self[second])
+        // Lists and dictionaries among them show what stands at their place: copied before that changes.
+        func taken(_ index: Int) -> Element { Element._isMixed ? Element._mapped(self[index]) { $0 } ?? self[index] : self[index] }
+        let (one, other) = (taken(first), taken(second))
         self[first] = other
         self[second] = one
     }
@@ -91,6 +93,7 @@ public final class List<Element: CollectionElement> {
     }
 
     private static func isSame(_ a: Element, _ b: Element) -> Bool {
+        if Element._isMixed { return AnyValue._convert(a) == AnyValue._convert(b) }
         if let object = Element._linked(a) { return object.isSameObject(as: Element._linked(b)) }
         if Element._linked(b) != nil { return false }
         return (try? withEncoded(CollectionOfOne(a)) { (a) throws(StoreError) in
@@ -151,11 +154,9 @@ extension List: Persistable, _CollectionProperty {
     public typealias _Storage = List?
     public static var _type: _PropertyType { _PropertyType(.list, of: Element._elementType) }
     public static func _managed(_ object: Object, _ index: UInt32) -> List { List(CollectionPlace(object: object, index: index)) }
-    public func _copy() -> List { List(self) }
-    public var _links: [Object] { compactMap { Element._linked($0) } }
-    public func _mapped(_ other: (Object) -> Object?) -> List {
-        List(_links.compactMap { other($0) }.compactMap { Element._convertElement($0) })
-    }
+    public func _copy() -> List { Element._isMixed ? _mapped { $0 } : List(self) }
+    public var _links: [Object] { flatMap { Element._objects($0) } }
+    public func _mapped(_ other: (Object) -> Object?) -> List { List(compactMap { Element._mapped($0, other) }) }
     public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Element.encode(any: value, encoder) }
     public func _replace(_ object: Object, _ index: UInt32) {
         let place = CollectionPlace(object: object, index: index)
@@ -169,7 +170,7 @@ extension List: Persistable, _CollectionProperty {
             scope.replace(count: values.count) { () throws(StoreError) in
                 var same = true
                 _ = try scope.view.elements(scope.id, from: 0, limit: .max, wantsKeys: false, nil) { index, _, value in
-                    same = same && value.isSame(as: values[index])
+                    same = same && scope.isSame(value, values[index], isMixed: Element._isMixed)
                 }
                 return same
             } _: { () throws(StoreError) in

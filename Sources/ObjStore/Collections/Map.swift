@@ -24,13 +24,16 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
         get {
             guard let place else { return entries[key] }
             return place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in
-                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.value(id, ofKey: keys[0], buffer).map { place.element($0) } }
+                try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.value(id, ofKey: keys[0], buffer).map { place.element($0, at: Map.step(keys[0])) } }
             }
         }
         set { if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) } }
     }
 
     public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value { self[key] ?? fallback() }
+
+    /// The text of a key, as paths name it.
+    private static func step(_ key: CoreValue) -> AnyStep { .key(key.keyText) }
 
     /// Gives a key a value; nil removes the key.
     public func setValue(_ value: Value?, forKey key: Key) { self[key] = value }
@@ -90,7 +93,9 @@ extension Map: Sequence {
     public func makeIterator() -> IndexingIterator<[Element]> {
         guard let place else { return entries.map { ($0.key, $0.value) }.makeIterator() }
         var entries: [Element] = []
-        place.forEach(wantsKeys: true) { key, value in entries.append((place.element(key), place.element(value))) }
+        place.forEach(wantsKeys: true) { index, key, value in
+            entries.append((place.element(key, at: .index(index)), place.element(value, at: Map.step(key))))
+        }
         return entries.makeIterator()
     }
 }
@@ -107,11 +112,11 @@ extension Map: Persistable, _CollectionProperty {
     public typealias _Storage = Map?
     public static var _type: _PropertyType { _PropertyType(.map, of: Value._elementType, keys: Key._type) }
     public static func _managed(_ object: Object, _ index: UInt32) -> Map { Map(CollectionPlace(object: object, index: index)) }
-    public func _copy() -> Map { Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
-    public var _links: [Object] { compactMap { Value._linked($0.value) } }
+    public func _copy() -> Map { Value._isMixed ? _mapped { $0 } : Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
+    public var _links: [Object] { flatMap { Value._objects($0.value) } }
     public func _mapped(_ other: (Object) -> Object?) -> Map {
         let copy = Map()
-        for (key, value) in self { copy.entries[key] = Value._convertElement(Value._linked(value).flatMap { other($0) }) }
+        for (key, value) in self { copy.entries[key] = Value._mapped(value, other) }
         return copy
     }
     public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Value.encode(any: value, encoder) }
@@ -140,7 +145,7 @@ extension Map: Persistable, _CollectionProperty {
             scope.with(entries.map(\.value)) { (values) throws(StoreError) in
                 scope.replace(count: keys.count) { () throws(StoreError) in
                     for index in keys.indices {
-                        guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil), stored.isSame(as: values[index]) else { return false }
+                        guard let stored = try scope.view.value(scope.id, ofKey: keys[index], nil), scope.isSame(stored, values[index], isMixed: Value._isMixed) else { return false }
                     }
                     return true
                 } _: { () throws(StoreError) in

@@ -21,6 +21,7 @@ public final class MutableSet<Element: _SingleElement> {
     /// Where an equal element stands in an unmanaged set, or would.
     private func search(_ element: Element) -> (index: Int, found: Bool) {
         if let object = Element._linked(element) {
+            // Behind everything else.
             let index = elements.firstIndex { object.isSameObject(as: Element._linked($0)) }
             return (index ?? elements.count, index != nil)
         }
@@ -34,8 +35,15 @@ public final class MutableSet<Element: _SingleElement> {
     }
 
     private static func compare(_ a: Element, _ b: Element) -> Int {
+        if Element._isMixed {
+            if Element._linked(a) != nil { return 1 }
+            // What has objects inside is refused when it is stored.
+            guard Element._objects(a).isEmpty, Element._objects(b).isEmpty else { return AnyValue._convert(a) == AnyValue._convert(b) ? 0 : 1 }
+        }
         do throws(StoreError) {
-            return try withEncoded([a, b]) { (values) throws(StoreError) in CollectionOrder.compare(values[0], values[1]) }
+            return try withEncoded([a, b]) { (values) throws(StoreError) in
+                Element._isMixed ? MixedOrder.compareElements(values[0], values[1]) : CollectionOrder.compare(values[0], values[1])
+            }
         } catch {
             preconditionFailure("two values are always compared")
         }
@@ -64,7 +72,7 @@ public final class MutableSet<Element: _SingleElement> {
             if found { elements.remove(at: index) }
             return found
         }
-        if let object = Element._linked(element), !object.isManaged { return false }
+        if Element._objects(element).contains(where: { !$0.isManaged }) { return false }
         return place.changing(false) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try view.remove(id, member: values[0]) }
         }
@@ -121,15 +129,19 @@ extension MutableSet: Persistable, _CollectionProperty {
     public static var _type: _PropertyType { _PropertyType(.set, of: Element._elementType) }
     public static func _managed(_ object: Object, _ index: UInt32) -> MutableSet { MutableSet(CollectionPlace(object: object, index: index)) }
     public func _copy() -> MutableSet {
+        if Element._isMixed { return _mapped { $0 } }
         let copy = MutableSet()
         copy.elements = Array(self)
         return copy
     }
-    public var _links: [Object] { compactMap { Element._linked($0) } }
+    public var _links: [Object] { flatMap { Element._objects($0) } }
     public func _mapped(_ other: (Object) -> Object?) -> MutableSet {
         let copy = MutableSet()
-        // Different objects have different copies.
-        copy.elements = _links.compactMap { other($0) }.compactMap { Element._convertElement($0) }
+        // Different objects have different copies; one that has none leaves the set.
+        copy.elements = compactMap { element in
+            guard let mapped = Element._mapped(element, other) else { return nil }
+            return Element._linked(element) != nil && Element._linked(mapped) == nil ? nil : mapped
+        }
         return copy
     }
     public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Element.encode(any: value, encoder) }

@@ -28,6 +28,14 @@ public final class AnyList {
         if let place { place.at(.index(index)).change(.remove) } else { elements.remove(at: index) }
     }
 
+    /// Lists and dictionaries among the elements show what stands at their place: copied before that changes.
+    public func swapAt(_ first: Int, _ second: Int) {
+        if first == second { return }
+        let (one, other) = (self[first].detached(), self[second].detached())
+        self[first] = other
+        self[second] = one
+    }
+
     /// The elements as they are now, copied.
     var values: [AnyValue] { place == nil ? elements : detached().elements }
 

@@ -38,9 +38,15 @@ struct AnyPlace {
         self.path = path
     }
 
-    private var space: ObjectSpace { place.binding.space }
+    var space: ObjectSpace { place.binding.space }
 
     func at(_ step: AnyStep) -> AnyPlace { AnyPlace(place, path + [step]) }
+
+    /// The list or dictionary that a document is, which stands here; nil: it is damaged.
+    func nested(_ document: Value) -> AnyValue? {
+        guard let kind = try? MixedNode(document.pointer, document.count).kind else { return nil }
+        return kind == .list ? .list(AnyList(self)) : .dictionary(AnyMap(self))
+    }
 
     /// The value, its lists and dictionaries managed; nil: there is none.
     func value() -> AnyValue? {

@@ -127,3 +127,23 @@ extension ClassBinding {
         }
     }
 }
+
+extension AnyValue: _SingleElement {
+    public static var _elementType: _PropertyType { _type }
+    public static var _emptyElement: AnyValue { AnyValue.none }
+    /// Lists and dictionaries show what stands at their place.
+    public static func _element(_ value: _StoredValue) -> AnyValue? {
+        guard let place = value.place else { return nil }
+        switch value.value.kind {
+        case .document: return place.nested(value.value)
+        case .link: return try? AnyValue(link: value.value, place.space)
+        default: return AnyValue(scalar: value.value)
+        }
+    }
+    public static func _convertElement(_ value: Any?) -> AnyValue? { _convert(value) }
+    public static func _encodeElement(_ value: AnyValue, _ encoder: _RowEncoder) { _encode(value, encoder) }
+    public static func _linked(_ value: AnyValue) -> Object? { value.object }
+    public static func _objects(_ value: AnyValue) -> [Object] { value.objects }
+    public static func _mapped(_ value: AnyValue, _ other: (Object) -> Object?) -> AnyValue? { value.mapObjects(other) }
+    public static var _isMixed: Bool { true }
+}

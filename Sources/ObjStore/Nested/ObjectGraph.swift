@@ -134,12 +134,15 @@ struct ObjectGraph {
                 throw ObjStoreError(.embedded, "objects of class \(name) are embedded: one has one parent, and this one has two places", class: name)
             }
             let binding = try space.binding(type(of: object))
-            var targets = binding.info.links.flatMap { ObjectGraph.targets(object, $0) }
+            var targets: [Object] = []
+            for link in binding.info.links {
+                let more = ObjectGraph.targets(object, link)
+                if link.type.hasMixedElements { try ObjectGraph.check(more, link, binding) }
+                targets += more
+            }
             for property in binding.info.mixed {
                 let more = ObjectGraph.value(object, property).unmanagedObjects
-                if let embedded = more.first(where: { $0 is EmbeddedObject }) {
-                    throw ObjStoreError(AnyValue.embedded(embedded).at(class: binding.info.name, property: property.name))
-                }
+                try ObjectGraph.check(more, property, binding)
                 targets += more
             }
             path.append((object, binding, targets, 0))
@@ -157,6 +160,12 @@ struct ObjectGraph {
             }
         }
         return order
+    }
+
+    /// Values of any type have no embedded objects.
+    private static func check(_ objects: [Object], _ property: ClassInfo.Property, _ binding: ClassBinding) throws(ObjStoreError) {
+        guard let embedded = objects.first(where: { $0 is EmbeddedObject }) else { return }
+        throw ObjStoreError(AnyValue.embedded(embedded).at(class: binding.info.name, property: property.name))
     }
 
     /// The unmanaged objects that a property leads to.

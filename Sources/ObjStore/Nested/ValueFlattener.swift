@@ -141,6 +141,8 @@ final class ValueFlattener {
         path.append(step)
         if property.type.linked != nil {
             try link(info, property, value)
+        } else if property.type.hasMixedElements {
+            try mixed(info, property, value)
         } else {
             guard type._encodeElement(any: value, encoder) else { throw located(info.wrongElement(property, value)) }
         }

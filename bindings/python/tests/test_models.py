@@ -54,7 +54,7 @@ class Later(objstore.Model):
     "annotation",
     [
         "NotYetThere", set[date], dict[str, list[int]],
-        dict[Later, int], list[int] | None, list[int | str], tuple[int, ...], frozenset[int], list[Any],
+        dict[Later, int], list[int] | None, list[int | str], tuple[int, ...], frozenset[int], list[set[int]],
         date, complex, int | str, object, Enum("Empty", {}), Enum("Mixed", {"A": 1, "B": "b"}),
     ],
     ids=str,

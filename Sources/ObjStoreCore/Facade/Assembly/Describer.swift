@@ -89,7 +89,7 @@ final class Describer {
 
 extension Value {
     /// A map's key as a name: texts as they are, numbers and ids as their text.
-    var keyText: String {
+    package var keyText: String {
         switch kind {
         case .int: "\(low)"
         case .string: FlatValues.name(self)

@@ -127,3 +127,16 @@ enum MixedLinks {
         }
     }
 }
+
+extension Value {
+    /// Whether a value that an application gave for a mixed element is what is stored: its links may say their store.
+    package func isSameMixed(as given: Value) throws(StoreError) -> Bool {
+        guard kind == given.kind else { return false }
+        if kind == .link { return MixedTarget(self) == MixedTarget(given) }
+        guard kind == .document, count == given.count else { return isSame(as: given) }
+        let copy = ByteBuffer(capacity: given.count)
+        copy.append(bytes: given.pointer, count: given.count)
+        try MixedLinks.forgetStore(copy.base, copy.count)
+        return isSame(as: Value(kind: .document, pointer: UnsafeRawPointer(copy.base), count: copy.count))
+    }
+}

@@ -33,14 +33,18 @@ package enum MixedOrder {
     /// elements. What is damaged stands behind everything else, by its bytes: who reads it is told.
     static func compareCells(_ a: Value, _ b: Value) -> Int {
         switch (sound(a), sound(b)) {
-        case (let x?, let y?):
-            if let order = try? compare(x, y), order != 0 { return order }
-            if x.kind != y.kind { return Int(x.kind.rawValue) - Int(y.kind.rawValue) }
-            return x.kind == .document ? compareBytes(a, b) : 0
+        case (let x?, let y?): return compareElements(x, y)
         case (_?, nil): return -1
         case (nil, _?): return 1
         case (nil, nil): return compareBytes(a, b)
         }
+    }
+
+    /// The same of values.
+    package static func compareElements(_ a: Value, _ b: Value) -> Int {
+        if let order = try? compare(a, b), order != 0 { return order }
+        if a.kind != b.kind { return Int(a.kind.rawValue) - Int(b.kind.rawValue) }
+        return a.kind == .document ? compareBytes(a, b) : 0
     }
 
     private static func sound(_ cell: Value) -> Value? { try? MixedNode(cell.pointer, cell.count).value() }
