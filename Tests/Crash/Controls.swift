@@ -85,6 +85,7 @@ struct Control {
         Control(bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had", named: ["inverse"], isWhole: true),
         Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
         Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),
+        Control(bug: .mixedLinkKept, row: "-", mistake: "a link that left a mixed value still counts", named: ["inverse"], isWhole: true),
     ]
 }
 

@@ -37,6 +37,7 @@ struct Subject {
             let elements = ElementSchema(kind: .link, isNullable: kind == .map, keyKind: kind == .map ? .int : .null)
             properties.append(PropertySchema(name: name, kind: kind, columnID: UInt32(properties.count), target: 0, elements: elements))
         }
+        properties.append(PropertySchema(name: "things", kind: .list, columnID: UInt32(properties.count), elements: ElementSchema(kind: .mixed, isNullable: true)))
         let compounds = [([7, 8, 2], false), ([0, 5], true)].enumerated().map { IndexSchema(id: 1 << 16 + UInt32($0), properties: $1.0, isUnique: $1.1) }
         return ClassSchema(
             name: name, id: id, properties: properties, nextColumnID: UInt32(properties.count), compounds: compounds, nextIndexID: 1 << 16 + 2)
@@ -283,7 +284,7 @@ enum Row {
         ]
         let builder = DocumentBuilder(), isNull = try mixed(index, &random, builder)
         let any = isNull ? Value.null : Value(kind: .mixed, pointer: builder.node.baseAddress, count: builder.node.count)
-        let all = values + [any, .zero(of: .list), .zero(of: .map), .zero(of: .set), .zero(of: .list), .zero(of: .set), .zero(of: .map)]
+        let all = values + [any, .zero(of: .list), .zero(of: .map), .zero(of: .set), .zero(of: .list), .zero(of: .set), .zero(of: .map), .zero(of: .list)]
         let created = try all.withUnsafeBufferPointer { try state.create($0.baseAddress!) }
         // None, few that stay in the row, many that lie in the tree; of many rows most have none, for cases are to be fast.
         let elements = index < 60 ? [0, 2, 0, 5, 40][index % 5] : index % 150 == 0 ? 40 : 0
@@ -302,6 +303,23 @@ enum Row {
         try state.splice(created, values.count + 5, 0..<0, crew[...])
         let heads = pals.enumerated().map { (key: Value.int(Int64($0)), value: $0 % 6 == 5 ? .null : $1.value) }
         try state.splice(created, values.count + 6, 0..<0, heads[...])
+        // Of any type, some with links to the first of class 0, alone or inside.
+        var things: [(key: Value, value: Value)] = [], builders: [DocumentBuilder] = []
+        for number in 0..<elements {
+            let builder = DocumentBuilder(), link = Value.link(ObjectID(classID: 1, storeTag: 0, key: Int64(number % max(1, min(index, 30)) % 7)))
+            if number % 4 == 3, index > 0 {
+                if number % 8 == 3 { try builder.begin(.list) }
+                try builder.append(link)
+                if number % 8 == 3 { try builder.end() }
+            } else if try mixed(number == 13 ? 3 : number, &random, builder) {
+                things.append((.null, .null))
+                continue
+            }
+            builders.append(builder)
+            things.append((.null, Value(kind: .mixed, pointer: builder.node.baseAddress, count: builder.node.count)))
+        }
+        try state.splice(created, values.count + 7, 0..<0, things[...])
+        withExtendedLifetime(builders) {}
     }
 
     /// The node of a mixed value: null (true), a plain one, a document, seldom one in an extent of its own.

@@ -51,12 +51,23 @@ package struct Chance: RandomNumberGenerator {
         }
     }
 
-    mutating func mixed(_ depth: Int = 0) -> Datum {
-        switch below(depth > 3 ? 7 : 10) {
+    /// A mixed value with links to objects of a content.
+    mutating func mixed(_ content: Content, depth: Int = 0) -> Datum {
+        switch below(depth > 3 ? 9 : 12) {
         case 0: return .null
-        case 1...6: return scalar(one(Plan.scalars))
-        case 7, 8: return .list((0..<below(5)).map { _ in mixed(depth + 1) })
-        default: return .map(Dictionary((0..<below(5)).map { _ in (Datum.text("k\(below(9))"), mixed(depth + 1)) }) { $1 })
+        case 1...5: return scalar(one(Plan.scalars))
+        case 6...8: return link(content) ?? .null
+        case 9, 10: return .list((0..<below(5)).map { _ in mixed(content, depth: depth + 1) })
+        default: return .map(Dictionary((0..<below(5)).map { _ in (Datum.text("k\(below(9))"), mixed(content, depth: depth + 1)) }) { $1 })
         }
+    }
+
+    /// One that a set may have: no list, no map.
+    mutating func single(_ content: Content) -> Datum { mixed(content, depth: 4) }
+
+    /// A link to an object of any class that is not embedded, often to one of a few: so some have many. Nil: the class has none.
+    mutating func link(_ content: Content) -> Datum? {
+        let cls = one(content.plan.classes.filter { !$0.isEmbedded }).name, keys = content[cls].keys.sorted()
+        return keys.isEmpty ? nil : .linkTo(cls, keys[below(percent(50) ? min(3, keys.count) : keys.count)])
     }
 }

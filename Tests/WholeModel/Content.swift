@@ -73,6 +73,22 @@ package struct Content: Equatable, Sendable {
         return owners
     }
 
+    /// How many objects link to each object by a property's mixed values, at any depth.
+    func mixedOwners(_ cls: String, _ property: Int) -> [Name: Int] {
+        func targets(_ value: Datum) -> [Name] {
+            switch value {
+            case .linkTo(let cls, let key): [Name(cls: cls, key: key)]
+            case .list(let all): all.flatMap(targets)
+            case .set(let all): all.flatMap(targets)
+            case .map(let all): all.values.flatMap(targets)
+            default: []
+            }
+        }
+        var owners: [Name: Int] = [:]
+        for thing in self[cls].values { for target in Set(targets(thing.values[property]!)) { owners[target, default: 0] += 1 } }
+        return owners
+    }
+
     // MARK: Deleting
 
     /// Objects go with everything that they own, and every link to one of them.
@@ -87,9 +103,17 @@ package struct Content: Equatable, Sendable {
             }
         }
         for name in gone { things[name.cls]?[name.key] = nil }
+        change(where: \.isLink) { property, value in Content.forget(value) { gone.contains(Name(cls: property.target!, key: $0)) } }
+        forgetMixed(gone.contains)
+    }
+
+    /// Links in mixed values to what is gone.
+    mutating func forgetMixed(_ isGone: (Name) -> Bool) { change(where: { $0.valueKind == .mixed }) { _, value in Content.forgetMixed(value, isGone) } }
+
+    private mutating func change(where fits: (PropertyPlan) -> Bool, _ new: (PropertyPlan, Datum) -> Datum) {
         for cls in plan.classes {
-            for property in cls.properties where property.isLink {
-                for key in self[cls.name].keys { things[cls.name]![key]!.values[property.id] = Content.forget(things[cls.name]![key]!.values[property.id]!) { gone.contains(Name(cls: property.target!, key: $0)) } }
+            for property in cls.properties where fits(property) {
+                for key in self[cls.name].keys { things[cls.name]![key]!.values[property.id] = new(property, things[cls.name]![key]!.values[property.id]!) }
             }
         }
     }
@@ -102,6 +126,18 @@ package struct Content: Equatable, Sendable {
         case .list(let all): return .list(all.filter { !isDead($0) })
         case .set(let all): return .set(all.filter { !isDead($0) })
         case .map(let all): return .map(all.mapValues { isDead($0) ? .null : $0 })
+        default: return value
+        }
+    }
+
+    /// In mixed values every link to what is gone is null, wherever it stands; but as an element of a set it leaves.
+    static func forgetMixed(_ value: Datum, _ isGone: (Name) -> Bool) -> Datum {
+        func isDead(_ value: Datum) -> Bool { if case .linkTo(let cls, let key) = value { isGone(Name(cls: cls, key: key)) } else { false } }
+        switch value {
+        case .linkTo: return isDead(value) ? .null : value
+        case .list(let all): return .list(all.map { forgetMixed($0, isGone) })
+        case .set(let all): return .set(all.filter { !isDead($0) })
+        case .map(let all): return .map(all.mapValues { forgetMixed($0, isGone) })
         default: return value
         }
     }

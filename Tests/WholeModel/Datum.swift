@@ -1,6 +1,9 @@
-/// A value as the model knows it: nothing of the engine is in it.
+import ObjStoreCore
+
+/// A value as the model knows it: of the engine it has the numbers of kinds only.
 ///
-/// The elements of lists, sets and maps are data too; a link is the key of the object that it leads to, whose class the property says.
+/// The elements of lists, sets and maps are data too; a link is the key of the object that it leads to, whose class the property says, or
+/// inside a mixed value the link itself.
 package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
     case null
     case bool(Bool), int(Int64), float(Float), double(Double)
@@ -11,6 +14,8 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
     /// The two words of a value of the engine, in whose order they are.
     case objectID(Int64, Int64), uuid(Int64, Int64)
     case link(Int64)
+    /// In mixed values: class and key.
+    case linkTo(String, Int64)
     case list([Datum]), set(Set<Datum>), map([Datum: Datum])
     /// An object that is described, not there yet: an embedded one, by the names of its properties.
     case described([String: Datum])
@@ -31,6 +36,7 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
         case .objectID(let low, let high): "oid \(low):\(high)"
         case .uuid(let low, let high): "uuid \(low):\(high)"
         case .link(let key): "#\(key)"
+        case .linkTo(let cls, let key): "\(cls)#\(key)"
         case .list(let all): "[\(all.map(\.description).joined(separator: ", "))]"
         case .set(let all): "{\(all.sorted(by: Datum.isBefore).map(\.description).joined(separator: ", "))}"
         case .map(let all): "{\(all.sorted { Datum.isBefore($0.key, $1.key) }.map { "\($0.key): \($0.value)" }.joined(separator: ", "))}"
@@ -38,7 +44,7 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The order of sets and of the keys of maps, which are all of one kind.
+    /// The order of sets and of the keys of maps. Classes are in the order of their names: of their ids the model knows nothing.
     static func isBefore(_ a: Datum, _ b: Datum) -> Bool {
         switch (a, b) {
         case (.bool(let a), .bool(let b)): !a && b
@@ -52,8 +58,62 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
         case (.objectID(let a, let x), .objectID(let b, let y)): (a, x) < (b, y)
         case (.uuid(let a, let x), .uuid(let b, let y)): (a, x) < (b, y)
         case (.link(let a), .link(let b)): a < b
-        // Null comes first.
-        default: a.isNull && !b.isNull
+        case (.linkTo(let a, let x), .linkTo(let b, let y)): (a, x) < (b, y)
+        // Elements of different kinds: null comes first.
+        default: isBefore(a, b, families: a.family, b.family)
+        }
+    }
+
+    private static func isBefore(_ a: Datum, _ b: Datum, families x: Int, _ y: Int) -> Bool {
+        if x != y { return x < y }
+        if let (first, second) = a.hundredfold.flatMap({ a in b.hundredfold.map { (a, $0) } }), first != second { return first < second }
+        if let (first, second) = a.bytes.flatMap({ a in b.bytes.map { (a, $0) } }), first != second { return first.lexicographicallyPrecedes(second) }
+        return a.kindOrder < b.kindOrder
+    }
+
+    private var family: Int {
+        switch self {
+        case .null: 0
+        case .bool: 1
+        case .int, .float, .double, .decimal: 2
+        case .text, .binary: 3
+        case .timestamp: 4
+        case .objectID: 5
+        case .uuid: 6
+        case .link, .linkTo: 7
+        default: 8
+        }
+    }
+
+    /// Exact wherever two values of the stocks of `Chance` are near each other.
+    private var hundredfold: Double? {
+        switch self {
+        case .int(let value): Double(value) * 100
+        case .float(let value): Double(value) * 100
+        case .double(let value): value * 100
+        case .decimal(let value): Double(value)
+        default: nil
+        }
+    }
+
+    private var bytes: [UInt8]? {
+        switch self {
+        case .text(let text): Array(text.utf8)
+        case .binary(let bytes): bytes
+        default: nil
+        }
+    }
+
+    /// Of equal values of different kinds.
+    private var kindOrder: Int {
+        switch self {
+        case .int: Int(ValueKind.int.rawValue)
+        case .float: Int(ValueKind.float.rawValue)
+        case .double: Int(ValueKind.double.rawValue)
+        case .decimal: Int(ValueKind.decimal128.rawValue)
+        case .text: Int(ValueKind.string.rawValue)
+        case .binary: Int(ValueKind.binary.rawValue)
+        default: 0
         }
     }
 }

@@ -96,6 +96,7 @@ struct Evolution {
             plan.add(new, "id", .string, [.primaryKey])
             plan.add(new, "kinds", .list, of: chance.one(Plan.scalars))
             plan.add(new, "who", .link, to: plan.classes[0].name)
+            plan.add(new, "bag", .list, of: .mixed)
             content.things[new] = [:]
         case 8:
             guard let index = scalars.filter({ !cls.properties[$0].isGenerated && !cls.properties[$0].isUnique }).randomElement(using: &chance) else { return }
@@ -109,6 +110,8 @@ struct Evolution {
             if plan.classes.contains(where: { $0.properties.contains { $0.target == name } }) { return }
             plan.classes.remove(at: index)
             content.things[name] = nil
+            content.plan = plan
+            content.forgetMixed { $0.cls == name }
             dropped.append(name)
         case 10:
             // An index of several, which some free property may be the last of, or away with one.
@@ -132,11 +135,14 @@ struct Evolution {
     private mutating func add(to number: Int, _ chance: inout Chance) {
         let cls = plan.classes[number].name, new = "p\(plan.nextID)"
         name += ", add \(cls).\(new)"
-        switch chance.below(6) {
+        switch chance.below(9) {
         case 0: plan.add(cls, new, .list, of: chance.one(Plan.scalars))
         case 1: plan.add(cls, new, .link, to: chance.one(plan.classes).name)
         case 2: plan.add(cls, new, .map, to: chance.one(plan.classes).name, by: .string, [.nullable])
         case 3: plan.add(cls, new, .mixed)
+        case 4: plan.add(cls, new, .list, of: .mixed)
+        case 5: plan.add(cls, new, .set, of: .mixed)
+        case 6: plan.add(cls, new, .map, of: .mixed, by: .string)
         default:
             let kind = chance.one(Plan.scalars)
             plan.add(cls, new, kind, chance.percent(50) ? [.nullable] : [], standard: chance.percent(50) ? chance.scalar(kind) : nil)

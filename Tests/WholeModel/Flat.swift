@@ -4,6 +4,7 @@ import ObjStoreCore
 final class Flat {
     private(set) var values: [Value] = []
     private var texts: [OwnedValue] = []
+    private var documents: [DocumentBuilder] = []
     /// The object of class `target` with that key.
     private let link: (String, Int64) -> ObjectID
 
@@ -11,7 +12,7 @@ final class Flat {
 
     convenience init(_ datum: Datum, _ target: String?, link: @escaping (String, Int64) -> ObjectID) {
         self.init(link: link)
-        append(datum, target)
+        add(datum, target)
     }
 
     private func own(_ bytes: [UInt8], _ kind: ValueKind) {
@@ -33,6 +34,7 @@ final class Flat {
         case .objectID(let low, let high): values.append(Value(kind: .objectID, low: low, high: high))
         case .uuid(let low, let high): values.append(Value(kind: .uuid, low: low, high: high))
         case .link(let key): values.append(.link(link(target!, key)))
+        case .linkTo(let cls, let key): values.append(.link(link(cls, key)))
         case .list(let all):
             values.append(Value(kind: .list, low: Int64(all.count)))
             for one in all { append(one, target) }
@@ -44,6 +46,40 @@ final class Flat {
                 append(value, target)
             }
         case .described: preconditionFailure("described objects are written by Session.describe")
+        }
+    }
+
+    /// A single value: a list or map, which is mixed then, as a document.
+    func add(_ datum: Datum, _ target: String?) {
+        switch datum {
+        case .list, .map:
+            let builder = DocumentBuilder()
+            do throws(StoreError) { try build(datum, builder) } catch { fatalError("\(datum): \(error)") }
+            documents.append(builder)
+            values.append(Value(kind: .document, pointer: builder.node.baseAddress, count: builder.node.count))
+        default: append(datum, target)
+        }
+    }
+
+    private func build(_ datum: Datum, _ builder: DocumentBuilder) throws(StoreError) {
+        switch datum {
+        case .list(let all):
+            try builder.begin(.list)
+            for one in all { try build(one, builder) }
+            try builder.end()
+        case .map(let all):
+            try builder.begin(.map)
+            for (key, value) in all.sorted(by: { Datum.isBefore($1.key, $0.key) }) {
+                guard case .text = key else { preconditionFailure("\(key) is no key of a mixed map") }
+                append(key, nil)
+                let bytes = values.removeLast()
+                try builder.key(UnsafeRawBufferPointer(start: bytes.pointer, count: bytes.count))
+                try build(value, builder)
+            }
+            try builder.end()
+        default:
+            append(datum, nil)
+            try builder.append(values.removeLast())
         }
     }
 

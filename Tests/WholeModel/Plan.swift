@@ -61,7 +61,7 @@ package struct ClassPlan: Equatable, Sendable {
 }
 
 /// A schema of the model. To give the model another class or kind of property, describe it in `Plan.first`: everything else follows
-/// from what stands here. (A link inside a mixed value, say, is one more case of `Chance.mixed` and `Content.forget`.)
+/// from what stands here. (What stands inside mixed values: `Chance.mixed` and `Content.forgetMixed`.)
 package struct Plan: Equatable, Sendable {
     var classes: [ClassPlan] = []
     var version: UInt64 = 1
@@ -128,6 +128,8 @@ package struct Plan: Equatable, Sendable {
         plan.add("Person", "places", .list, to: "Place")
         plan.add("Person", "rooms", .map, to: "Place", by: .int, [.nullable])
         plan.add("Person", "extra", .mixed)
+        plan.add("Person", "bag", .list, of: .mixed)
+        plan.add("Person", "marks", .set, of: .mixed)
         plan.add("Animal", "tag", .objectID, [.primaryKey, .generated])
         plan.add("Animal", "age", .int, [.indexed], standard: .int(1))
         plan.add("Animal", "owner", .link, to: "Person")
@@ -139,6 +141,7 @@ package struct Plan: Equatable, Sendable {
         plan.add("Place", "niches", .list, to: "Place")
         plan.add("Place", "codes", .list, of: .int)
         plan.add("Place", "host", .link, to: "Person")
+        plan.add("Place", "things", .list, of: .mixed)
         plan.classes[plan.classes.firstIndex { $0.name == "Place" }!].isEmbedded = true
         // Keys of several properties, of one that may be null, none.
         plan.add("Ticket", "row", .int)
@@ -153,6 +156,8 @@ package struct Plan: Equatable, Sendable {
         plan.add("Loose", "kinds", .link, to: "Kinds")
         plan.add("Loose", "tickets", .list, to: "Ticket")
         plan.add("Loose", "note", .mixed, [.indexed])
+        plan.add("Loose", "labels", .map, of: .mixed, by: .string)
+        plan.add("Loose", "odds", .set, of: .mixed)
         return plan
     }()
 }

@@ -57,6 +57,17 @@ struct Session {
     func id(_ cls: String) -> UInt32 { classes[cls]! }
     func id(_ property: Int) -> UInt32 { properties[property]! }
     func object(_ cls: String, _ key: Int64) -> ObjectID { ObjectID(classID: classes[cls]!, storeTag: view.shared.tag, key: key) }
+    /// A value that is not a list or map, of a mixed property or element: its links know their class.
+    func single(_ value: Value) -> Datum {
+        guard value.kind == .link else { return Datum(value) }
+        let classID = UInt32(truncatingIfNeeded: value.high)
+        return .linkTo(classes.first { $0.value == classID }?.key ?? "class \(classID)", value.low)
+    }
+    /// The order of sets: links go by the ids of classes.
+    func isBefore(_ a: Datum, _ b: Datum) -> Bool {
+        if case .linkTo(let first, let x) = a, case .linkTo(let second, let y) = b { return (classes[first] ?? 0, x) < (classes[second] ?? 0, y) }
+        return Datum.isBefore(a, b)
+    }
     func object(_ name: Content.Name) -> ObjectID { object(name.cls, name.key) }
     func collection(_ name: Content.Name, _ property: Int) -> CollectionID { CollectionID(owner: object(name), propertyID: id(property)) }
 
@@ -72,7 +83,7 @@ struct Session {
         let isReversed = values.keys.reduce(0, +) % 2 == 1
         for (property, value) in values.sorted(by: { ($0.key < $1.key) != isReversed }) {
             ids.append(id(property))
-            flat.append(value, plan.cls(cls).property(property).target)
+            flat.add(value, plan.cls(cls).property(property).target)
         }
         // An empty array may have no address.
         let padded = flat.values + [.null]
@@ -128,18 +139,21 @@ struct Session {
             return try must("reading \(where_)") { () throws(StoreError) in Datum(try view.value(object, id(property.id), nil)) }
         }
         let collection = CollectionID(owner: object, propertyID: id(property.id))
-        var keys: [Datum] = [], values: [Datum] = []
+        var keys: [Datum] = [], values: [Datum] = [], documents: [Int] = []
         let (told, count) = try must("reading \(where_)") { () throws(StoreError) in
             let told = try view.elements(collection, from: 0, limit: .max, wantsKeys: property.kind == .map, nil) { _, key, value in
                 keys.append(Datum(key))
-                values.append(Datum(value))
+                if value.kind == .document { documents.append(values.count) }
+                values.append(property.elements == .mixed ? single(value) : Datum(value))
             }
             return (told, try view.elementCount(collection))
         }
         if told != values.count || count != values.count { throw problem("\(where_): \(values.count) elements, told \(told), counted \(count)") }
+        if !documents.isEmpty, property.elements != .mixed { throw problem("\(where_) has lists or maps as elements") }
+        for index in documents { values[index] = try mixed(object, property, [property.kind == .map ? keys[index] : .int(Int64(index))]) }
         let order = property.kind == .map ? keys : values
         if property.kind != .list {
-            for (a, b) in zip(order, order.dropFirst()) where !Datum.isBefore(a, b) { throw problem("\(where_): \(a) stands before \(b)") }
+            for (a, b) in zip(order, order.dropFirst()) where !isBefore(a, b) { throw problem("\(where_): \(a) stands before \(b)") }
         }
         switch property.kind {
         case .list: return .list(values)
@@ -158,7 +172,7 @@ struct Session {
                 return try body(steps)
             }
         }
-        let value = try call { (steps) throws(StoreError) in try view.mixed(object, id(property.id), steps, whole: false, nil).map { ($0.kind, Int($0.low), Datum($0)) } }
+        let value = try call { (steps) throws(StoreError) in try view.mixed(object, id(property.id), steps, whole: false, nil).map { ($0.kind, Int($0.low), single($0)) } }
         guard let value else { throw problem("\(property.name): nothing at \(path)") }
         switch value.0 {
         case .list: return .list(try (0..<value.1).map { try mixed(object, property, path + [.int(Int64($0))]) })
@@ -203,6 +217,7 @@ struct Session {
         if let difference = wanted.difference(found) { throw problem("content: \(when), \(difference)") }
         for cls in plan.classes {
             for property in cls.properties where property.isLink { try compareIncoming(cls, property, wanted, when) }
+            for property in cls.properties where property.valueKind == .mixed { try compareMixedIncoming(cls, property, wanted, when) }
             for unique in cls.uniques { try compareFinding(cls, unique.properties, isKey: unique.isKey, wanted, when) }
             for property in cls.properties where property.isIndexed && property.kind != .mixed { try compareIndex(cls, property, wanted, when) }
         }
@@ -223,6 +238,18 @@ struct Session {
                 if parent?.object != self.object(cls.name, owner) || parent?.propertyID != id(property.id) {
                     throw problem("parent: \(when), that of \(property.target!)#\(target) is \(String(describing: parent)), should be \(cls.name)#\(owner).\(property.name)")
                 }
+            }
+        }
+    }
+
+    /// How many objects have links to each object in a mixed property or its elements.
+    private func compareMixedIncoming(_ cls: ClassPlan, _ property: PropertyPlan, _ wanted: Content, _ when: String) throws {
+        let owners = wanted.mixedOwners(cls.name, property.id)
+        for target in plan.classes {
+            for key in wanted[target.name].keys {
+                let name = Content.Name(cls: target.name, key: key), expected = owners[name] ?? 0
+                let count = try must("incoming") { () throws(StoreError) in try view.incomingCount(object(name), id(property.id)) }
+                if count != expected { throw problem("inverse: \(when), to \(name) lead \(count) \(cls.name).\(property.name), should be \(expected)") }
             }
         }
     }

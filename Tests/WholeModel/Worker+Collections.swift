@@ -41,12 +41,12 @@ extension Worker {
         guard let new = elements(property) else { return }
         let id = session.collection(name, property.id), keys = Flat(link: session.object), values = Flat(link: session.object)
         switch new {
-        case .list(let all): for one in all { values.append(one, property.target) }
+        case .list(let all): for one in all { values.add(one, property.target) }
         case .set(let all):
             // Some twice, in any order.
             let sorted = all.sorted { Datum.isBefore($1, $0) }
-            for one in sorted + sorted.prefix(2) { values.append(one, property.target) }
-        case .map(let all): for (key, one) in all.sorted(by: { Datum.isBefore($1.key, $0.key) }) { keys.append(key, nil); values.append(one, property.target) }
+            for one in sorted + sorted.prefix(2) { values.add(one, property.target) }
+        case .map(let all): for (key, one) in all.sorted(by: { Datum.isBefore($1.key, $0.key) }) { keys.append(key, nil); values.add(one, property.target) }
         default: break
         }
         let count = values.values.count
@@ -80,7 +80,7 @@ extension Worker {
             let count = chance.one([1, 1, 2, 60]), new = (0..<count).compactMap { _ in value(property) }
             if new.count < count { return }
             let at = chance.percent(10) ? all.count + 1 : chance.below(all.count + 1), flat = Flat(link: session.object)
-            for one in new { flat.append(one, property.target) }
+            for one in new { flat.add(one, property.target) }
             if at > all.count {
                 return try write("list insert", name, property, .list(all), refusals: [.outOfRange]) { () throws(StoreError) in
                     try flat.use { (values) throws(StoreError) in try view.insert(id, at: at, values) }
@@ -94,7 +94,7 @@ extension Worker {
     }
 
     private func changeSet(_ name: Content.Name, _ property: PropertyPlan, _ id: CollectionID, _ old: Set<Datum>) throws {
-        let sorted = old.sorted(by: Datum.isBefore)
+        let sorted = old.sorted(by: session.isBefore)
         if chance.percent(15), !sorted.isEmpty {
             let start = chance.below(sorted.count), count = 1 + chance.below(min(3, sorted.count - start))
             return try write("set remove at", name, property, .set(old.subtracting(sorted[start..<start + count]))) { () throws(StoreError) in
@@ -151,11 +151,11 @@ extension Worker {
 
     /// A call with exactly one thing wrong: it is refused as that, and leaves nothing behind.
     func refused() throws {
-        switch chance.below(7) {
+        switch chance.below(9) {
         case 0:
             // A required value is missing.
             guard let cls = anyClass(where: { !$0.isEmbedded && $0.properties.contains { $0.missing == nil && !$0.isGenerated } }) else { return }
-            var given = values(cls, isNew: true, deep: false)
+            var given = values(cls, isNew: true)
             given[chance.one(cls.properties.filter { $0.missing == nil && !$0.isGenerated }).id] = nil
             note("create without a value \(cls.name) \(given)")
             let result = session.withValues(cls.name, given) { (ids, values) throws(StoreError) in try view.create(session.id(cls.name), ids, values) }
@@ -163,7 +163,7 @@ extension Worker {
         case 1, 2:
             // Null, or a value of another kind, beside good ones.
             guard let (cls, name, property) = anyPlace({ !$0.isCollection && !$0.isLink && $0.kind != .mixed }), !cls.isKeyPart(property.id) else { return }
-            var given = values(cls, isNew: false, deep: false).filter { !cls.isKeyPart($0.key) }
+            var given = values(cls, isNew: false).filter { !cls.isKeyPart($0.key) }
             let isNull = !property.isOptional && chance.percent(50)
             given[property.id] = isNull ? .null : property.kind == .uuid ? .text("no uuid") : .uuid(1, 2)
             note("set a wrong value of \(name).\(property.name) \(given)")
@@ -195,9 +195,10 @@ extension Worker {
             note("link to nobody \(name).\(property.name)")
             let result = attempt { () throws(StoreError) in try view.set(session.object(name), session.id(property.id), .link(nobody)) }
             try settle("link to nobody", result, refusals: [.noSuchObject]) { _ in }
+        case 6, 7: try refusedMixed()
         default:
             // A link, or an embedded object, among elements that cannot have it.
-            guard let (_, name, property) = anyPlace({ $0.kind == .list && ($0.isLink || !$0.isOptional) }) else { return }
+            guard let (_, name, property) = anyPlace({ $0.kind == .list && $0.elements != .mixed && ($0.isLink || !$0.isOptional) }) else { return }
             let good = value(property).map { [$0] } ?? []
             let flat = Flat(link: session.object)
             for one in isEmbedding(property) ? [] : good { flat.append(one, property.target) }

@@ -1,12 +1,12 @@
 import ObjStoreCore
 
-/// Nested values, embedded objects, mixed values.
+/// Nested values and embedded objects.
 extension Worker {
     // MARK: Describing
 
     /// A description of an embedded object, or of what a property gets; nil: there is nothing to link to.
     func description(_ property: PropertyPlan, _ depth: Int = 0) -> Datum? {
-        guard isEmbedding(property) else { return property.isCollection ? elements(property) : value(property, deep: true) }
+        guard isEmbedding(property) else { return property.isCollection ? elements(property) : value(property) }
         let count = chance.below(4)
         switch property.kind {
         case .list: return .list((0..<count).map { _ in place(property, depth) })
@@ -69,7 +69,7 @@ extension Worker {
     /// An object from nested values: made, or found by its key and changed.
     func assemble() throws {
         guard let cls = anyClass(where: { !$0.isEmbedded }) else { return }
-        var given = values(cls, isNew: true, deep: true)
+        var given = values(cls, isNew: true)
         var policy = UpsertPolicy.error, found: Int64?
         if let unique = cls.uniques.first(where: \.isKey), chance.percent(60) {
             policy = chance.one([.error, .modified, .all])
@@ -117,7 +117,7 @@ extension Worker {
             }
         }
         for property in cls.properties where !property.isLink && (property.missing == nil || chance.percent(50)) {
-            guard let value = property.isCollection ? elements(property) : value(property, deep: true), let text = text(value) else { continue }
+            guard let value = property.isCollection ? elements(property) : value(property), let text = text(value) else { continue }
             given[property.id] = value
             members.append("\"\(property.name)\": \(text)")
         }
@@ -135,7 +135,7 @@ extension Worker {
     func embed() throws {
         guard let (_, name, property) = anyPlace(isEmbedding) else { return }
         if chance.percent(30), isWritable(property) { return try replace(name, property) }
-        let target = plan.cls(property.target!), given = values(target, isNew: true, deep: false), old = content[name, property.id]
+        let target = plan.cls(property.target!), given = values(target, isNew: true), old = content[name, property.id]
         var place = Datum.null, isOut = false
         switch old {
         case .list(let all) where chance.percent(70):
@@ -166,7 +166,7 @@ extension Worker {
     }
 
     /// A property of an object becomes what nested values describe.
-    private func replace(_ name: Content.Name, _ property: PropertyPlan) throws {
+    func replace(_ name: Content.Name, _ property: PropertyPlan) throws {
         guard let described = description(property) else { return }
         let policy = chance.one([UpsertPolicy.modified, .all])
         note("replace \(policy) \(name).\(property.name) by \(described)")
@@ -176,77 +176,6 @@ extension Worker {
         try settle("replace", result, tolerated: toleratedOf([property])) { _ in
             try adopt(name, property, described)
             content.sweep()
-        }
-    }
-
-    // MARK: Mixed values
-
-    func editMixed() throws {
-        guard let (_, name, property) = anyPlace({ $0.kind == .mixed }) else { return }
-        if chance.percent(40) { return try replace(name, property) }
-        // A way inwards, to a list or map.
-        var path: [Datum] = [], here = content[name, property.id]
-        while path.count < 8 {
-            var next: (Datum, Datum)?
-            switch here {
-            case .list(let all): next = all.indices.randomElement(using: &chance).map { (.int(Int64($0)), all[$0]) }
-            case .map(let all): next = all.keys.sorted(by: Datum.isBefore).randomElement(using: &chance).map { ($0, all[$0]!) }
-            default: break
-            }
-            guard let next, next.1.isContainer, chance.percent(60) else { break }
-            path.append(next.0)
-            here = next.1
-        }
-        let value = chance.scalar(chance.one(Plan.scalars))
-        var action = MixedAction.set, step = Datum.null
-        switch here {
-        case .list(let all):
-            action = all.isEmpty ? .insert : chance.one([.insert, .set, .remove])
-            step = .int(Int64(chance.below(all.count + (action == .insert ? 1 : 0))))
-        case .map(let all):
-            action = all.isEmpty || chance.percent(70) ? .set : .remove
-            step = action == .remove ? chance.one(all.keys.sorted(by: Datum.isBefore)) : .text("k\(chance.below(9))")
-        default: return try replace(name, property)
-        }
-        path.append(step)
-        note("mixed \(name).\(property.name) \(action) \(path) \(value)")
-        let flats = (path + [value]).map { session.flat($0) }
-        let result = attempt { () throws(StoreError) in
-            defer { withExtendedLifetime(flats) {} }
-            var steps: [MixedStep] = []
-            for flat in flats.dropLast() { steps.append(try MixedStep(flat.values[0])) }
-            try view.edit(session.object(name), session.id(property.id), steps, action, action == .remove ? .null : flats[flats.count - 1].values[0])
-        }
-        try settle("mixed", result) { content[name, property.id] = content[name, property.id].edited(path[...], action, value) }
-    }
-}
-
-extension Datum {
-    fileprivate var isContainer: Bool {
-        switch self {
-        case .list, .map: true
-        default: false
-        }
-    }
-
-    fileprivate func edited(_ path: ArraySlice<Datum>, _ action: MixedAction, _ value: Datum) -> Datum {
-        let step = path.first!, rest = path.dropFirst()
-        switch (self, step) {
-        case (.list(var all), .int(let index)):
-            if !rest.isEmpty {
-                all[Int(index)] = all[Int(index)].edited(rest, action, value)
-            } else if action == .insert {
-                all.insert(value, at: Int(index))
-            } else if action == .remove {
-                all.remove(at: Int(index))
-            } else {
-                all[Int(index)] = value
-            }
-            return .list(all)
-        case (.map(var all), _):
-            all[step] = rest.isEmpty ? (action == .remove ? nil : value) : all[step]!.edited(rest, action, value)
-            return .map(all)
-        default: return self
         }
     }
 }

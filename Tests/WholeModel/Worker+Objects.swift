@@ -4,7 +4,7 @@ import ObjStoreCore
 extension Worker {
     func create() throws {
         guard let cls = anyClass(where: { !$0.isEmbedded }) else { return }
-        let given = values(cls, isNew: true, deep: false)
+        let given = values(cls, isNew: true)
         note("create \(cls.name) \(given)")
         let result = session.withValues(cls.name, given) { (ids, values) throws(StoreError) in try view.create(session.id(cls.name), ids, values) }
         try settle("create", result, refusals: isTaken(cls, given) ? [.duplicateKey] : []) { try make(cls, $0.key, given) }
@@ -12,7 +12,7 @@ extension Worker {
 
     func upsert() throws {
         guard let cls = anyClass(where: { $0.hasKey }) else { return }
-        var given = values(cls, isNew: true, deep: false)
+        var given = values(cls, isNew: true)
         let policy = chance.one([UpsertPolicy.error, .modified, .modified, .all])
         // Half of them name an object that is there.
         let parts = cls.uniques.first(where: \.isKey)!.properties
@@ -48,7 +48,7 @@ extension Worker {
 
     func set() throws {
         guard let (cls, name) = anyObject() else { return }
-        var given = values(cls, isNew: false, deep: false).filter { !cls.isKeyPart($0.key) }
+        var given = values(cls, isNew: false).filter { !cls.isKeyPart($0.key) }
         // Embedded objects can be taken away like that.
         for property in cls.properties where property.kind == .link && isEmbedding(property) && chance.percent(20) { given[property.id] = .null }
         if chance.percent(60), let one = given.sorted(by: { $0.key < $1.key }).randomElement(using: &chance) { given = [one.key: one.value] }
@@ -117,7 +117,7 @@ extension Worker {
                 content.remove(keys.map { Content.Name(cls: cls.name, key: $0) })
             }
         case 2...6:
-            let given = values(cls, isNew: false, deep: false).filter { !cls.isKeyPart($0.key) }
+            let given = values(cls, isNew: false).filter { !cls.isKeyPart($0.key) }
             note("set \(cls.name) \(keys) \(given)")
             let result = session.withValues(cls.name, given) { (ids, values) throws(StoreError) in try view.set(results, ids, values) }
             try settleAll("set results", cls, keys, result, counts: keys.count) { _, values in values.merge(given) { $1 } }
@@ -145,7 +145,7 @@ extension Worker {
                 content.remove(keys.map { Content.Name(cls: target.name, key: $0) })
             }
         }
-        let given = values(target, isNew: false, deep: false).filter { !target.isKeyPart($0.key) }
+        let given = values(target, isNew: false).filter { !target.isKeyPart($0.key) }
         note("set objects of \(name).\(property.name): \(given)")
         let result = session.withValues(target.name, given) { (ids, values) throws(StoreError) in try view.setObjects(of: session.collection(name, property.id), ids, values) }
         try settleAll("set objects of", target, keys, result, counts: keys.count) { _, values in values.merge(given) { $1 } }

@@ -72,12 +72,12 @@ final class Worker {
     func isEmbedding(_ property: PropertyPlan) -> Bool { property.isLink && plan.isEmbedded(property.target) }
 
     /// A single value, or an element; nil: there is no object to link to.
-    func value(_ property: PropertyPlan, deep: Bool = false) -> Datum? {
+    func value(_ property: PropertyPlan) -> Datum? {
         if property.isLink {
             if (property.kind == .link || property.isOptional) && chance.percent(20) { return .null }
             return anyKey(property.target!).map { .link($0) }
         }
-        if property.kind == .mixed { return deep ? chance.mixed() : chance.scalar(chance.one(Plan.scalars)) }
+        if property.valueKind == .mixed { return property.kind == .set ? chance.single(content) : chance.mixed(content) }
         if property.isOptional, chance.percent(20) { return .null }
         // Generated ones go on behind the greatest.
         if property.isKey, property.kind == .int { return .int(Int64(chance.below(200))) }
@@ -91,7 +91,7 @@ final class Worker {
 
     /// What the values of a collection become; nil: there is nothing to link to.
     func elements(_ property: PropertyPlan) -> Datum? {
-        let count = chance.one([0, 1, 3, 3, 70])
+        let count = chance.one([0, 1, 3, 3, property.elements == .mixed ? 30 : 70])
         func some() -> [Datum]? {
             let all = (0..<count).compactMap { _ in value(property) }
             return all.count == count ? all : nil
@@ -104,11 +104,11 @@ final class Worker {
     }
 
     /// Random values of a new object, or of one that is changed.
-    func values(_ cls: ClassPlan, isNew: Bool, deep: Bool) -> [Int: Datum] {
+    func values(_ cls: ClassPlan, isNew: Bool) -> [Int: Datum] {
         var values: [Int: Datum] = [:]
         for property in cls.properties where !property.isCollection && !isEmbedding(property) {
             let isNeeded = isNew && property.missing == nil && !property.isGenerated
-            guard isNeeded || chance.percent(40), let value = value(property, deep: deep) else { continue }
+            guard isNeeded || chance.percent(40), let value = value(property) else { continue }
             values[property.id] = value
         }
         return values

@@ -66,7 +66,7 @@ package final class ClassState {
         compoundCount = compounds.count
         hasConstraints = !schema.constraints.isEmpty
         for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind.isCollection {
-            mixedInverses[position].targets = { [unowned self] (owner) throws(StoreError) in try mixedTargets(of: owner, property) }
+            mixedInverses[position].linked = { [unowned self] (owner, targets) throws(StoreError) in try linked(owner, property, among: targets) }
         }
     }
 

@@ -13,8 +13,8 @@
 /// than before, then it is in the inverse; less, then the collection is walked once for all such pairs of its owner, to see which are left.
 final class MixedInverse {
     let index: IndexWriter
-    /// Of a collection: the objects that an owner links to now, none if it is gone.
-    var targets: ((_ owner: Int64) throws(StoreError) -> Set<MixedTarget>)?
+    /// Of a collection: which of some objects an owner links to now; none if it is gone.
+    var linked: ((_ owner: Int64, _ targets: Set<MixedTarget>) throws(StoreError) -> Set<MixedTarget>)?
     private var noted: [Note] = []
     private var failure: StoreError?
 
@@ -68,11 +68,17 @@ final class MixedInverse {
 
     /// An owner's collection has lost these links and got those, an object as often as there were links to it.
     func note(gone: [MixedTarget], new: [MixedTarget], of owner: Int64) {
-        for target in gone { noted.append(Note(owner: owner, target: target, change: -1)) }
+        for target in gone where !InjectedBug.active(.mixedLinkKept) { noted.append(Note(owner: owner, target: target, change: -1)) }
         for target in new {
             willInsert(target)
             noted.append(Note(owner: owner, target: target, change: 1))
         }
+    }
+
+    /// The last links of an owner to an object have just gone, and were noted; nothing had been noted before.
+    func didClear(_ target: MixedTarget, _ owner: Int64) throws(StoreError) {
+        noted.removeAll { $0.owner == owner && $0.target == target }
+        try remove(target, owner)
     }
 
     /// Brings what was noted into the index.
@@ -85,7 +91,7 @@ final class MixedInverse {
             var start = 0, moves: [(target: MixedTarget, owner: Int64, isThere: Bool)] = []
             while start < noted.count {
                 let owner = noted[start].owner
-                var left: Set<MixedTarget>?
+                var fewer: Set<MixedTarget> = []
                 while start < noted.count, noted[start].owner == owner {
                     let target = noted[start].target
                     var net = 0
@@ -93,14 +99,11 @@ final class MixedInverse {
                         net += noted[start].change
                         start += 1
                     }
-                    if net == 0 { continue }
-                    var isThere = net > 0
-                    if !isThere {
-                        if left == nil { left = try targets.unsafelyUnwrapped(owner) }
-                        isThere = left.unsafelyUnwrapped.contains(target)
-                    }
-                    if try reader.contains(target.indexed, owner) != isThere { moves.append((target, owner, isThere)) }
+                    if net > 0, try !reader.contains(target.indexed, owner) { moves.append((target, owner, true)) }
+                    if net < 0, try reader.contains(target.indexed, owner) { fewer.insert(target) }
                 }
+                if fewer.isEmpty { continue }
+                for target in fewer.subtracting(try linked.unsafelyUnwrapped(owner, fewer)) { moves.append((target, owner, false)) }
             }
             noted.removeAll(keepingCapacity: true)
             for move in moves { if move.isThere { try insert(move.target, move.owner) } else { try remove(move.target, move.owner) } }

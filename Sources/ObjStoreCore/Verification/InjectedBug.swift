@@ -71,6 +71,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case inverseKept  // a link that gets another target is still found from the old one
     case cascadeShallow  // what goes with an object goes, but not what goes with that
     case rollbackLogged  // changes that a rollback to a savepoint undoes stay in the log
+    case mixedLinkKept  // a link that leaves a mixed value, or element, is still in the inverse
 
     /// Whether the mistake is to be made now.
     @inline(__always)

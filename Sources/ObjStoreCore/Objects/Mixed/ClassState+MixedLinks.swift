@@ -30,7 +30,7 @@ extension ClassState {
         let before = inverse.isEmpty ? [] : try MixedLinks.targets(old), after = try MixedLinks.targets(new)
         if before.isEmpty && after.isEmpty { return nil }
         let had = Set(before), has = Set(after)
-        return (inverse, before.filter { !has.contains($0) }, after.filter { !had.contains($0) })
+        return (inverse, InjectedBug.active(.mixedLinkKept) ? [] : before.filter { !has.contains($0) }, after.filter { !had.contains($0) })
     }
 
     /// Whether a change of a mixed property may have to do with links.
@@ -65,10 +65,19 @@ extension ClassState {
 
     // MARK: Of collections
 
-    /// The objects that an owner's mixed elements link to; none where it is gone. Cost: O(elements).
-    func mixedTargets(of owner: Int64, _ property: Int) throws(StoreError) -> Set<MixedTarget> {
+    /// Which of some objects an owner's mixed elements link to; none where it is gone. Cost: O(elements).
+    func linked(_ owner: Int64, _ property: Int, among targets: Set<MixedTarget>) throws(StoreError) -> Set<MixedTarget> {
         guard let row = try cluster.find(owner) else { return [] }
-        return try elements(row, property).mixedTargets()
+        var found: Set<MixedTarget> = []
+        try elements(row, property).forEach { (_, value) throws(StoreError) in
+            try MixedLinks.forEach(value) { link in
+                let target = MixedTarget(link)
+                if targets.contains(target) { found.insert(target) }
+                return found.count < targets.count
+            }
+            return found.count < targets.count
+        }
+        return found
     }
 
     /// Links of mixed elements that are about to give way to others, and of those others.
@@ -106,18 +115,6 @@ extension ClassState {
         }
         withExtendedLifetime(kept) {}
         return !changes.isEmpty
-    }
-}
-
-extension CollectionElements {
-    /// The objects that mixed elements link to. Cost: O(elements).
-    func mixedTargets() throws(StoreError) -> Set<MixedTarget> {
-        var targets = Set<MixedTarget>()
-        try forEach { (_, value) throws(StoreError) in
-            try MixedLinks.forEach(value) { targets.insert(MixedTarget($0)); return true }
-            return true
-        }
-        return targets
     }
 }
 
@@ -171,6 +168,7 @@ struct ClearedMixedLinks {
                     old.append((state, origin.property, owners.keys[index], cell))
                 } else {
                     changed.append(state)
+                    try inverse.didClear(target, owners.keys[index])
                 }
             }
         }

@@ -31,8 +31,14 @@ enum MixedLinks {
         switch value.kind {
         case .link: _ = try body(value)
         case .mixed, .document:
+            guard let start = value.pointer, value.count > 0 else { return }
+            let kind = start.load(as: UInt8.self)
+            if kind == ValueKind.link.rawValue {
+                _ = try body(try MixedNode(start, value.count).value())
+                return
+            }
             // Most have none: no byte is the kind of one.
-            guard let start = value.pointer, memchr(start, Int32(ValueKind.link.rawValue), value.count) != nil else { return }
+            guard kind == ValueKind.list.rawValue || kind == ValueKind.map.rawValue, memchr(start, Int32(ValueKind.link.rawValue), value.count) != nil else { return }
             _ = try visit(try MixedNode(value.pointer, value.count), left: MixedNode.maximumDepth, body)
         default: break
         }
