@@ -1,6 +1,4 @@
-import ObjStoreCore
-
-/// A value as the model knows it: of the engine it has the numbers of kinds only.
+/// A value as the model knows it: nothing of the engine is in it.
 ///
 /// The elements of lists, sets and maps are data too; a link is the key of the object that it leads to, whose class the property says, or
 /// inside a mixed value the link itself.
@@ -66,8 +64,8 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
 
     private static func isBefore(_ a: Datum, _ b: Datum, families x: Int, _ y: Int) -> Bool {
         if x != y { return x < y }
-        if let (first, second) = a.hundredfold.flatMap({ a in b.hundredfold.map { (a, $0) } }), first != second { return first < second }
-        if let (first, second) = a.bytes.flatMap({ a in b.bytes.map { (a, $0) } }), first != second { return first.lexicographicallyPrecedes(second) }
+        if let first = a.hundredfold, let second = b.hundredfold, first != second { return first < second }
+        if let first = a.bytes, let second = b.bytes, first != second { return first.lexicographicallyPrecedes(second) }
         return a.kindOrder < b.kindOrder
     }
 
@@ -107,12 +105,9 @@ package indirect enum Datum: Hashable, Sendable, CustomStringConvertible {
     /// Of equal values of different kinds.
     private var kindOrder: Int {
         switch self {
-        case .int: Int(ValueKind.int.rawValue)
-        case .float: Int(ValueKind.float.rawValue)
-        case .double: Int(ValueKind.double.rawValue)
-        case .decimal: Int(ValueKind.decimal128.rawValue)
-        case .text: Int(ValueKind.string.rawValue)
-        case .binary: Int(ValueKind.binary.rawValue)
+        case .float, .binary: 1
+        case .double: 2
+        case .decimal: 3
         default: 0
         }
     }

@@ -111,7 +111,9 @@ struct Evolution {
             plan.classes.remove(at: index)
             content.things[name] = nil
             content.plan = plan
+            let old = content
             content.forgetMixed { $0.cls == name }
+            if content != old { self.name += " that mixed values link to" }
             dropped.append(name)
         case 10:
             // An index of several, which some free property may be the last of, or away with one.

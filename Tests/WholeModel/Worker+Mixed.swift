@@ -53,8 +53,14 @@ extension Worker {
     func refusedMixed() throws {
         guard let (_, name, property) = anyPlace({ $0.valueKind == .mixed }), let cls = anyClass(where: { !$0.isEmbedded }) else { return }
         let nobody = Datum.linkTo(cls.name, (content[cls.name].keys.max() ?? 0) + 1_000_000)
-        let wrong = property.kind == .set && chance.percent(50) ? Datum.list([chance.single(content)]) : property.kind == .set || chance.percent(50) ? nobody : .list([chance.mixed(content), .map([.text("k"): nobody])])
-        let flat = session.flat(wrong), isContainer = property.kind == .set && wrong != nobody
+        let isContainer = property.kind == .set && chance.percent(50)
+        var wrong = nobody
+        if isContainer {
+            wrong = .list([chance.single(content)])
+        } else if property.kind != .set, chance.percent(50) {
+            wrong = .list([chance.mixed(content), .map([.text("k"): nobody])])
+        }
+        let flat = session.flat(wrong)
         note("put \(wrong) into \(name).\(property.name)")
         let id = session.collection(name, property.id), key = session.flat(.text("k"))
         let result = attempt { () throws(StoreError) in
