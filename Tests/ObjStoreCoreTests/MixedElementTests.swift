@@ -307,12 +307,15 @@ import Testing
             try check()
         }
 
-        /// As it is found after a power cut, and salvaged from that: the same content, with sound inverses.
+        /// As it is found after a power cut, salvaged from that, and copied: the same content, with sound inverses.
         private func copies() throws {
             let copy = TestFolder()
+            let view = try store.openView()
+            try view.copy(to: copy["made"]) { (_, _) throws(StoreError) in }
+            view.close()
             for name in ["db", "db-log"] { try FileManager.default.copyItem(atPath: folder[name], toPath: copy[name]) }
             #expect(try StoreFiles.salvage(folder.copied("db", to: copy)["rescue"], to: copy["new"], progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in }.losses == 0)
-            for name in ["db", "new"] {
+            for name in ["db", "new", "made"] {
                 var configuration = StoreConfiguration()
                 configuration.place = .file(copy[name])
                 configuration.schema = try MixedElementTests.draft()

@@ -154,12 +154,12 @@ struct StoreCopy {
         try progress(total, total)
     }
 
-    /// Elements that lie in a tree are put into the new one; links, for their inverse, wherever they lie.
+    /// Elements that lie in a tree are put into the new one; links, and what may have some, for their inverse, wherever they lie.
     private func create(_ row: RowPosition, _ cls: ClassSchema, _ values: inout [Value], _ reader: ClusterReader, in state: ClassState) throws(StoreError) {
         var trees: [Int] = []
         for property in cls.collections {
             let cell = CollectionCell.Bytes(start: values[property].pointer, count: values[property].count)
-            guard CollectionCell.isInTree(cell) || cls.inversePosition(of: property) != nil else { continue }
+            guard CollectionCell.isInTree(cell) || cls.inversePosition(of: property) != nil || cls.mixedPosition(of: property) != nil else { continue }
             values[property] = .zero(of: cls.columns[property].kind)
             trees.append(property)
         }
