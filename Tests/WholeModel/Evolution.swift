@@ -19,6 +19,8 @@ struct Evolution {
     var fails = false
     /// Properties that become unique: behind the migration.
     var uniques: Set<Int> = []
+    /// Properties that are new: what objects get in them is decided, and nothing else changes about them in the same schema.
+    private var added: Set<Int> = []
     var name = "reopen"
 
     /// The same schema, or another one; now and then one that the content forbids.
@@ -62,7 +64,7 @@ struct Evolution {
         let free = cls.properties.indices.filter { index in
             !cls.isKeyPart(cls.properties[index].id) && !cls.compounds.contains { $0.properties.contains(cls.properties[index].id) }
         }
-        let scalars = free.filter { !cls.properties[$0].isCollection && cls.properties[$0].kind != .link && cls.properties[$0].kind != .mixed && !cls.properties[$0].isCounter }
+        let scalars = free.filter { !cls.properties[$0].isCollection && cls.properties[$0].kind != .link && cls.properties[$0].kind != .mixed && !cls.properties[$0].isCounter && !added.contains(cls.properties[$0].id) }
         switch chance.below(13) {
         case 0, 1: add(to: number, &chance)
         case 2:
@@ -150,6 +152,7 @@ struct Evolution {
             plan.add(cls, new, kind, chance.percent(50) ? [.nullable] : [], standard: chance.percent(50) ? chance.scalar(kind) : nil)
         }
         let property = plan.cls(cls).properties.last!
+        added.insert(property.id)
         for key in content[cls].keys { content.things[cls]![key]!.values[property.id] = property.missing ?? .zero(property.kind) }
     }
 
