@@ -104,6 +104,13 @@ def test_elements_are_live(store: Any) -> None:
         frog.favoriteThings.move(0, 1)
         frog.favoriteThings[0:1] = [{}, "x"]
     assert frog.favoriteThings == [{}, "x", [3]]
+    with store.write():
+        frog.favoriteThings = [[3], [1, {}], [2]]
+        frog.favoriteThings.sort(key=len, reverse=True)
+        assert frog.favoriteThings == [[1, {}], [3], [2]]
+        frog.favoriteThings[0] = [1]
+        frog.favoriteThings.sort()
+        assert frog.favoriteThings == [[1], [2], [3]]
     # A loop goes over what was there when it began, also while an element changes inside.
     with store.write():
         frog.favoriteThings = [[i] for i in range(3000)]

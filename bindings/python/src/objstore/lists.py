@@ -185,7 +185,7 @@ class List(Collection, MutableSequence[T]):
 
     def sort(self, *, key: Callable[[T], Any] | None = None, reverse: bool = False) -> None:
         """Sorts the elements as list.sort() does."""
-        ordered: Any = self._all()
+        ordered: Any = self._all(live=False)
         ordered.sort(key=key, reverse=reverse)
         self._arrange(ordered)
 
