@@ -1787,6 +1787,34 @@ OBJSTORE_API objstore_status objstore_set_remove(objstore_view *transaction, obj
     OBJSTORE_CHECKS(null(transaction), nullable(removed), closed(transaction), kind(transaction), write(transaction),
                     store(collection), deleted(collection), property(collection), type(collection), text(value));
 
+/** What becomes of a set and other values. */
+OBJSTORE_ENUM(objstore_set_operation) {
+    OBJSTORE_SET_UNION = 1,                /* what either has */
+    OBJSTORE_SET_SUBTRACTION = 2,          /* what the set has and the values have not */
+    OBJSTORE_SET_INTERSECTION = 3,         /* what both have */
+    OBJSTORE_SET_SYMMETRIC_DIFFERENCE = 4  /* what one of them has and the other has not */
+};
+
+/** Makes a set what it and `count` values are together, which may be its own, those of another set, or any, also equal ones: all of
+ * it, or nothing. `changed` (NULL: not wanted) is how many elements came or went; what stays is not written. NOT_NULLABLE, and
+ * NO_SUCH_OBJECT of a link: only for values that may come. Cost: O(n + m log m). */
+OBJSTORE_API objstore_status objstore_set_combine(objstore_view *transaction, objstore_collection collection,
+                                                  objstore_set_operation operation, const objstore_value *values,
+                                                  size_t count, uint64_t *changed)
+    OBJSTORE_CHECKS(null(transaction), nullable(values, changed), closed(transaction), kind(transaction), write(transaction),
+                    store(collection), deleted(collection), property(collection), type(collection), enum(operation),
+                    array(values, count), count(count));
+
+#define OBJSTORE_SETS_INTERSECT 0x1u /* they have an element in common */
+#define OBJSTORE_SETS_SUBSET 0x2u    /* each element of the set is among the values */
+#define OBJSTORE_SETS_SUPERSET 0x4u  /* each of the values is in the set; with SUBSET: they are equal */
+
+/** How a set stands to `count` values: `relation` becomes the OBJSTORE_SETS_… that hold. Cost: O(n + m log m). */
+OBJSTORE_API objstore_status objstore_set_compare(objstore_view *view, objstore_collection collection,
+                                                  const objstore_value *values, size_t count, uint32_t *relation)
+    OBJSTORE_CHECKS(null(view, relation), nullable(values), closed(view), kind(view), store(collection),
+                    deleted(collection), property(collection), type(collection), array(values, count), count(count));
+
 /** The value of a key. `found` NULL: absence is OBJSTORE_ERR_NOT_FOUND; else it is false and `value` is null.
  * Text is borrowed or copied as by objstore_get. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_map_get(objstore_view *view, objstore_collection collection,

@@ -138,6 +138,45 @@ public func objstore_collection_assign_results(
     }
 }
 
+// MARK: Sets
+
+private var sets: Blame {
+    [
+        .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or values", .noSuchObject: "collection or values",
+        .wrongStore: "collection or values", .notNullable: "values", .invalidUTF8: "values", .valueTooLarge: "values", .notInWrite: "transaction",
+        .invalidArgument: "operation or values", .outOfRange: "values",
+    ]
+}
+
+@c @implementation
+public func objstore_set_combine(
+    _ transaction: OpaquePointer?, _ collection: objstore_collection, _ operation: objstore_set_operation, _ values: UnsafePointer<objstore_value>?,
+    _ count: Int, _ changed: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", sets) { (view: View) throws(StoreError) in
+        guard let operation = SetOperation(rawValue: operation.rawValue) else { throw StoreError(.invalidArgument, "no operation has the number \(operation.rawValue)") }
+        try check(count: count, "count")
+        try check(array: values, count, "values")
+        let number = try withValues(values, count) { (values) throws(StoreError) in try view.combine(collectionID(collection), operation, values, count) }
+        changed?.pointee = UInt64(number)
+    }
+}
+
+@c @implementation
+public func objstore_set_compare(
+    _ view: OpaquePointer?, _ collection: objstore_collection, _ values: UnsafePointer<objstore_value>?, _ count: Int,
+    _ relation: UnsafeMutablePointer<UInt32>?
+) -> objstore_status {
+    guard let relation else { return failNull("relation") }
+    return Handles.use(view, .view, "view", sets) { (view: View) throws(StoreError) in
+        try check(count: count, "count")
+        try check(array: values, count, "values")
+        relation.pointee = try withValues(values, count) { (values) throws(StoreError) in
+            try view.relation(collectionID(collection), to: values, count).rawValue
+        }
+    }
+}
+
 // MARK: Everything
 
 @c @implementation

@@ -364,6 +364,16 @@ IS(OBJSTORE_OUTCOME_UNCHANGED == 0);
 IS(OBJSTORE_OUTCOME_CHANGED == 1);
 IS(OBJSTORE_OUTCOME_CREATED == 2);
 
+SIZE(objstore_set_operation, 4);
+IS((objstore_set_operation)-1 < (objstore_set_operation)0); /* signed */
+IS(OBJSTORE_SET_UNION == 1);
+IS(OBJSTORE_SET_SUBTRACTION == 2);
+IS(OBJSTORE_SET_INTERSECTION == 3);
+IS(OBJSTORE_SET_SYMMETRIC_DIFFERENCE == 4);
+IS(OBJSTORE_SETS_INTERSECT == 0x1u);
+IS(OBJSTORE_SETS_SUBSET == 0x2u);
+IS(OBJSTORE_SETS_SUPERSET == 0x4u);
+
 SIZE(objstore_operator, 4);
 IS((objstore_operator)-1 < (objstore_operator)0); /* signed */
 IS(OBJSTORE_EQUAL == 1);

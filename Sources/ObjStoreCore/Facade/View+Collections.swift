@@ -296,7 +296,7 @@ extension View {
     // MARK: Checks
 
     /// A value that is looked for among the elements, as they are stored; the cell of a mixed one until the next.
-    private func asked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+    func asked(_ value: Value, elementOf position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
         let elements = cls.elements(of: position)
         if _slowPath(elements.kind == .mixed) { return try askedMixed(value, elementOf: position, cls) }
         try ValueCheck.check(value, as: elements.kind, isNullable: elements.isNullable, "an element", position, cls, limit: shared.database.options.valueLimit)

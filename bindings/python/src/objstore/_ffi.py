@@ -405,6 +405,8 @@ PROTOTYPES = {
     "objstore_list_set": "wCwV",
     "objstore_list_move": "wCww",
     "objstore_set_insert": "wCVw",
+    "objstore_set_combine": "wCwwww",
+    "objstore_set_compare": "wCwww",
     "objstore_set_remove": "wCVw",
     "objstore_map_get": "wCVwww",
     "objstore_map_set": "wCVVw",

@@ -1,0 +1,140 @@
+/// What becomes of a set and other values.
+package enum SetOperation: Int32, Sendable {
+    /// What either has.
+    case union = 1
+    /// What the set has and the others have not.
+    case subtraction = 2
+    /// What both have.
+    case intersection = 3
+    /// What one of them has and the other has not.
+    case symmetricDifference = 4
+}
+
+/// How a set stands to other values.
+package struct SetRelation: OptionSet, Sendable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package static let intersects = SetRelation(rawValue: 1)
+    /// All of the set is among the others.
+    package static let isSubset = SetRelation(rawValue: 2)
+    /// All of the others is in the set.
+    package static let isSuperset = SetRelation(rawValue: 4)
+}
+
+/// Sets and other values, both in the order of sets, side by side:
+///
+/// ```
+///  set      a  c     f  g            union: b d h come, each before the element that follows it
+///  others      c  d  f     h …       intersection: a g go
+/// ```
+extension View {
+    /// Makes the set what the operation says: all of it, or nothing. Returns how many elements came or went. Cost: O(n + m log m).
+    package func combine(_ id: CollectionID, _ operation: SetOperation, _ values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) -> Int {
+        try changing(id, .set) { (state, elements, position) throws(StoreError) in
+            let adds = operation == .union || operation == .symmetricDifference
+            let kept = KeptTexts()
+            defer { withExtendedLifetime(kept) {} }
+            let others = try others(values, count, position, state.schema, isNew: adds, kept)
+            var changes: [(indexes: Range<Int>, new: [(key: Value, value: Value)])] = [], changed = 0
+            func change(_ indexes: Range<Int>, _ new: Value?) {
+                changed += 1
+                let element = new.map { [(key: Value.null, value: $0)] } ?? []
+                // What follows on the last change is one with it.
+                if let last = changes.last, last.indexes.upperBound == indexes.lowerBound, last.indexes.isEmpty == (new != nil) {
+                    changes[changes.count - 1].indexes = last.indexes.lowerBound..<indexes.upperBound
+                    changes[changes.count - 1].new += element
+                } else {
+                    changes.append((indexes, element))
+                }
+            }
+            try merge(elements, others) { place in
+                switch place {
+                case .mine(let index): if operation == .intersection { change(index..<index + 1, nil) }
+                case .both(let index): if operation == .subtraction || operation == .symmetricDifference { change(index..<index + 1, nil) }
+                case .others(let value, let index): if adds { change(index..<index, value) }
+                }
+            }
+            if changes.isEmpty { return 0 }
+            try whole(state) { (transaction) throws(StoreError) in
+                // From the end: the others stay where they are.
+                for (indexes, new) in changes.reversed() {
+                    var done = 0
+                    repeat {
+                        let end = min(done + View.insertedAtOnce, new.count), from = indexes.lowerBound + done
+                        try state.splice(id.owner.key, position, from..<(done == 0 ? indexes.upperBound : from), new[done..<end])
+                        done = end
+                    } while done < new.count
+                    try transaction.spillIfLarge()
+                }
+            }
+            return changed
+        }
+    }
+
+    /// How the set stands to the values. Cost: O(n + m log m).
+    package func relation(_ id: CollectionID, to values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) -> SetRelation {
+        try serialised { () throws(StoreError) in
+            let cls = try classOf(id.owner, try schema), position = try cls.collection(id.propertyID)
+            guard cls.columns[position].kind == .set else { throw cls.wrongCollection(position, "a set", "it is another kind of collection") }
+            let kept = KeptTexts()
+            defer { withExtendedLifetime(kept) {} }
+            let others = try others(values, count, position, cls, isNew: false, kept)
+            var relation: SetRelation = [.isSubset, .isSuperset]
+            try merge(try elements(of: id.owner.key, cls, position), others) { place in
+                switch place {
+                case .mine: relation.remove(.isSubset)
+                case .both: relation.insert(.intersects)
+                case .others: relation.remove(.isSuperset)
+                }
+            }
+            return relation
+        }
+    }
+
+    /// The values as the set would have them: in its order, each once, where nothing moves them.
+    private func others(
+        _ values: UnsafePointer<Value>?, _ count: Int, _ position: Int, _ cls: ClassSchema, isNew: Bool, _ kept: KeptTexts
+    ) throws(StoreError) -> [Value] {
+        var all: [Value] = []
+        all.reserveCapacity(count)
+        for index in 0..<count {
+            let value = values.unsafelyUnwrapped[index]
+            all.append(kept.keep(try isNew ? checked(value, elementOf: position, cls) : asked(value, elementOf: position, cls)))
+        }
+        all.sort { CollectionOrder.compare($0, $1) < 0 }
+        var distinct: [Value] = []
+        distinct.reserveCapacity(all.count)
+        for value in all where distinct.last.map({ CollectionOrder.compare($0, value) != 0 }) ?? true { distinct.append(value) }
+        return distinct
+    }
+
+    private enum MergePlace {
+        case mine(Int)
+        case both(Int)
+        /// Before the element of the set that has the index.
+        case others(Value, Int)
+    }
+
+    private func merge(_ elements: CollectionElements, _ others: [Value], _ body: (MergePlace) -> Void) throws(StoreError) {
+        var index = 0, next = 0
+        try elements.forEach { (_, value) in
+            while next < others.count, CollectionOrder.compare(others[next], value) < 0 {
+                body(.others(others[next], index))
+                next += 1
+            }
+            if next < others.count, CollectionOrder.compare(others[next], value) == 0 {
+                body(.both(index))
+                next += 1
+            } else {
+                body(.mine(index))
+            }
+            index += 1
+            return true
+        }
+        while next < others.count {
+            body(.others(others[next], index))
+            next += 1
+        }
+    }
+}
