@@ -1797,7 +1797,7 @@ OBJSTORE_ENUM(objstore_set_operation) {
 
 /** Makes a set what it and `count` values are together, which may be its own, those of another set, or any, also equal ones: all of
  * it, or nothing. `changed` (NULL: not wanted) is how many elements came or went; what stays is not written. NOT_NULLABLE, and
- * NO_SUCH_OBJECT of a link: only for values that may come. Cost: O(n + m log m). */
+ * NO_SUCH_OBJECT of a link: only for values that may come. Cost: O(n + m log m), of few values O(m log n), but for an intersection. */
 OBJSTORE_API objstore_status objstore_set_combine(objstore_view *transaction, objstore_collection collection,
                                                   objstore_set_operation operation, const objstore_value *values,
                                                   size_t count, uint64_t *changed)
@@ -1809,7 +1809,8 @@ OBJSTORE_API objstore_status objstore_set_combine(objstore_view *transaction, ob
 #define OBJSTORE_SETS_SUBSET 0x2u    /* each element of the set is among the values */
 #define OBJSTORE_SETS_SUPERSET 0x4u  /* each of the values is in the set; with SUBSET: they are equal */
 
-/** How a set stands to `count` values: `relation` becomes the OBJSTORE_SETS_… that hold. Cost: O(n + m log m). */
+/** How a set stands to `count` values: `relation` becomes the OBJSTORE_SETS_… that hold. Cost: as
+ * objstore_set_combine. */
 OBJSTORE_API objstore_status objstore_set_compare(objstore_view *view, objstore_collection collection,
                                                   const objstore_value *values, size_t count, uint32_t *relation)
     OBJSTORE_CHECKS(null(view, relation), nullable(values), closed(view), kind(view), store(collection),

@@ -108,6 +108,15 @@ import Testing
         }
         #expect(Array(frog.seen) == [.none, 1, 1.0, "a", .object(here)] && frog.seen.contains(1.0) && !frog.seen.contains(.object(pond("P"))))
         #expect(code { try store.write { _ in frog.seen.insert([1]) } } == .wrongType)
+        // Many: all, or none.
+        try store.write { _ in
+            #expect(code { try Store.checked { frog.seen.insert(objectsIn: [100, .object(pond("lost")), [1]]) } } == .wrongType)
+            #expect(!frog.seen.contains(100) && ponds == ["P"])
+            frog.seen.formUnion([100, 200, 1])
+            frog.seen.formSymmetricDifference([200, 300])
+            frog.seen.subtract([300, .object(pond("loose"))])
+            frog.seen.formIntersection([.none, 1, 1.0, "a", .object(here), .object(pond("loose")), 400])
+        }
         try store.write { tx in try tx.delete(here) }
         #expect(Array(frog.seen) == [.none, 1, 1.0, "a"])
         #expect(try store.verify() == [])

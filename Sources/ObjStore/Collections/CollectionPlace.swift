@@ -123,6 +123,11 @@ struct CollectionPlace {
         }
     }
 
+    /// Makes a set what it and other values are together.
+    func combine<Element: CollectionElement>(_ operation: SetOperation, _ elements: some Sequence<Element>) {
+        changing((), with: elements) { (view, id, values) throws(StoreError) in _ = try view.combine(id, operation, values.baseAddress, values.count) }
+    }
+
     var count: Int { reading(0) { (view, id) throws(StoreError) in try view.elementCount(id) } }
 
     /// The same with memory for texts, where the view does not lend its own: a live one may move.

@@ -62,7 +62,14 @@ public final class MutableSet<Element: _SingleElement> {
         return place.changing(false, with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.insert(id, member: values[0]) }
     }
 
-    public func insert(objectsIn new: some Sequence<Element>) { for element in Array(new) { insert(element) } }
+    /// All of them, or none.
+    public func insert(objectsIn new: some Sequence<Element>) {
+        guard let place else {
+            for element in Array(new) { insert(element) }
+            return
+        }
+        place.combine(.union, new)
+    }
 
     /// Whether it was there.
     @discardableResult
@@ -81,13 +88,23 @@ public final class MutableSet<Element: _SingleElement> {
     public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
 
     public func formUnion(_ other: some Sequence<Element>) { insert(objectsIn: other) }
-    public func subtract(_ other: some Sequence<Element>) { for element in Array(other) { remove(element) } }
+    public func subtract(_ other: some Sequence<Element>) {
+        if let place { return place.combine(.subtraction, MutableSet.stored(other)) }
+        for element in Array(other) { remove(element) }
+    }
     public func formIntersection(_ other: some Sequence<Element>) {
+        if let place { return place.combine(.intersection, MutableSet.stored(other)) }
         let kept = MutableSet(other)
         for element in Array(self) where !kept.contains(element) { remove(element) }
     }
     public func formSymmetricDifference(_ other: some Sequence<Element>) {
+        if let place { return place.combine(.symmetricDifference, other) }
         for element in MutableSet(other) where !remove(element) { insert(element) }
+    }
+
+    /// An unmanaged object is in no set of a store.
+    private static func stored(_ elements: some Sequence<Element>) -> [Element] {
+        elements.filter { Element._objects($0).allSatisfy(\.isManaged) }
     }
 
     // MARK: Asking

@@ -25,11 +25,13 @@ package struct SetRelation: OptionSet, Sendable {
 /// Sets and other values, both in the order of sets, side by side:
 ///
 /// ```
-///  set      a  c     f  g            union: b d h come, each before the element that follows it
-///  others      c  d  f     h …       intersection: a g go
+///  set      a  c     f  g            union: d h come, each before the element that follows it
+///  others      c  d  f     h         intersection: a g go
 /// ```
+/// Few others beside a large set are looked up.
 extension View {
-    /// Makes the set what the operation says: all of it, or nothing. Returns how many elements came or went. Cost: O(n + m log m).
+    /// Makes the set what the operation says: all of it, or nothing. Returns how many elements came or went. Cost: O(n + m log m),
+    /// of few values but for an intersection O(m log n).
     package func combine(_ id: CollectionID, _ operation: SetOperation, _ values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) -> Int {
         try changing(id, .set) { (state, elements, position) throws(StoreError) in
             let adds = operation == .union || operation == .symmetricDifference
@@ -48,7 +50,7 @@ extension View {
                     changes.append((indexes, element))
                 }
             }
-            try merge(elements, others) { place in
+            try merge(elements, others, wantsMine: operation == .intersection) { place in
                 switch place {
                 case .mine(let index): if operation == .intersection { change(index..<index + 1, nil) }
                 case .both(let index): if operation == .subtraction || operation == .symmetricDifference { change(index..<index + 1, nil) }
@@ -72,7 +74,7 @@ extension View {
         }
     }
 
-    /// How the set stands to the values. Cost: O(n + m log m).
+    /// How the set stands to the values. Cost: O(n + m log m), of few values O(m log n).
     package func relation(_ id: CollectionID, to values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) -> SetRelation {
         try serialised { () throws(StoreError) in
             let cls = try classOf(id.owner, try schema), position = try cls.collection(id.propertyID)
@@ -80,14 +82,12 @@ extension View {
             let kept = KeptTexts()
             defer { withExtendedLifetime(kept) {} }
             let others = try others(values, count, position, cls, isNew: false, kept)
-            var relation: SetRelation = [.isSubset, .isSuperset]
-            try merge(try elements(of: id.owner.key, cls, position), others) { place in
-                switch place {
-                case .mine: relation.remove(.isSubset)
-                case .both: relation.insert(.intersects)
-                case .others: relation.remove(.isSuperset)
-                }
-            }
+            let elements = try elements(of: id.owner.key, cls, position)
+            var both = 0
+            try merge(elements, others, wantsMine: false) { if case .both = $0 { both += 1 } }
+            var relation: SetRelation = both > 0 ? .intersects : []
+            if both == (try elements.count()) { relation.insert(.isSubset) }
+            if both == others.count { relation.insert(.isSuperset) }
             return relation
         }
     }
@@ -116,7 +116,17 @@ extension View {
         case others(Value, Int)
     }
 
-    private func merge(_ elements: CollectionElements, _ others: [Value], _ body: (MergePlace) -> Void) throws(StoreError) {
+    /// A search costs as much as a walk through so many elements.
+    private static let search = 16
+
+    private func merge(_ elements: CollectionElements, _ others: [Value], wantsMine: Bool, _ body: (MergePlace) -> Void) throws(StoreError) {
+        if !wantsMine, try elements.count() / View.search > others.count {
+            for value in others {
+                let (index, found) = try elements.search(value)
+                body(found ? .both(index) : .others(value, index))
+            }
+            return
+        }
         var index = 0, next = 0
         try elements.forEach { (_, value) in
             while next < others.count, CollectionOrder.compare(others[next], value) < 0 {

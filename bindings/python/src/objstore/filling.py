@@ -3,6 +3,7 @@
 Whoever needs more than one call of the library opens a savepoint around them, so that all of it happens or nothing.
 """
 
+import ctypes
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, compress
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from .transaction import Transaction
 
 _list_insert = _ffi.bind("objstore_list_insert")
-_set_insert = _ffi.bind("objstore_set_insert")
+_set_combine = _ffi.bind("objstore_set_combine")
 _map_set = _ffi.bind("objstore_map_set")
 _assign = _ffi.bind("objstore_collection_assign")
 _assign_results = _ffi.bind("objstore_collection_assign_results")
 
 END = -1  # OBJSTORE_END
+UNION = 1  # OBJSTORE_SET_UNION
 PORTION = 65536  # elements, of 40 bytes each, that are laid out at a time
 VALUE_BYTES = 40
 
@@ -64,7 +66,7 @@ def _insert(transaction: "Transaction", c: Any, shape: elements.Shape, index: in
 
 
 def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: Any) -> None:
-    """Converted members into a set, or entries into a map: a call for each."""
+    """Converted members into a set, some in one call, or entries into a map, a call for each."""
     if shape.embeds:
         return embedded.merge(transaction, c, shape, content)
     given = list(content)
@@ -86,9 +88,7 @@ def _merge_all(transaction: "Transaction", c: Any, shape: elements.Shape, conten
 
 def _merge(handle: int, c: Any, shape: elements.Shape, keys: Any, values: Any, start: int, count: int) -> None:
     if shape.key is None:
-        for index in range(start, start + count):
-            if status := _set_insert(handle, c, values[index], None):
-                raise failure(status)
+        check(_set_combine(handle, c, UNION, ctypes.addressof(values) + VALUE_BYTES * start, count, None))
     else:
         for index in range(start, start + count):
             if status := _map_set(handle, c, keys[index], values[index], None):
