@@ -360,8 +360,11 @@ extension Database {
                 try Session.noteDurable(file, shared.generation.load())
             }
             if isLast && !shared.isPoisoned && options.leavesFileAlone {
-                // Under OPEN: who comes next makes them anew.
-                for name in [path + "-log", path + "-lock"] where machine.exists(name) { try machine.remove(name) }
+                // Under OPEN: who comes next makes them anew. But a log that nobody has written to was made for a meta that is not
+                // clean, whose writing failed; it may stand in the file all the same, and needs the log.
+                let log = path + "-log"
+                if machine.exists(log), try Database.newestMeta(readMetas())?.meta.isClean == true { try machine.remove(log) }
+                if machine.exists(path + "-lock") { try machine.remove(path + "-lock") }
             }
         } catch {
             failure = error
