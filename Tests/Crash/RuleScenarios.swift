@@ -70,6 +70,38 @@ extension DirectedScenario {
         return stage
     }
 
+    /// 4.8: a write of the first commit after a clean open fails, though all of it is there, and the store is closed. Whoever opens it next,
+    /// before or after a power cut, finds what its meta needs.
+    static let failedFirstWrite = DirectedScenario(name: "4.8 a first write that fails") { kernel, places in
+        var options = History.storeOptions(false)
+        options.leavesFileAlone = true
+        let stage = Stage(kernel, options: options)
+        guard let a = stage.open() else { return stage }
+        stage.commit(a, [put(1, "one")])
+        stage.close(a)
+        stage.world.kill(a.process)
+        let failing = 1 + places.next()
+        if places.isBeyond { return nil }
+        guard let b = stage.open() else { return stage }
+        var writes = 0
+        stage.fault { kind, _ in
+            guard kind == .write, stage.world.touched === stage.db else { return nil }
+            writes += 1
+            return writes == failing ? 3 : 0
+        }
+        stage.commit(b, [put(1, "two")])
+        stage.calm()
+        if writes < failing { places.pastEnd() }
+        stage.close(b)
+        stage.world.kill(b.process)
+        guard let c = stage.open() else {
+            stage.world.fail("P1: the store cannot be opened after a first write that failed")
+            return stage
+        }
+        stage.commit(c, [put(1, "three")])
+        return stage
+    }
+
     /// 4.7: a close dies at any place, or one of its syncs fails; the next process only looks, and the power is cut.
     /// What it was shown must still be there.
     static let failedClose = DirectedScenario(name: "4.7 a failed close") { kernel, places in
