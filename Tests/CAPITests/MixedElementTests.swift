@@ -112,6 +112,26 @@ private func packed(_ values: [objstore_value], _ buffer: inout objstore_buffer)
     try ok(objstore_close(frogs.store))
 }
 
+/// A live view needs memory for what is bytes only: an int is none, whatever it lies in.
+@Test func mixedElementsThroughALiveView() throws {
+    let frogs = try Frogs(nil)
+    let frog: objstore_object = try writing(frogs.store) { tx in
+        let frog = try frogs.create(tx, frogs.frog)
+        try ok(objstore_list_insert(tx, objstore_collection_of(frog, frogs.things), 0, [objstore_int(5), objstore_null(), objstore_bool(true)], 3))
+        try ok(objstore_list_insert(tx, objstore_collection_of(frog, frogs.things), 3, [objstore_string(text("text"))], 1))
+        return frog
+    }
+    let view = try liveView(frogs.store), things = objstore_collection_of(frog, frogs.things)
+    var values = [objstore_value](repeating: objstore_value(), count: 4), value = objstore_value(), count = 0
+    try ok(objstore_collection_get(view, things, 0, nil, nil, &value))
+    expect(value.data.integer == 5)
+    try ok(objstore_collection_read(view, things, 0, 3, nil, nil, &values, &count))
+    expect(count == 3 && values[0].data.integer == 5 && values[1].kind == .OBJSTORE_KIND_NULL && values[2].kind == .OBJSTORE_KIND_BOOL)
+    refused(objstore_collection_read(view, things, 0, 4, nil, nil, &values, &count), .OBJSTORE_ERR_WRONG_VIEW)
+    try ok(objstore_view_close(view))
+    try ok(objstore_close(frogs.store))
+}
+
 /// A path leads into elements: its first step is the index, or the text of the key.
 @Test func pathsIntoMixedElements() throws {
     let frogs = try Frogs(nil)

@@ -72,8 +72,10 @@ extension View {
             var count = 0
             guard let buffer else {
                 try elements.forEach(from: start, limit: limit) { (key, value) throws(StoreError) in
+                    // A mixed element is bytes in the store, but need not be a text.
+                    let value = try cls.out(value, position)
                     if !lends, value.pointer != nil || wantsKeys && key.pointer != nil { throw cannotLend(cls, position) }
-                    body(count, key, try cls.out(value, position))
+                    body(count, key, value)
                     count += 1
                     return true
                 }
