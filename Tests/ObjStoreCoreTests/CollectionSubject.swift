@@ -5,7 +5,8 @@ import Testing
 /// A collection tree beside arrays that say what must be in it.
 final class CollectionSubject {
     enum Form: Sendable { case list, set, map }
-    enum Content: Sendable { case integers, small, texts, longTexts, anything }
+    /// `addresses`: texts that begin alike, some in more bytes than an inner node keeps of them.
+    enum Content: Sendable { case integers, small, texts, longTexts, addresses, anything }
     typealias Entry = (key: CollectionSample, value: CollectionSample)
 
     let form: Form
@@ -26,7 +27,7 @@ final class CollectionSubject {
             limits.leafBytes = 160
             limits.innerChildren = 3
         }
-        writer = CollectionWriter(space: space, root: .null, hasKeys: form == .map, limits: limits)
+        writer = CollectionWriter(space: space, root: .null, hasKeys: form == .map, isOrdered: form != .list, limits: limits)
     }
 
     var reader: CollectionReader { writer.reader }
@@ -62,7 +63,8 @@ final class CollectionSubject {
     }
 
     func step(_ random: inout IndexRandom, _ content: Content) throws {
-        let owner = Int64(random.below(random.below(4) == 0 ? 3 : 40))
+        // Owners with many elements fill inner nodes of their own: only those keep what their keys have in common.
+        let owner = Int64(content == .addresses ? random.below(2) : random.below(random.below(4) == 0 ? 3 : 40))
         let elements = model[owner] ?? []
         switch random.below(100) {
         case 0..<45: try insert(owner, &random, content, count: 1)
@@ -76,7 +78,7 @@ final class CollectionSubject {
         case 80..<86 where !elements.isEmpty && form != .set:
             let at = random.below(elements.count)
             try replace(owner, at..<at + 1, [(elements[at].key, .random(&random, content))])
-        case 86..<88:
+        case 86..<88 where content != .addresses || random.below(8) == 0:
             try writer.removeAll(owner)
             model[owner] = nil
         case 88..<92: try look(owner, &random, content)
@@ -248,6 +250,9 @@ enum CollectionSample: Hashable, Comparable {
         case .integers: return .integer(random.below(10) == 0 ? Int64(bitPattern: random.next()) : Int64(random.below(2000)) - 1000)
         case .small: return random.below(2) == 0 ? .null : .bool(random.below(2) == 0)
         case .texts: return .text(bytes(random.below(random.below(10) == 0 ? 200 : 8)))
+        case .addresses:
+            let host = [UInt8]("https://www.example.org/".utf8) + [UInt8](repeating: 47, count: random.below(8) == 0 ? 100 : 0)
+            return .text(random.below(60) == 0 ? bytes(random.below(3)) : host + bytes(random.below(12)))
         case .longTexts: return .text(bytes(random.below(4) == 0 ? 400 + random.below(3000) : random.below(12)))
         case .anything:
             switch random.below(9) {

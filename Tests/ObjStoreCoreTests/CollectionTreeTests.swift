@@ -37,7 +37,7 @@ import Testing
     static let histories: [History] = [
         (.list, 1, .integers), (.list, 2, .texts), (.list, 3, .anything), (.list, 4, .longTexts), (.set, 5, .integers), (.set, 6, .texts),
         (.set, 7, .anything), (.map, 8, .integers), (.map, 9, .texts), (.map, 10, .anything), (.set, 11, .longTexts), (.map, 12, .longTexts),
-        (.list, 13, .small), (.map, 14, .small),
+        (.list, 13, .small), (.map, 14, .small), (.set, 15, .addresses), (.map, 16, .addresses),
     ]
 
     @Test(arguments: histories.indices)
@@ -73,6 +73,34 @@ import Testing
         try subject.compare()
         try subject.commit()
         try subject.compare()
+    }
+
+    /// The inner nodes of a set know the beginnings of the keys below, behind what all have in common.
+    @Test(arguments: [CollectionSubject.Content.integers, .texts, .addresses])
+    func headsDecideAlmostEverySearch(_ content: CollectionSubject.Content) throws {
+        let subject = CollectionSubject(.set, tiny: false), holder = SampleHolder()
+        var random = IndexRandom(5)
+        var samples = Set<CollectionSample>()
+        while samples.count < 6000 {
+            let sample = CollectionSample.random(&random, content)
+            if content != .addresses || (30..<60).contains(holder.value(sample).count) { samples.insert(sample) }
+        }
+        try subject.replace(3, 0..<0, samples.sorted().map { (.null, $0) })
+        try subject.compare()
+        var looks = 0, nodes = 0
+        for sample in samples {
+            var node = try subject.reader.inner(subject.writer.root, above: nil)
+            while true {
+                #expect(CollectionInner.hasHeads(node))
+                let children = CollectionInner.candidates(node, CollectionInner.children(node, of: 3), holder.value(sample))
+                looks += children.count
+                nodes += 1
+                if CollectionInner.level(node) == 1 { break }
+                node = try subject.reader.inner(CollectionInner.ref(node, max(0, children.upperBound - 1)), above: node)
+            }
+        }
+        // Without heads a search looks into three children of a node or more.
+        #expect(looks * 4 < nodes, "\(looks) looks into children in \(nodes) nodes")
     }
 
     @Test func damagedCountsAreAnError() throws {

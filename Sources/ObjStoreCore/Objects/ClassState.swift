@@ -54,7 +54,11 @@ package final class ClassState {
             IndexWriter(
                 space: space, root: .null, kind: index.kind, unique: index.isKeyAlone, isLookedUp: index.isUnique, longValues: longValues[position])
         }
-        collections = schema.collections.map { CollectionWriter(space: space, root: .null, hasKeys: schema.properties[$0].kind == .map) }
+        collections = schema.collections.map {
+            let kind = schema.properties[$0].kind, isMixed = schema.properties[$0].elements?.kind == .mixed
+            // Mixed values have no heads: a search compares them.
+            return CollectionWriter(space: space, root: .null, hasKeys: kind == .map, isOrdered: kind == .map || kind == .set && !isMixed)
+        }
         inverses = schema.inverses.map { _ in InverseWriter(space: space) }
         mixedInverses = schema.mixedInverses.map { _ in MixedInverse(space: space) }
         self.indexes = indexes
@@ -118,7 +122,7 @@ package final class ClassState {
                     continue
                 }
                 guard dropping else { throw StoreError(.corrupt, "class \(schema.name) has elements of a property that its schema does not have") }
-                try CollectionWriter(space: space, root: root, hasKeys: ClassNode.collectionKind(node, position) == .map).discardAll()
+                try CollectionWriter(space: space, root: root, hasKeys: ClassNode.collectionKind(node, position) == .map, isOrdered: false).discardAll()
                 hasChanges = true
             }
         }

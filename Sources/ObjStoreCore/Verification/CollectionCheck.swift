@@ -69,6 +69,7 @@ struct CollectionCheck {
             try checkNode(child.ref, CollectionInner.childKind(node), above: node, owners: child.owner..<max(child.owner, end), visit, finding)
             guard told, isWhole else { continue }
             try checkChild(child, node, finding)
+            if let wrong = try tree.wrongHead(node, index) { try finding("\(name(child.owner..<child.owner + 1)): \(wrong)") }
         }
     }
 

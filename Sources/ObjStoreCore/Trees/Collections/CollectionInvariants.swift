@@ -53,8 +53,18 @@ extension CollectionReader {
             guard said.owner == found.owner, said.count == found.count else {
                 throw CollectionReader.wrong("a child has \(found.count) elements from owner \(found.owner), not \(said.count) from \(said.owner)")
             }
+            if let wrong = try wrongHead(node, index) { throw CollectionReader.wrong(wrong) }
         }
         return CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: CollectionInner.total(node))
+    }
+
+    /// What is wrong with the head of a child; the child can be read.
+    func wrongHead(_ node: UnsafeRawPointer, _ child: Int) throws(StoreError) -> String? {
+        guard CollectionInner.hasHeads(node) else { return nil }
+        let key = try firstKey(node, child), owners = CollectionInner.owners(node)
+        if CollectionInner.prefixLength(node) > 0, owners[child] != owners[0] { return "a prefix for the keys of several owners" }
+        if !CollectionInner.hasPrefix(node, key) { return "the first key of a child, \(key.text), has not the prefix of its node" }
+        return CollectionInner.heads(node)[child] == CollectionInner.head(node, key) ? nil : "the first key of a child, \(key.text), has another head"
     }
 
     private func checkLeaf(_ leaf: CollectionLeaf, _ check: inout Check) throws(StoreError) {

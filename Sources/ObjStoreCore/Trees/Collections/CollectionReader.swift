@@ -79,7 +79,9 @@ package struct CollectionReader {
         var node = try inner(root, above: nil), position = 0
         while true {
             // Children that begin with an element of the owner: the last that begins with none greater.
-            var low = CollectionInner.bound(node, owner), high = CollectionInner.bound(node, owner, orEqual: true)
+            var children = CollectionInner.children(node, of: owner)
+            if CollectionInner.hasHeads(node) { children = CollectionInner.candidates(node, children, key) }
+            var low = children.lowerBound, high = children.upperBound
             // A first key is two waits for memory or three: its leaf's head, then its bytes. Three of them wait together.
             while high &- low > 3 {
                 let quarter = (high &- low) >> 2, middle = low &+ 2 &* quarter
@@ -122,7 +124,8 @@ package struct CollectionReader {
         return (low, false)
     }
 
-    private func firstKey(_ node: UnsafeRawPointer, _ child: Int) throws(StoreError) -> Value {
+    /// The key of the first element below a child.
+    func firstKey(_ node: UnsafeRawPointer, _ child: Int) throws(StoreError) -> Value {
         var node = node, child = child
         while CollectionInner.level(node) > 1 {
             node = try inner(CollectionInner.ref(node, child), above: node)

@@ -32,7 +32,7 @@ extension CollectionWriter {
             NodeHeader.setBytes(node, bytes)
             space.arena.setBytes(own, bytes)
         }
-        return CollectionChild(owner: leaf.firstOwner, ref: own, count: count)
+        return CollectionChild(owner: leaf.firstOwner, ref: own, count: count, hasNewFirst: at == 0)
     }
 
     private func isText(_ byte: UInt8) -> Bool { ValueKind(rawValue: byte & ~CollectionColumn.longBit)?.hasOffsets ?? true }

@@ -36,7 +36,7 @@ extension CollectionWriter {
         let node = try space.grow(own, capacity: bytes)
         node.copyMemory(from: image, byteCount: bytes)
         space.arena.setBytes(own, bytes)
-        return CollectionChild(owner: firstOwner, ref: own, count: old.count + delta)
+        return CollectionChild(owner: firstOwner, ref: own, count: old.count + delta, hasNewFirst: at == 0)
     }
 
     private static func addBlob(_ line: UnsafeMutableRawPointer, _ stored: StoredValue?) {

@@ -2,6 +2,7 @@
 package struct CollectionLimits: Sendable {
     package var leafBytes = 2048
     package var leafElements = 4096
+    /// At most; nodes with heads have fewer.
     package var innerChildren = CollectionInner.capacity
 
     package init() {}
@@ -18,6 +19,8 @@ package struct CollectionLimits: Sendable {
 package final class CollectionWriter {
     let space: WriteSpace
     let hasKeys: Bool
+    /// Inner nodes that are made have the heads of keys: of sets and maps.
+    let hasHeads: Bool
     let limits: CollectionLimits
     private(set) var root: Ref { didSet { known = nil } }
     /// Where the elements of the owner that was asked about last are.
@@ -26,10 +29,12 @@ package final class CollectionWriter {
     private var given: ContiguousArray<CollectionElement> = []
     private var work: ContiguousArray<CollectionElement> = []
 
-    package init(space: WriteSpace, root: Ref, hasKeys: Bool, limits: CollectionLimits = .standard) {
+    /// - Parameter isOrdered: sets and maps, whose elements are searched.
+    package init(space: WriteSpace, root: Ref, hasKeys: Bool, isOrdered: Bool, limits: CollectionLimits = .standard) {
         self.space = space
         self.root = root
         self.hasKeys = hasKeys
+        hasHeads = isOrdered
         self.limits = limits
     }
 
@@ -182,7 +187,8 @@ package final class CollectionWriter {
             if case .same(let child) = outcome {
                 let change = child.count - CollectionInner.counts(node)[first]
                 CollectionInner.set(node, first, child)
-                return try settle(own, node, first..<first + 1, total: total + change)
+                if child.hasNewFirst { try renewHeads(node, first..<first + 1) }
+                return try settle(own, node, first..<first + 1, total: total + change, hasNewFirst: first == 0 && child.hasNewFirst)
             }
             guard case .several(let children) = outcome else { fatalError("two cases") }
             return try put(children, own, node, first..<first + 1)
@@ -220,12 +226,13 @@ package final class CollectionWriter {
             try space.discardNode(ref, .collectionInner)
             return .several([])
         }
-        if total <= limits.innerChildren {
-            CollectionWriter.move(node, from: range.upperBound, to: range.lowerBound + children.count, count: count - range.upperBound)
-            for (index, child) in children.enumerated() { CollectionInner.set(node, range.lowerBound + index, child) }
-            if total < count { CollectionWriter.clear(node, total..<count) }
+        if total <= min(limits.innerChildren, CollectionInner.capacity(node)) {
+            let changed = range.lowerBound..<range.lowerBound + children.count
+            CollectionInner.move(node, from: range.upperBound, to: changed.upperBound)
+            for (index, child) in children.enumerated() { CollectionInner.set(node, changed.lowerBound + index, child) }
             NodeHeader.setCount(node, total)
-            return try settle(ref, node, range.lowerBound..<range.lowerBound + children.count, total: CollectionInner.total(node))
+            try renewHeads(node, changed)
+            return try settle(ref, node, changed, total: CollectionInner.total(node), hasNewFirst: range.lowerBound == 0)
         }
         var all: [CollectionChild] = []
         for index in 0..<range.lowerBound { all.append(CollectionInner.child(node, index)) }
@@ -237,21 +244,8 @@ package final class CollectionWriter {
         return .several(try innerNodes(all[...], level: level, fillsLeft: range.upperBound == count))
     }
 
-    private static func move(_ node: UnsafeMutableRawPointer, from: Int, to: Int, count: Int) {
-        if from == to || count == 0 { return }
-        for column in [32, 704, 1376] {
-            let start = node + column
-            // The ranges overlap.
-            (start + to << 3).copyMemory(from: start + from << 3, byteCount: count << 3)
-        }
-    }
-
-    private static func clear(_ node: UnsafeMutableRawPointer, _ range: Range<Int>) {
-        for column in [32, 704, 1376] { (node + column + range.lowerBound << 3).initializeMemory(as: UInt8.self, repeating: 0, count: range.count << 3) }
-    }
-
     /// After children in `changed` are new: those that are small are put together with a neighbour. `total`: elements below.
-    private func settle(_ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>, total: Int) throws(StoreError) -> Outcome {
+    private func settle(_ ref: Ref, _ node: UnsafeMutableRawPointer, _ changed: Range<Int>, total: Int, hasNewFirst: Bool) throws(StoreError) -> Outcome {
         var index = changed.lowerBound, end = changed.upperBound
         while index < end, NodeHeader.count(node) > 1 {
             if try !isSmall(node, index) {
@@ -266,12 +260,12 @@ package final class CollectionWriter {
                 index += 1
             }
         }
-        return .same(CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: total))
+        return .same(CollectionChild(owner: CollectionInner.owners(node)[0], ref: ref, count: total, hasNewFirst: hasNewFirst))
     }
 
     private func isSmall(_ node: UnsafeRawPointer, _ index: Int) throws(StoreError) -> Bool {
         let ref = CollectionInner.ref(node, index)
-        if CollectionInner.level(node) > 1 { return NodeHeader.count(try reader.inner(ref, above: node)) < limits.innerChildren / 4 }
+        if CollectionInner.level(node) > 1 { return NodeHeader.count(try reader.inner(ref, above: node)) < mostChildren / 4 }
         let leaf = try reader.leaf(ref)
         return NodeHeader.bytes(leaf.node) < limits.leafBytes / 4 && leaf.count < max(2, limits.leafElements / 4)
     }
@@ -282,10 +276,11 @@ package final class CollectionWriter {
         let merged: CollectionChild
         if CollectionInner.level(node) > 1 {
             let second = try reader.inner(b.ref, above: node), count = NodeHeader.count(try reader.inner(a.ref, above: node))
-            guard count + NodeHeader.count(second) <= limits.innerChildren * 3 / 4 else { return false }
+            guard count + NodeHeader.count(second) <= mostChildren * 3 / 4 else { return false }
             let (own, first) = try space.writableNode(a.ref, .collectionInner)
             for index in 0..<NodeHeader.count(second) { CollectionInner.set(first, count + index, CollectionInner.child(second, index)) }
             NodeHeader.setCount(first, count + NodeHeader.count(second))
+            try renewHeads(first)
             try space.discardNode(b.ref, .collectionInner)
             merged = CollectionChild(owner: a.owner, ref: own, count: a.count + b.count)
         } else {
@@ -303,22 +298,21 @@ package final class CollectionWriter {
             try space.discardNode(b.ref, .collectionLeaf)
         }
         CollectionInner.set(node, left, merged)
-        let count = NodeHeader.count(node)
-        CollectionWriter.move(node, from: left + 2, to: left + 1, count: count - left - 2)
-        CollectionWriter.clear(node, count - 1..<count)
-        NodeHeader.setCount(node, count - 1)
+        CollectionInner.move(node, from: left + 2, to: left + 1)
+        NodeHeader.setCount(node, NodeHeader.count(node) - 1)
         return true
     }
 
     /// Nodes above `children`, evenly filled, or all but the last full.
     private func innerNodes(_ children: ArraySlice<CollectionChild>, level: Int, fillsLeft: Bool = false) throws(StoreError) -> [CollectionChild] {
         guard level <= CollectionInner.maximumLevel else { throw StoreError(.outOfRange, "a collection tree of \(level) levels is too high") }
-        let nodes = (children.count + limits.innerChildren - 1) / limits.innerChildren
+        let most = mostChildren, nodes = (children.count + most - 1) / most
         var made: [CollectionChild] = [], start = children.startIndex
         for index in 0..<nodes {
             let left = children.endIndex - start
-            let count = fillsLeft && index + 1 < nodes ? min(limits.innerChildren, left - (nodes - index - 1)) : (left + nodes - index - 1) / (nodes - index)
-            let (ref, node) = try space.newNode(.collectionInner, bytes: CollectionInner.bytes, capacity: CollectionInner.bytes, word: UInt64(level))
+            let count = fillsLeft && index + 1 < nodes ? min(most, left - (nodes - index - 1)) : (left + nodes - index - 1) / (nodes - index)
+            let (ref, node) = try space.newNode(
+                .collectionInner, bytes: CollectionInner.bytes, capacity: CollectionInner.bytes, word: CollectionInner.word(level: level, hasHeads: hasHeads))
             (node + NodeHeader.size).initializeMemory(as: UInt8.self, repeating: 0, count: CollectionInner.bytes - NodeHeader.size)
             var total = 0
             for (at, child) in children[start..<start + count].enumerated() {
@@ -326,10 +320,41 @@ package final class CollectionWriter {
                 total += child.count
             }
             NodeHeader.setCount(node, count)
+            try renewHeads(node)
             made.append(CollectionChild(owner: children[start].owner, ref: ref, count: total))
             start += count
         }
         return made
+    }
+
+    /// Children of a node that is made.
+    private var mostChildren: Int { min(limits.innerChildren, CollectionInner.capacity(hasHeads: hasHeads)) }
+
+    /// Sets the heads of children that are others, or begin with another element.
+    private func renewHeads(_ node: UnsafeMutableRawPointer, _ changed: Range<Int>) throws(StoreError) {
+        guard CollectionInner.hasHeads(node) else { return }
+        let owners = CollectionInner.owners(node)
+        if CollectionInner.prefixLength(node) > 0, owners[0] != owners[NodeHeader.count(node) - 1] { return try renewHeads(node) }
+        for index in changed {
+            let key = try reader.firstKey(node, index)
+            if !CollectionInner.hasPrefix(node, key) { return try renewHeads(node) }
+            CollectionInner.setHead(node, index, CollectionInner.head(node, key))
+        }
+    }
+
+    /// Finds the prefix of all first keys, and sets every head. Cost: a look into each child.
+    private func renewHeads(_ node: UnsafeMutableRawPointer) throws(StoreError) {
+        guard CollectionInner.hasHeads(node) else { return }
+        let count = NodeHeader.count(node), owners = CollectionInner.owners(node)
+        // Nulls come first: the last key tells the kind that most have. Keys between two have what these have in common.
+        let first = try reader.firstKey(node, 0), last = try reader.firstKey(node, count - 1)
+        var length = 0
+        if count > 1, owners[0] == owners[count - 1], first.kind == last.kind, last.kind == .string || last.kind == .binary {
+            let most = min(first.count, last.count, CollectionInner.longestPrefix)
+            while length < most, first.pointer!.load(fromByteOffset: length, as: UInt8.self) == last.pointer!.load(fromByteOffset: length, as: UInt8.self) { length += 1 }
+        }
+        CollectionInner.setHeadKind(node, last.kind, prefix: last.pointer, length)
+        for index in 0..<count { CollectionInner.setHead(node, index, CollectionInner.head(node, try reader.firstKey(node, index))) }
     }
 
     // MARK: Leaves
@@ -354,7 +379,7 @@ package final class CollectionWriter {
             let node = try space.grow(ref, capacity: plan.bytes)
             node.copyMemory(from: image, byteCount: plan.bytes)
             space.arena.setBytes(ref, plan.bytes)
-            return .same(CollectionChild(owner: work[0].owner, ref: ref, count: plan.count))
+            return .same(CollectionChild(owner: work[0].owner, ref: ref, count: plan.count, hasNewFirst: positions.lowerBound == 0))
         }
         // Before the old leaf, in which texts lie, is given up.
         let tail = positions.lowerBound == old.count ? new.count : 0
