@@ -18,11 +18,9 @@ package final class Store: @unchecked Sendable {
     private let lock = Lock()
     private var closed = false
     /// Views that must be closed with the store; they do not keep themselves alive through it.
-    private var views: [ObjectIdentifier: WeakView] = [:]
-    /// The open transaction, which lives until it is closed: an object with weak references is counted slowly, and a
-    /// transaction is counted with every call.
+    private var views: [ObjectIdentifier: ViewTether] = [:]
+    /// The open transaction, which lives until it is closed.
     private var transaction: View?
-    private struct WeakView { weak var view: View? }
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
 
@@ -48,7 +46,7 @@ package final class Store: @unchecked Sendable {
     func register(_ view: View) throws(StoreError) -> View {
         let isOpen = lock.withLock { () -> Bool in
             if closed { return false }
-            if view.kind == .transaction { transaction = view } else { views[ObjectIdentifier(view)] = WeakView(view: view) }
+            if view.kind == .transaction { transaction = view } else { views[ObjectIdentifier(view)] = view.tether }
             return true
         }
         guard isOpen else {
@@ -173,14 +171,15 @@ package final class Store: @unchecked Sendable {
     /// change handler). Waits for calls of other threads on its views.
     package func close() throws(StoreError) {
         try hub.stop()
-        let open = lock.withLock { () -> (views: [View], hubs: [ObserverHub])? in
+        let open = lock.withLock { () -> (views: [ViewTether], transaction: View?, hubs: [ObserverHub])? in
             if closed { return nil }
             closed = true
-            return (views.values.compactMap(\.view) + (transaction.map { [$0] } ?? []), hubs)
+            return (Array(views.values), transaction, hubs)
         }
         guard let open else { return }
         if shared.isInherited { return }
-        for view in open.views { view.close(waitsForReaders: true) }
+        for view in open.views { view.close() }
+        open.transaction?.close(waitsForReaders: true)
         // After the transactions: a handler may be waiting for one of them to end.
         try hub.close()
         for hub in open.hubs { close(hub) }

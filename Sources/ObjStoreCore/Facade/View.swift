@@ -40,6 +40,8 @@ package final class View: @unchecked Sendable {
     /// Part of a change set, with which it is closed: nobody else may.
     package var isOfChanges = false
     private let closed = Atomic<Bool>(false)
+    /// Of live and frozen views: by it the store closes them.
+    let tether = ViewTether()
     /// Memory for the values of one call.
     var scratch = ValueScratch()
     /// Of transactions: where the cells of mixed values are made.
@@ -52,6 +54,7 @@ package final class View: @unchecked Sendable {
         lookUp = SnapshotAccess(snapshot)
         shared = store.shared
         shared.didOpen(snapshot.version)
+        tether.hold(self)
     }
 
     init(store: Store, transaction: WriteTransaction) {
@@ -67,6 +70,7 @@ package final class View: @unchecked Sendable {
     var arenaBytes: Int { lock.withLock { transaction?.space.arena.capacityInUse ?? 0 } }
 
     deinit {
+        if !shared.isInherited { tether.letGo() }
         close()
         scratch.deallocate()
     }
