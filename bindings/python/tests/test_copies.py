@@ -202,6 +202,7 @@ def test_policies(store, other):
 
 
 def test_one_key_twice(store, other):
+    """Rule 10: a key that is met twice under "error" is an error."""
     with store.write():
         two = Keyed(id=2, name="two")
         one = store.add(Keyed(id=1, left=two, right=two))

@@ -138,7 +138,8 @@ def copied(transaction: "Transaction", model: Any, obj: Any, policy: int) -> tup
     from .transaction import UNCHANGED
 
     store, made = transaction.store, Made()
-    if policy and type(obj) is model and store._has(obj) and not obj.is_frozen:
+    if policy and type(obj) is model and store._owns(obj):
+        store._addable(obj)  # NoSuchObject: it was deleted
         return obj, UNCHANGED
     order = in_order(transaction, obj, policy)
     with transaction.savepoint():
