@@ -2323,8 +2323,8 @@ typedef struct objstore_insert_counts {
  * of the columns may change only after the call. `position` of the error is the row that was refused.
  * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values), MISSING_VALUE, WRONG_TYPE,
  * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). A generated property without a column gets new values in
- * objects that are created. EMBEDDED: the class is, or
- * a column leads to such a class. */
+ * objects that are created; other properties of a primary key need a column, also where they have a default (MISSING_VALUE).
+ * EMBEDDED: the class is, or a column leads to such a class. */
 OBJSTORE_API objstore_status objstore_insert_rows(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,
     const objstore_column *columns, size_t column_count, size_t row_count, int64_t *keys,

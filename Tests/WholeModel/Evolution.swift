@@ -2,29 +2,52 @@ import ObjStoreCore
 
 /// What a store's schema becomes at an opening, and what that does to its content.
 struct Evolution {
-    enum Migration {
-        case none
-        /// Nulls of a property that becomes required get this value.
-        case fill(cls: String, property: Int, Datum)
+    /// What a migration does, in this order.
+    enum Step {
         /// Random operations, in the model and the store.
         case work(steps: Int, seed: UInt64)
+        /// A property gets what another one has in the old view.
+        case copy(cls: String, from: Int, to: Int)
+        /// Each object of a class that becomes embedded gets one parent, or goes.
+        case house(cls: String, clearsMixed: Bool)
+        /// What becomes the key gets another value in each object.
+        case distinct(cls: String, property: Int)
+        /// Nulls of a property that becomes required get this value.
+        case fill(cls: String, property: Int, Datum)
+
+        var rank: Int {
+            switch self {
+            case .work: 0
+            case .copy: 1
+            case .house: 2
+            case .distinct: 3
+            case .fill: 4
+            }
+        }
     }
 
+    /// What the store has.
+    let before: Content
     var plan: Plan
     /// What the content is when the schema has changed, before a migration.
     var content: Content
     var dropped: [String] = []
-    var migration = Migration.none
+    var steps: [Step] = []
+    /// There is a migration, maybe one that does nothing.
+    var migrates = false
     /// The migration throws in the end.
     var fails = false
-    /// Properties that become unique: behind the migration.
-    var uniques: Set<Int> = []
+    /// In the migration both sides are compared as a whole.
+    var comparesInside = false
+    /// How the opening must be refused, one of these, for what the objects are; with a migration what it makes of them decides.
+    private(set) var contentRefusals: Set<StatusCode> = []
     /// Properties that are new: what objects get in them is decided, and nothing else changes about them in the same schema.
-    private var added: Set<Int> = []
+    var added: Set<Int> = []
     var name = "reopen"
 
     /// The same schema, or another one; now and then one that the content forbids.
     init(_ old: Content, _ chance: inout Chance) {
+        before = old
         plan = old.plan
         content = old
         if plan.classes.isEmpty {
@@ -35,21 +58,79 @@ struct Evolution {
         if chance.percent(50) { return }
         for _ in 0..<(1 + chance.below(2)) where dropped.isEmpty { change(&chance) }
         plan.version += 1
-        if case .none = migration, chance.percent(30) {
-            migration = .work(steps: chance.below(12), seed: chance.next())
-            fails = chance.percent(25)
-            name += fails ? " with a migration that fails" : " with a migration"
+        if migrates ? chance.percent(40) : chance.percent(30) {
+            steps.append(.work(steps: chance.below(12), seed: chance.next()))
+            fails = chance.percent(20)
         }
-        content.plan = plan
+        steps.sort { $0.rank < $1.rank }
+        if !steps.isEmpty { migrates = true }
+        if migrates {
+            comparesInside = chance.percent(30)
+            name += fails ? " with a migration that fails" : " with a migration"
+            content.plan = interim
+            content.sweep()
+            content.plan = plan
+        } else {
+            content.plan = plan
+            contentRefusals = refusals(of: content)
+            content.sweep()
+        }
     }
 
-    /// What a migration works with: nothing has become unique yet.
+    /// What a migration works with: what stays is as loose as it was.
     var interim: Plan {
         var interim = plan
         for (number, cls) in plan.classes.enumerated() {
-            for (index, property) in cls.properties.enumerated() where uniques.contains(property.id) { interim.classes[number].properties[index].isUnique = false }
+            guard let old = before.plan.classes.first(where: { $0.name == cls.name }) else { continue }
+            interim.classes[number].isEmbedded = cls.isEmbedded && old.isEmbedded
+            for (index, property) in cls.properties.enumerated() {
+                let there = old.properties.first { $0.id == property.id }
+                interim.classes[number].properties[index].isKey = property.isKey && there?.isKey == true
+                interim.classes[number].properties[index].isUnique = property.isUnique && there?.isUnique == true
+                interim.classes[number].properties[index].isOptional = property.isOptional || there?.isOptional == true
+            }
+            interim.classes[number].compounds = cls.compounds.filter { old.compounds.contains($0) }
         }
         return interim
+    }
+
+    // MARK: What must be refused
+
+    /// For what the schema is, whatever the objects are; one of these.
+    var schemaRefusals: Set<StatusCode> {
+        var refusals: Set<StatusCode> = []
+        if plan.classes.contains(where: { $0.properties.contains { $0.kind == .set && plan.isEmbedded($0.target) } }) { refusals.insert(.invalidSchema) }
+        if !migrates && needsMigration { refusals.insert(.schemaMismatch) }
+        return refusals
+    }
+
+    /// Another key, or none, or a property of another kind.
+    private var needsMigration: Bool {
+        plan.classes.contains { cls in
+            guard let old = before.plan.classes.first(where: { $0.name == cls.name }) else { return false }
+            func keys(_ cls: ClassPlan) -> [ClassPlan.Compound] { cls.compounds.filter(\.isKey) }
+            return keys(cls) != keys(old) || cls.properties.contains { property in
+                let there = old.properties.first { $0.id == property.id }
+                return property.isKey != (there?.isKey ?? false) || (there == nil && old.properties.contains { $0.name == property.name })
+            }
+        }
+    }
+
+    /// For what the objects have when the schema becomes the plan; one of these.
+    func refusals(of content: Content) -> Set<StatusCode> {
+        var refusals: Set<StatusCode> = []
+        if content.hasTaken { refusals.insert(.duplicateKey) }
+        for cls in plan.classes {
+            guard let old = before.plan.classes.first(where: { $0.name == cls.name }) else { continue }
+            let keys = Set(cls.uniques.filter(\.isKey).flatMap(\.properties))
+            func isLong(_ value: Datum?) -> Bool { if case .text(let text) = value { text.utf8.count > 1024 } else { false } }
+            if content[cls.name].values.contains(where: { thing in keys.contains { isLong(thing.values[$0]) } }) { refusals.insert(.valueTooLarge) }
+            if cls.isEmbedded, !old.isEmbedded {
+                let places = content.places(cls.name)
+                if content[cls.name].keys.contains(where: { places[$0] != 1 }) || content.hasMixedLinks(to: cls.name) { refusals.insert(.schemaMismatch) }
+            }
+        }
+        return refusals
     }
 
     private mutating func become(_ plan: Plan) {
@@ -58,14 +139,18 @@ struct Evolution {
         for cls in plan.classes { content.things[cls.name] = [:] }
     }
 
-    private mutating func change(_ chance: inout Chance) {
+    mutating func change(_ chance: inout Chance) {
         let number = chance.below(plan.classes.count), cls = plan.classes[number]
         /// Properties that no key and no index of several has.
         let free = cls.properties.indices.filter { index in
             !cls.isKeyPart(cls.properties[index].id) && !cls.compounds.contains { $0.properties.contains(cls.properties[index].id) }
         }
         let scalars = free.filter { !cls.properties[$0].isCollection && cls.properties[$0].kind != .link && cls.properties[$0].kind != .mixed && !cls.properties[$0].isCounter && !added.contains(cls.properties[$0].id) }
-        switch chance.below(13) {
+        switch chance.below(22) {
+        case 13...15: changeKey(number, &chance)
+        case 16...18: changeEmbedding(&chance)
+        case 19, 20: copy(number, &chance)
+        case 21: retype(number, &chance)
         case 0, 1: add(to: number, &chance)
         case 2:
             guard cls.properties.count > 2, let index = free.randomElement(using: &chance) else { return }
@@ -86,11 +171,11 @@ struct Evolution {
             name += ", \(cls.name).\(cls.properties[index].name) becomes optional"
             plan.classes[number].properties[index].isOptional = true
         case 6:
-            guard case .none = migration, let index = scalars.filter({ cls.properties[$0].isOptional && !cls.properties[$0].isUnique && cls.properties[$0].standard != .null }).randomElement(using: &chance) else { return }
+            guard let index = scalars.filter({ cls.properties[$0].isOptional && !cls.properties[$0].isUnique && cls.properties[$0].standard != .null }).randomElement(using: &chance) else { return }
             let property = cls.properties[index]
             name += ", \(cls.name).\(property.name) becomes required"
             plan.classes[number].properties[index].isOptional = false
-            migration = .fill(cls: cls.name, property: property.id, chance.scalar(property.kind))
+            steps.append(.fill(cls: cls.name, property: property.id, chance.scalar(property.kind)))
         case 7:
             let new = "Extra\(plan.nextID)"
             name += ", new class \(new)"
@@ -106,7 +191,7 @@ struct Evolution {
             plan.classes[number].properties[index].standard = chance.scalar(cls.properties[index].kind)
         case 9:
             // Only such that nothing leads to.
-            guard case .none = migration, let index = plan.classes.indices.filter({ plan.classes[$0].name.hasPrefix("Extra") }).randomElement(using: &chance) else { return }
+            guard steps.isEmpty, let index = plan.classes.indices.filter({ plan.classes[$0].name.hasPrefix("Extra") }).randomElement(using: &chance) else { return }
             let name = plan.classes[index].name
             self.name += ", drop class \(name)"
             if plan.classes.contains(where: { $0.properties.contains { $0.target == name } }) { return }
@@ -132,11 +217,10 @@ struct Evolution {
             name += ", unique \(cls.name).\(cls.properties[index].name)"
             plan.classes[number].properties[index].isUnique = true
             plan.classes[number].properties[index].isIndexed = false
-            uniques.insert(cls.properties[index].id)
         }
     }
 
-    private mutating func add(to number: Int, _ chance: inout Chance) {
+    mutating func add(to number: Int, _ chance: inout Chance) {
         let cls = plan.classes[number].name, new = "p\(plan.nextID)"
         name += ", add \(cls).\(new)"
         switch chance.below(9) {
@@ -151,15 +235,18 @@ struct Evolution {
             let kind = chance.one(Plan.scalars)
             plan.add(cls, new, kind, chance.percent(50) ? [.nullable] : [], standard: chance.percent(50) ? chance.scalar(kind) : nil)
         }
+        didAdd(to: cls)
+    }
+
+    /// The objects that are there get what the last property of a class has then.
+    mutating func didAdd(to cls: String) {
         let property = plan.cls(cls).properties.last!
         added.insert(property.id)
         for key in content[cls].keys { content.things[cls]![key]!.values[property.id] = property.missing ?? .zero(property.kind) }
     }
 
-    private mutating func drop(_ number: Int, _ index: Int) {
+    mutating func drop(_ number: Int, _ index: Int) {
         let property = plan.classes[number].properties.remove(at: index), cls = plan.classes[number].name
         for key in content[cls].keys { content.things[cls]![key]!.values[property.id] = nil }
-        content.plan = plan
-        content.sweep()
     }
 }

@@ -158,6 +158,15 @@ package struct Plan: Equatable, Sendable {
         plan.add("Loose", "note", .mixed, [.indexed])
         plan.add("Loose", "labels", .map, of: .mixed, by: .string)
         plan.add("Loose", "odds", .set, of: .mixed)
+        // Parts lie in many places: they can become embedded, where each has one.
+        plan.add("Part", "number", .int, [.indexed], standard: .int(0))
+        plan.add("Part", "label", .string, [.nullable])
+        plan.add("Part", "inner", .link, to: "Part")
+        plan.add("Part", "spare", .list, to: "Part")
+        plan.add("Part", "notes", .list, of: .mixed)
+        plan.add("Loose", "parts", .list, to: "Part")
+        plan.add("Loose", "shelf", .map, to: "Part", by: .string, [.nullable])
+        plan.add("Ticket", "part", .link, to: "Part")
         return plan
     }()
 }

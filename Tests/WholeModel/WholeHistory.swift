@@ -109,7 +109,9 @@ package final class WholeHistory {
         var problems: [String] = []
         for content in [pending].compactMap({ $0 }) + contents.reversed() {
             do {
-                try Session(view, content.plan).compare(content, "after recovery")
+                let session = try Session(view, content.plan)
+                try session.compareSchema("after recovery")
+                try session.compare(content, "after recovery")
                 try Session.verify(view, "after recovery")
                 compared += 1
                 contents = [content]
@@ -132,11 +134,9 @@ package final class WholeHistory {
         nonisolated(unsafe) var migrated: Content?
         let before = evolution
         nonisolated(unsafe) let this = self
-        var mayRun = false
-        if case .none = evolution.migration {} else {
-            mayRun = true
-            configuration.steps.migration = { (new, _, _, _) throws(StoreError) in
-                do { migrated = try this.migrate(new, before) } catch let error as Stop {
+        if evolution.migrates {
+            configuration.steps.migration = { (new, old, _, _) throws(StoreError) in
+                do { migrated = try this.migrate(new, old, before) } catch let error as Stop {
                     stop = error
                     throw StoreError(.callback, "the model stops")
                 } catch { throw StoreError(.callback, "\(error)") }
@@ -144,21 +144,25 @@ package final class WholeHistory {
             }
         }
         // Whatever a migration makes of it is known only when it has run, before the commit.
-        pending = mayRun ? nil : evolution.content
+        var refusals = evolution.schemaRefusals.isEmpty ? evolution.contentRefusals : evolution.schemaRefusals
+        pending = evolution.migrates || !refusals.isEmpty ? nil : evolution.content
         let result = attempt { () throws(StoreError) in try Store.open(configuration, machine: machine) }
         if let stop { throw stop }
-        if let migrated { evolution.content = migrated }
-        let refusal: StatusCode? = evolution.fails ? .callback : evolution.content.hasTaken ? .duplicateKey : nil
+        if let migrated {
+            evolution.content = migrated
+            if refusals.isEmpty { refusals = evolution.fails ? [.callback] : evolution.refusals(of: migrated) }
+        }
         switch result {
         case .success(let store):
             self.store = store
-            if let refusal { throw problem("\(evolution.name) succeeded, should be refused as \(refusal)") }
+            if !refusals.isEmpty { throw problem("\(evolution.name) succeeded, should be refused as \(refusals)") }
+            if evolution.migrates, migrated == nil { throw problem("\(evolution.name): the migration did not run") }
             counts[evolution.plan.version == contents.last!.plan.version ? "open" : "open with another schema", default: 0] += 1
             did(evolution.content, durable: true)
         case .failure(let error):
             if error.isOfMachine { throw Stop.engine(error) }
-            if error.code != refusal { throw problem("\(evolution.name): \(error.code) \(error.message)") }
-            counts["open refused", default: 0] += 1
+            if !refusals.contains(error.code) { throw problem("\(evolution.name): \(error.code) \(error.message)") }
+            counts["open refused: \(error.code)", default: 0] += 1
             pending = nil
             let configuration = try self.configuration(contents.last!.plan)
             store = try must("open after a refusal") { () throws(StoreError) in try Store.open(configuration, machine: machine) }
@@ -167,28 +171,12 @@ package final class WholeHistory {
     }
 
     /// What a migration does, and what it makes of the content.
-    private func migrate(_ view: View, _ evolution: Evolution) throws -> Content {
-        var content = evolution.content
-        content.plan = evolution.interim
-        let session = try Session(view, content.plan)
-        switch evolution.migration {
-        case .none: break
-        case .fill(let cls, let property, let value):
-            for key in content[cls].keys.sorted() where content[Content.Name(cls: cls, key: key), property].isNull && !value.isNull {
-                let flat = session.flat(value)
-                try must("fill") { () throws(StoreError) in try flat.use { (values) throws(StoreError) in try view.set(session.object(cls, key), session.id(property), values[0]) } }
-                content[Content.Name(cls: cls, key: key), property] = value
-            }
-        case .work(let steps, let seed):
-            let worker = Worker(session, content, Chance(seed))
-            self.worker = worker
-            for _ in 0..<steps { try worker.step() }
-            content = worker.content
-            for (name, count) in worker.counts { counts["migration: " + name, default: 0] += count }
-        }
-        content.plan = evolution.plan
-        pending = evolution.fails || content.hasTaken ? nil : content
-        return content
+    private func migrate(_ view: View, _ old: View, _ evolution: Evolution) throws -> Content {
+        var migrator = try Migrator(evolution, view, old)
+        try migrator.run { self.worker = $0 }
+        for (name, count) in migrator.counts { counts[name, default: 0] += count }
+        pending = evolution.fails || !evolution.refusals(of: migrator.content).isEmpty ? nil : migrator.content
+        return migrator.content
     }
 
     private func did(_ content: Content, durable: Bool) {
@@ -210,7 +198,9 @@ package final class WholeHistory {
             frozen.close()
             view.close()
         }
-        try Session(frozen, contents.last!.plan).compare(contents.last!, when)
+        let session = try Session(frozen, contents.last!.plan)
+        try session.compareSchema(when)
+        try session.compare(contents.last!, when)
         try Session.verify(frozen, when)
         compared += 1
     }

@@ -171,8 +171,8 @@ extension Worker {
             try settle("wrong value", result, refusals: [isNull ? .notNullable : .wrongType]) { _ in }
         case 3:
             // Another's key, in the middle of nested values with embedded objects.
-            guard let (cls, name) = anyObject(where: { $0.name == "Person" }) else { return }
-            var names = [cls.key!.name: content[name, cls.key!.id]]
+            guard let (cls, name) = anyObject(where: { $0.name == "Person" }), let key = cls.key else { return }
+            var names = [key.name: content[name, key.id]]
             for property in cls.properties where isEmbedding(property) && property.kind == .list { names[property.name] = description(property) }
             note("assemble with a key of another \(names)")
             let flat = Flat(link: session.object)

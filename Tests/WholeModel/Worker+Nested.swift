@@ -102,7 +102,7 @@ extension Worker {
 
     /// The same from a JSON text, of values that JSON has.
     func json() throws {
-        guard let cls = anyClass(where: { $0.name == "Person" || $0.name == "Loose" }) else { return }
+        guard let cls = anyClass(where: { !$0.isEmbedded && ($0.name == "Person" || $0.name == "Loose") }) else { return }
         var given: [Int: Datum] = [:], members: [String] = []
         func text(_ datum: Datum) -> String? {
             switch datum {

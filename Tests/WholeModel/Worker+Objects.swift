@@ -173,7 +173,7 @@ extension Worker {
     // MARK: From columns
 
     func columns() throws {
-        guard let cls = anyClass(where: { ["Loose", "Animal"].contains($0.name) }), let property = cls.properties.first(where: { $0.kind == .int && !cls.isKeyPart($0.id) }) else { return }
+        guard let cls = anyClass(where: { !$0.isEmbedded && ["Loose", "Animal"].contains($0.name) }), let property = cls.properties.first(where: { $0.kind == .int && !cls.isKeyPart($0.id) }) else { return }
         if cls.properties.contains(where: { $0.missing == nil && !$0.isGenerated && $0.id != property.id }) { return }
         let rows = chance.one([0, 1, 20, 20, 300])
         let numbers = (0..<rows).map { _ in Int64(chance.below(40)) }
@@ -190,7 +190,9 @@ extension Worker {
             }
         }
         let taken = property.isUnique && (Set(numbers).count < rows || numbers.contains { isTaken(cls, [property.id: .int($0)]) })
-        try settle("columns", result, refusals: taken ? [.duplicateKey] : []) { created in
+        // One value cannot be the key of many rows.
+        let lacksKey = rows > 0 && cls.uniques.contains { $0.isKey && !$0.properties.allSatisfy { cls.property($0).isGenerated } }
+        try settle("columns", result, refusals: lacksKey ? [.missingValue] : taken ? [.duplicateKey] : []) { created in
             if created != rows { throw problem("\(created) rows were created of \(rows)") }
             for row in 0..<rows { try make(cls, keys[row], [property.id: .int(numbers[row])]) }
         }
