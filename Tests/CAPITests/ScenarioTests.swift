@@ -279,8 +279,9 @@ import Testing
             }, left)
             let file = open(path + "-acknowledged", O_CREAT | O_RDWR, 0o600)
             var total = try reading(store) { try cls.count($0) }
+            let rex = objstore_string(text("Rex"))
             while true {
-                try writing(store) { tx in for _ in 0..<50 { try cls.create(tx, ["name": objstore_string(objstore_cstr("Rex"))]) } }
+                try writing(store) { tx in for _ in 0..<50 { try cls.create(tx, ["name": rex]) } }
                 total += 50
                 pwrite(file, &total, 8, 0)
                 if cs_load64(left) > 0 { cs_add64(left, ~0) }

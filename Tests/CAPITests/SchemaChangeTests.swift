@@ -225,11 +225,11 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
         try ok(objstore_close(store))
         store = try open(folder.store, 2, { _, tx, old, _, _, _ in
             var class_id: objstore_class_id = 0, count: UInt64 = 0
-            guard objstore_find_class(tx, objstore_cstr("Other"), &class_id) == .OBJSTORE_ERR_NO_SUCH_CLASS else { return .OBJSTORE_ERR_INTERNAL }
-            guard objstore_find_class(old, objstore_cstr("Other"), &class_id) == .OBJSTORE_OK, objstore_count(old, class_id, &count) == .OBJSTORE_OK else { return .OBJSTORE_ERR_INTERNAL }
+            guard objstore_find_class(tx, text("Other"), &class_id) == .OBJSTORE_ERR_NO_SUCH_CLASS else { return .OBJSTORE_ERR_INTERNAL }
+            guard objstore_find_class(old, text("Other"), &class_id) == .OBJSTORE_OK, objstore_count(old, class_id, &count) == .OBJSTORE_OK else { return .OBJSTORE_ERR_INTERNAL }
             var note: objstore_class_id = 0, body: objstore_property_id = 0
-            _ = objstore_find_class(tx, objstore_cstr("Note"), &note)
-            _ = objstore_find_property(tx, note, objstore_cstr("body"), &body)
+            _ = objstore_find_class(tx, text("Note"), &note)
+            _ = objstore_find_property(tx, note, text("body"), &body)
             return objstore_create(tx, note, [body], [objstore_string(text("there were \(count)"))], 1, nil)
         }, describe)
         try verify(store)

@@ -155,7 +155,7 @@ package final class WholeHistory {
         switch result {
         case .success(let store):
             self.store = store
-            if !refusals.isEmpty { throw problem("\(evolution.name) succeeded, should be refused as \(refusals)") }
+            if !refusals.isEmpty { throw problem("refusal: \(evolution.name) succeeded, should be refused as \(refusals)") }
             if evolution.migrates, migrated == nil { throw problem("\(evolution.name): the migration did not run") }
             counts[evolution.plan.version == contents.last!.plan.version ? "open" : "open with another schema", default: 0] += 1
             did(evolution.content, durable: true)

@@ -72,6 +72,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case cascadeShallow  // what goes with an object goes, but not what goes with that
     case rollbackLogged  // changes that a rollback to a savepoint undoes stay in the log
     case mixedLinkKept  // a link that leaves a mixed value, or element, is still in the inverse
+    case orphansEmbedded  // a class becomes embedded although some of its objects have no parent
 
     /// Whether the mistake is to be made now.
     @inline(__always)
