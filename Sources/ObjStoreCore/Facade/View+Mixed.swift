@@ -112,13 +112,12 @@ extension View {
             try serialised { () throws(StoreError) in _ = try classOf(object, try schema).mixed(propertyID) }
             return try set(object, propertyID, value)
         }
-        let isElement = try serialised { () throws(StoreError) in
-            let cls = try classOf(object, try schema)
-            return cls.columns[try cls.mixed(propertyID, orElements: true)].kind.isCollection
-        }
-        if isElement { return try editElement(CollectionID(owner: object, propertyID: propertyID), path, action, value) }
         try write(object) { (state) throws(StoreError) in
-            let position = try state.schema.mixed(propertyID)
+            let position = try state.schema.mixed(propertyID, orElements: true)
+            if state.schema.columns[position].kind.isCollection {
+                let elements = try state.elements(object.key, position)
+                return try changing(state) { () throws(StoreError) in try editElement(state, elements, position, path, action, value) }
+            }
             if action != .remove { try checkMixedLinks(value, position, state.schema) }
             try changing(state) { () throws(StoreError) in
                 try state.edit(object.key, position, path, action, value, limit: shared.database.options.valueLimit, cells[position])

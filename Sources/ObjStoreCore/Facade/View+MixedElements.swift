@@ -28,37 +28,37 @@ extension View {
     }
 
     /// Changes an element, or a value inside one. The log has the element that changes.
-    func editElement(_ id: CollectionID, _ path: [MixedStep], _ action: MixedAction, _ value: Value) throws(StoreError) {
-        try changing(id, .all) { (state, elements, position) throws(StoreError) in
-            let cls = state.schema
-            func refuse(_ code: StatusCode, _ what: String) -> StoreError { cls.naming(StoreError(code, what), position) }
-            guard let first = path.first else { throw cls.naming(MixedStep.missing(elements.kind), position) }
-            if elements.kind == .set { throw refuse(.wrongType, "elements of a set have no place: they are added and removed") }
-            let isNew = path.count == 1 && (action == .insert || action == .set && elements.kind == .map)
-            var place = try place(of: first, elements, position, cls)
-            if path.count == 1, action == .insert {
-                guard case .index(let given) = first else { throw refuse(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set") }
-                let count = try elements.count()
-                place = (given == -1 ? count : given, .null, false)
-                guard place.index >= 0, place.index <= count else { throw cls.outOfRange(position, given, count) }
-            }
-            guard place.isThere || isNew else { throw refuse(.notFound, "the \(elements.kind) has no \(first.text)") }
-            let old = place.index..<place.index + (place.isThere ? 1 : 0), key = OwnedValue(place.key)
-            defer { withExtendedLifetime(key) {} }
-            if path.count == 1 {
-                let new = action == .remove ? [] : [(key: key.value, value: try checked(value, elementOf: position, cls))]
-                return try state.splice(id.owner.key, position, old, new[...])
-            }
-            let cell = try elements.element(at: place.index).value, buffer = ByteBuffer()
-            if action != .remove { try checkMixedLinks(value, position, cls) }
-            do throws(StoreError) {
-                try MixedEdit.run(cell, Array(path.dropFirst()), action, value, limit: shared.database.options.valueLimit, into: buffer)
-            } catch {
-                throw cls.naming(error, position)
-            }
-            try state.splice(id.owner.key, position, old, [(key.value, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))])
-            withExtendedLifetime(buffer) {}
+    func editElement(
+        _ state: ClassState, _ elements: CollectionElements, _ position: Int, _ path: [MixedStep], _ action: MixedAction, _ value: Value
+    ) throws(StoreError) {
+        let cls = state.schema
+        func refuse(_ code: StatusCode, _ what: String) -> StoreError { cls.naming(StoreError(code, what), position) }
+        guard let first = path.first else { throw cls.naming(MixedStep.missing(elements.kind), position) }
+        if elements.kind == .set { throw refuse(.wrongType, "elements of a set have no place: they are added and removed") }
+        let isNew = path.count == 1 && (action == .insert || action == .set && elements.kind == .map)
+        var place = try place(of: first, elements, position, cls)
+        if path.count == 1, action == .insert {
+            guard case .index(let given) = first else { throw refuse(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set") }
+            let count = try elements.count()
+            place = (given == -1 ? count : given, .null, false)
+            guard place.index >= 0, place.index <= count else { throw cls.outOfRange(position, given, count) }
         }
+        guard place.isThere || isNew else { throw refuse(.notFound, "the \(elements.kind) has no \(first.text)") }
+        let old = place.index..<place.index + (place.isThere ? 1 : 0), key = OwnedValue(place.key)
+        defer { withExtendedLifetime(key) {} }
+        if path.count == 1 {
+            let new = action == .remove ? [] : [(key: key.value, value: try checked(value, elementOf: position, cls))]
+            return try state.splice(elements.owner, position, old, new[...])
+        }
+        let cell = try elements.element(at: place.index).value, buffer = ByteBuffer()
+        if action != .remove { try checkMixedLinks(value, position, cls) }
+        do throws(StoreError) {
+            try MixedEdit.run(cell, Array(path.dropFirst()), action, value, limit: shared.database.options.valueLimit, into: buffer)
+        } catch {
+            throw cls.naming(error, position)
+        }
+        try state.splice(elements.owner, position, old, [(key.value, Value(kind: .mixed, pointer: UnsafeRawPointer(buffer.base), count: buffer.count))])
+        withExtendedLifetime(buffer) {}
     }
 }
 
