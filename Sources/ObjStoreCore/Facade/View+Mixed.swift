@@ -22,14 +22,15 @@ extension View {
         _ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], _ body: (MixedNode?, ClassSchema, Int) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try serialised { () throws(StoreError) in
-            let cls = try classOf(object, try schema), position = try cls.mixed(propertyID, orElements: true), reader = try reader(cls)
-            guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
+            let cls = try classOf(object, try schema), position = try cls.mixed(propertyID, orElements: true)
             if cls.columns[position].kind.isCollection {
                 guard let cell = try element(at: path, try elements(of: object.key, cls, position), position, cls) else { return try body(nil, cls, position) }
                 let node: MixedNode?
                 do throws(StoreError) { node = try MixedNode.of(cell).node(at: path.dropFirst()) } catch { throw cls.naming(error, position) }
                 return try body(node, cls, position)
             }
+            let reader = try reader(cls)
+            guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
             let cell = try reader.value(row, position)
             if cell.isNull {
                 if let step = path.first { throw cls.naming(MixedEdit.null(step), position) }
