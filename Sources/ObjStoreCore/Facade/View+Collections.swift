@@ -331,6 +331,20 @@ extension View {
         guard cls.columns[position].kind == .map else { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
         try ValueCheck.check(key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
     }
+
+    /// A key of a map from its text, as nested values and paths have it.
+    func mapKey(_ text: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) -> Value {
+        let kind = cls.elements(of: position).keyKind, bytes = UnsafeRawBufferPointer(start: text.pointer, count: text.count)
+        let key: Value? = switch kind {
+        case .int: Int64(FlatValues.name(text)).map { .int($0) }
+        case .objectID: .objectID(hex: bytes)
+        case .uuid: .uuid(text: bytes)
+        default: text
+        }
+        guard let key else { throw cls.naming(StoreError(.wrongType, "the key \(text.text) is not the text of a \(kind)"), position) }
+        try check(key, keyOf: position, cls)
+        return key
+    }
 }
 
 extension Value {

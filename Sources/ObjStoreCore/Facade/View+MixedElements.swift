@@ -13,11 +13,7 @@ extension View {
     ) throws(StoreError) -> (index: Int, key: Value, isThere: Bool) {
         switch (step, elements.kind) {
         case (.key(let text), .map):
-            let kind = cls.elements(of: position).keyKind
-            guard let key = Value.mapKey(.string(text.baseAddress, text.count), kind) else {
-                throw cls.naming(StoreError(.wrongType, "the key \(step.text) is not the text of a \(kind)"), position)
-            }
-            try check(key, keyOf: position, cls)
+            let key = try mapKey(.string(text.baseAddress, text.count), position, cls)
             let (index, found) = try elements.search(key)
             return (index, key, found)
         case (.index(let given), .list), (.index(let given), .set):

@@ -27,7 +27,7 @@ extension Assembler {
             let stored = try view.checked(value, elementOf: position, cls)
             var element = (key: Value.null, value: kept?.keep(stored) ?? stored)
             if kind == .map {
-                element.key = try mapKey(name, cls, position)
+                element.key = try view.mapKey(name, position, cls)
             }
             new.append(element)
         }
@@ -73,16 +73,6 @@ extension Assembler {
             }
             next = flat.end(at)
         }
-    }
-
-    /// A key of a map, which stands in the values as a string.
-    private func mapKey(_ name: Value, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
-        let kind = cls.elements(of: position).keyKind
-        guard let key = Value.mapKey(name, kind) else {
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): the key \(name.text) is not the text of a \(kind)"), position)
-        }
-        try view.check(key, keyOf: position, cls)
-        return key
     }
 
     /// In the order of sets and maps; of a set each once.
@@ -148,7 +138,7 @@ extension Assembler {
         if isMap { for (place, element) in old.enumerated() { places[element.key.value.identity] = place } }
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
             count += 1
-            let mapKey = isMap ? try mapKey(name, cls, position) : .null
+            let mapKey = isMap ? try view.mapKey(name, position, cls) : .null
             if isMap {
                 guard keys.insert(mapKey.identity).inserted else { throw twice(mapKey, cls, position) }
             }
@@ -255,17 +245,6 @@ extension Assembler {
 }
 
 extension Value {
-    /// A key of a map from its text; nil: it is not that of such a key.
-    static func mapKey(_ text: Value, _ kind: ValueKind) -> Value? {
-        let bytes = UnsafeRawBufferPointer(start: text.pointer, count: text.count)
-        switch kind {
-        case .int: return Int64(FlatValues.name(text)).map { .int($0) }
-        case .objectID: return .objectID(hex: bytes)
-        case .uuid: return .uuid(text: bytes)
-        default: return text
-        }
-    }
-
     /// Of a map's key: the same for the same key, and for no other of its kind.
     fileprivate var identity: String { kind == .string ? FlatValues.name(self) : "\(low) \(high)" }
 }
