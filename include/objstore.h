@@ -1716,8 +1716,8 @@ OBJSTORE_API objstore_status objstore_collection_clear(objstore_view *transactio
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), store(collection),
                     deleted(collection), property(collection), type(collection));
 
-/** Replaces all elements by `count` others: all, or none. `keys` are a map's, one for each value; NULL for lists and sets. A
- * set takes equal values once; where a key is given twice, its last value counts. INVALID_ARGUMENT: a map without keys.
+/** Replaces all elements by `count` others: all, or none. `keys` are a map's, one for each value; NULL for lists and sets. Of
+ * equal values a set takes the first; where a key is given twice, its last value counts. INVALID_ARGUMENT: a map without keys.
  * WRONG_TYPE: keys for a list or set. NOT_NULLABLE. The values may be those of the collection itself. */
 OBJSTORE_API objstore_status objstore_collection_assign(objstore_view *transaction, objstore_collection collection,
                                                         const objstore_value *keys, const objstore_value *values,

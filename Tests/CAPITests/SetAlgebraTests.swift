@@ -110,6 +110,42 @@ private let operations: [objstore_set_operation] = [
     try ok(objstore_close(kennel.store))
 }
 
+/// The first value that is copied has no bytes, the last more than a block of copies.
+@Test func emptyAndLongTextsAreCombined() throws {
+    let kennel = try Kennel()
+    try writing(kennel.store) { tx in
+        let texts = objstore_collection_of(try kennel.create(tx), kennel.texts), long = String(repeating: "w", count: 40_000)
+        let values = ["", "a", long].map { objstore_string(text($0)) }
+        expect(try kennel.relation(tx, texts, [values[0]]) == UInt32(OBJSTORE_SETS_SUBSET))
+        expect(try kennel.combine(tx, texts, .OBJSTORE_SET_UNION, [values[0]]) == 1)
+        expect(try kennel.combine(tx, texts, .OBJSTORE_SET_UNION, values) == 2 && kennel.values(tx, texts).map { string($0)! } == ["", "a", long])
+        try ok(objstore_collection_assign(tx, texts, nil, values, values.count))
+        expect(try kennel.relation(tx, texts, values) == UInt32(OBJSTORE_SETS_INTERSECT | OBJSTORE_SETS_SUBSET | OBJSTORE_SETS_SUPERSET))
+    }
+    try verify(kennel.store)
+    try ok(objstore_close(kennel.store))
+}
+
+/// 0.0 and -0.0 are equal: the first stays, however they come.
+@Test func ofEqualValuesTheFirstStays() throws {
+    let kennel = try Kennel()
+    try writing(kennel.store) { tx in
+        let things = objstore_collection_of(try kennel.create(tx), kennel.things)
+        func signs() throws -> [FloatingPointSign] { try kennel.values(tx, things).map(\.data.real.sign) }
+        for first in [0.0, -0.0] {
+            let values = [objstore_double(first), objstore_double(-first)]
+            try ok(objstore_collection_assign(tx, things, nil, values, 2))
+            expect(try signs() == [first.sign])
+            try ok(objstore_collection_clear(tx, things))
+            expect(try kennel.combine(tx, things, .OBJSTORE_SET_UNION, values) == 1 && signs() == [first.sign])
+            try ok(objstore_collection_clear(tx, things))
+            for value in values { try ok(objstore_set_insert(tx, things, value, nil)) }
+            expect(try signs() == [first.sign])
+        }
+    }
+    try ok(objstore_close(kennel.store))
+}
+
 @Test func setsOfLinksAndOfAnything() throws {
     let kennel = try Kennel()
     try writing(kennel.store) { tx in

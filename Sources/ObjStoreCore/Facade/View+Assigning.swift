@@ -1,6 +1,6 @@
 /// Giving a list, set or map other elements as a whole.
 extension View {
-    /// Replaces all elements; `keys` are a map's, else nil. A set takes equal values once, of a key that comes twice a map keeps
+    /// Replaces all elements; `keys` are a map's, else nil. Of equal values a set takes the first, of a key that comes twice a map
     /// the last value.
     package func assign(_ id: CollectionID, _ keys: UnsafePointer<Value>?, _ values: UnsafePointer<Value>?, _ count: Int) throws(StoreError) {
         try changing(id, .all) { (state, elements, position) throws(StoreError) in
@@ -11,27 +11,16 @@ extension View {
             }
             var new: [(key: Value, value: Value)] = []
             new.reserveCapacity(count)
-            let kept = cls.elements(of: position).kind == .mixed ? KeptTexts() : nil
+            // They may lie where the first ones are written.
+            let kept = KeptTexts()
             defer { withExtendedLifetime(kept) {} }
-            var bytes = 0
             for index in 0..<count {
                 if let keys { try check(keys[index], keyOf: position, cls) }
                 let value = try checked(values.unsafelyUnwrapped[index], elementOf: position, cls)
-                let element = (key: keys?[index] ?? .null, value: kept?.keep(value) ?? value)
-                bytes += (element.key.kind.hasBytes ? element.key.count : 0) + (element.value.kind.hasBytes ? element.value.count : 0)
-                new.append(element)
+                new.append((keys.map { kept.keep($0[index]) } ?? .null, kept.keep(value)))
             }
-            // They may lie where the first ones are written.
-            let copy = UnsafeMutableRawPointer.allocate(byteCount: max(bytes, 1), alignment: 1)
-            defer { copy.deallocate() }
-            if bytes > 0 {
-                var at = copy
-                for index in new.indices {
-                    new[index].key.move(to: &at)
-                    new[index].value.move(to: &at)
-                }
-            }
-            try replaceAll(state, id.owner.key, position, try elements.count(), with: kind == .list ? new : new.inOrder(isMap: kind == .map))
+            if kind != .list { new = try new.inOrder(CollectionOrder.entries(kind)) { _ in kind == .map } }
+            try replaceAll(state, id.owner.key, position, try elements.count(), with: new)
         }
     }
 
@@ -78,29 +67,28 @@ extension View {
     }
 }
 
-extension Value {
-    /// A text or binary goes to memory that has room for it, and behind which `at` stands then.
-    fileprivate mutating func move(to at: inout UnsafeMutableRawPointer) {
-        guard kind.hasBytes, let old = pointer, count > 0 else { return }
-        at.copyMemory(from: old, byteCount: count)
-        pointer = UnsafeRawPointer(at)
-        at += count
+extension CollectionOrder {
+    /// Of what a set or a map has.
+    static func entries(_ kind: ValueKind) -> (_ a: (key: Value, value: Value), _ b: (key: Value, value: Value)) -> Int {
+        kind == .map ? { compare($0.key, $1.key) } : { compare($0.value, $1.value) }
     }
 }
 
-extension [(key: Value, value: Value)] {
-    /// As a set or map has them: ascending, each once, of equal ones the last.
-    fileprivate func inOrder(isMap: Bool) -> Self {
-        func compare(_ left: Int, _ right: Int) -> Int {
-            isMap ? CollectionOrder.compare(self[left].key, self[right].key) : CollectionOrder.compare(self[left].value, self[right].value)
-        }
-        let sorted = indices.sorted { left, right in
-            let order = compare(left, right)
-            return order == 0 ? left < right : order < 0
-        }
-        var result: Self = []
+extension Array {
+    /// As a set or map has them: ascending, each once. `replaces` says of each that equals the one before it whether it takes its place.
+    func inOrder(
+        _ compare: (Element, Element) -> Int, _ replaces: (Element) throws(StoreError) -> Bool
+    ) throws(StoreError) -> [Element] {
+        var result: [Element] = []
         result.reserveCapacity(count)
-        for place in sorted.indices where place == sorted.count - 1 || compare(sorted[place], sorted[place + 1]) != 0 { result.append(self[sorted[place]]) }
+        // Equal ones stay in the order in which they were given: sorting is stable.
+        for element in sorted(by: { compare($0, $1) < 0 }) {
+            guard let last = result.last, compare(last, element) == 0 else {
+                result.append(element)
+                continue
+            }
+            if try replaces(element) { result[result.count - 1] = element }
+        }
         return result
     }
 }

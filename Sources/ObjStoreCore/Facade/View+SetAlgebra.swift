@@ -102,11 +102,7 @@ extension View {
             let value = values.unsafelyUnwrapped[index]
             all.append(kept.keep(try isNew ? checked(value, elementOf: position, cls) : asked(value, elementOf: position, cls)))
         }
-        all.sort { CollectionOrder.compare($0, $1) < 0 }
-        var distinct: [Value] = []
-        distinct.reserveCapacity(all.count)
-        for value in all where distinct.last.map({ CollectionOrder.compare($0, value) != 0 }) ?? true { distinct.append(value) }
-        return distinct
+        return try all.inOrder(CollectionOrder.compare) { _ in false }
     }
 
     private enum MergePlace {

@@ -1,8 +1,8 @@
 /// Copies of texts, and of cells of mixed values, one by one; they stay where they are as long as it.
 final class KeptTexts {
     private var blocks: [UnsafeMutableRawPointer] = []
-    /// Of the last block; at first there is none.
-    private var used = KeptTexts.bytes
+    /// Of the last block.
+    private var used = 0
     private static let bytes = 1 << 14
 
     deinit {
@@ -11,7 +11,8 @@ final class KeptTexts {
 
     func keep(_ value: Value) -> Value {
         guard let pointer = value.pointer else { return value }
-        if used + value.count > KeptTexts.bytes {
+        // Also an empty text lies in a block.
+        if blocks.isEmpty || used + value.count > KeptTexts.bytes {
             blocks.append(.allocate(byteCount: max(KeptTexts.bytes, value.count), alignment: 1))
             used = 0
         }

@@ -31,7 +31,12 @@ extension Assembler {
             }
             new.append(element)
         }
-        if kind != .list { try putInOrder(&new, kind, cls, position) }
+        if kind != .list {
+            new = try new.inOrder(CollectionOrder.entries(kind)) { (element) throws(StoreError) in
+                if kind == .map { throw twice(element.key, cls, position) }
+                return false
+            }
+        }
         let elements = try state.elements(key, position), count = try elements.count()
         if !isNew && options.policy == .modified, count == new.count, try isSame(elements, new) { return false }
         if isNew && new.isEmpty { return false }
@@ -73,25 +78,6 @@ extension Assembler {
             }
             next = flat.end(at)
         }
-    }
-
-    /// In the order of sets and maps; of a set each once.
-    private func putInOrder(_ new: inout [(key: Value, value: Value)], _ kind: ValueKind, _ cls: ClassSchema, _ position: Int) throws(StoreError) {
-        let isMap = kind == .map
-        func order(_ a: (key: Value, value: Value), _ b: (key: Value, value: Value)) -> Int {
-            isMap ? CollectionOrder.compare(a.key, b.key) : CollectionOrder.compare(a.value, b.value)
-        }
-        new.sort { order($0, $1) < 0 }
-        var kept: [(key: Value, value: Value)] = []
-        kept.reserveCapacity(new.count)
-        for element in new {
-            if let last = kept.last, order(last, element) == 0 {
-                if !isMap { continue }
-                throw twice(element.key, cls, position)
-            }
-            kept.append(element)
-        }
-        new = kept
     }
 
     private func twice(_ key: Value, _ cls: ClassSchema, _ position: Int) -> StoreError {
