@@ -76,7 +76,6 @@ extension View {
         let transaction = try writing()
         if transaction.isBroken { throw StoreError(.corrupt, "a failed call could not be undone: the transaction can only be cancelled") }
         try check()
-        _ = try FlatValues(checking: values)
         // They may lie in what changes before they are read.
         var copy = Array(values)
         let bytes = KeptBytes()
