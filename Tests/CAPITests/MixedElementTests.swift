@@ -159,7 +159,14 @@ private func packed(_ values: [objstore_value], _ buffer: inout objstore_buffer)
         refused(objstore_mixed_get(tx, frog, frogs.things, nil, 0, nil, &value, nil), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_mixed_set(tx, frog, frogs.things, nil, 0, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_mixed_set(tx, frog, frogs.things, [key], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
-        expect(refused(objstore_mixed_set(tx, frog, frogs.numbers, [objstore_string(text("x"))], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE).contains("Frog.numbers"))
+        // In the same words as a key among nested values.
+        let wrong = [objstore_map_of(1), objstore_string(text("x")), objstore_int(1)]
+        for message in [
+            refused(objstore_mixed_set(tx, frog, frogs.numbers, [wrong[1]], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE),
+            refused(objstore_set_from(tx, frog, frogs.numbers, .OBJSTORE_POLICY_ERROR, wrong, wrong.count, nil), .OBJSTORE_ERR_WRONG_TYPE),
+        ] {
+            #expect(message.contains(#"Frog.numbers: the key "x" is not the text of a int"#))
+        }
         refused(objstore_mixed_set(tx, frog, frogs.seen, [objstore_int(0)], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_mixed_set(tx, frog, frogs.things, [objstore_int(7)], 1, objstore_int(1)), .OBJSTORE_ERR_NOT_FOUND)
         refused(objstore_mixed_remove(tx, frog, frogs.notes, [objstore_string(text("none"))], 1), .OBJSTORE_ERR_NOT_FOUND)
