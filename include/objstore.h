@@ -1515,8 +1515,9 @@ OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_inde
  * end, of a map the key. What a link or a key led to before is deleted.
  * WRONG_TYPE: the property does not hold embedded objects, or `place` does not fit it. OUT_OF_RANGE: a list has no such index.
  * Embedded objects are made in no other way, and have no other place: creating one without a parent, or giving a property a link
- * to one, is OBJSTORE_ERR_EMBEDDED (a link may be set to what it leads to already). Setting such a link to null, taking one out
- * of its list or map, or deleting the parent deletes the embedded object, and what lies in it. */
+ * to one, is OBJSTORE_ERR_EMBEDDED (a link may be set to what it leads to already, an index or a key to the object that is there:
+ * it stays, and the write counts as one). Setting such a link to null, taking one out of its list or map, or deleting the parent
+ * deletes the embedded object, and what lies in it. */
 OBJSTORE_API objstore_status objstore_create_embedded(
     objstore_view *transaction, objstore_object parent, objstore_property_id property_id, objstore_value place,
     const objstore_property_id *properties, const objstore_value *values, size_t count, objstore_object *object)

@@ -57,6 +57,66 @@ import Testing
         try verify(home.store)
     }
 
+    /// One of a link, a list or a map stays where it is given to its own place, and is refused anywhere else.
+    @Test func givenWhereTheyAre() throws {
+        let home = try NamedStore { schema in
+            for cls in ["Person", "Address"] { try ok(objstore_schema_add_class(schema, text(cls))) }
+            try ok(objstore_schema_set_class_flags(schema, text("Address"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
+            try ok(objstore_schema_add_link(schema, text("Person"), text("address"), text("Address"), 0))
+            for (name, kind, keys) in [("others", objstore_kind.OBJSTORE_KIND_LIST, objstore_kind.OBJSTORE_KIND_NULL), ("named", .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING)] {
+                try ok(objstore_schema_add_link_collection(schema, text("Person"), text(name), kind, keys, text("Address"), 0))
+            }
+        }
+        defer { home.close() }
+        let (jane, made): (objstore_object, [objstore_object]) = try writing(home.store) { tx in
+            var jane = objstore_object()
+            try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, &jane))
+            let places = [
+                ("address", objstore_null()), ("others", objstore_null()), ("others", objstore_null()), ("named", objstore_string(text("a"))), ("named", objstore_string(text("b"))),
+            ]
+            return (jane, try places.map { (property, place) in
+                var address = objstore_object()
+                try ok(objstore_create_embedded(tx, jane, home["Person.\(property)"], place, nil, nil, 0, &address))
+                return address
+            })
+        }
+        let others = objstore_collection_of(jane, home["Person.others"]), named = objstore_collection_of(jane, home["Person.named"])
+        /// By the place in `made`; a key "c" is behind them.
+        func give(_ tx: OpaquePointer, _ address: objstore_object, to place: Int) -> objstore_status {
+            switch place {
+            case 0: objstore_set(tx, jane, home["Person.address"], objstore_link(address))
+            case 1, 2: objstore_list_set(tx, others, place - 1, objstore_link(address))
+            default: objstore_map_set(tx, named, objstore_string(text(["a", "b", "c"][place - 3])), objstore_link(address), nil)
+            }
+        }
+        try writing(home.store) { tx in
+            for place in made.indices {
+                try ok(give(tx, made[place], to: place))
+                for other in 0..<6 where other != place {
+                    let property = other == 0 ? "address" : other < 3 ? "others" : "named"
+                    #expect(refused(give(tx, made[place], to: other), .OBJSTORE_ERR_EMBEDDED).contains("Person.\(property): objects of class Address are embedded"))
+                }
+                refused(give(tx, jane, to: place), .OBJSTORE_ERR_WRONG_TYPE)
+            }
+            refused(objstore_list_set(tx, others, 2, objstore_link(made[1])), .OBJSTORE_ERR_OUT_OF_RANGE)
+            var isNew = true
+            try ok(objstore_map_set(tx, named, objstore_string(text("a")), objstore_link(made[3]), &isNew))
+            #expect(!isNew)
+            expect(try home.count(tx, "Address") == 5)
+            for address in made {
+                var parent = objstore_object()
+                try ok(objstore_parent(tx, address, &parent, nil))
+                #expect(parent.key == jane.key)
+            }
+            // Null takes it out of its key, which stays; then nothing that is given was there.
+            try ok(objstore_map_set(tx, named, objstore_string(text("a")), objstore_null(), &isNew))
+            #expect(!isNew)
+            refused(give(tx, made[3], to: 3), .OBJSTORE_ERR_EMBEDDED)
+            expect(try home.count(tx, "Address") == 4)
+        }
+        try verify(home.store)
+    }
+
     @Test func cascades() throws {
         let home = try home()
         defer { _ = objstore_close(home.store) }

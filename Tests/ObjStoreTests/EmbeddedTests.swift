@@ -68,6 +68,8 @@ import Testing
         #expect(code { try store.write { _ in business.addresses.append(address) } } == .embedded)
         #expect(code { try store.write { _ in business.addresses[0] = address } } == .embedded)
         #expect(code { try store.write { _ in business.branches["y"] = address } } == .embedded)
+        #expect(code { try store.write { _ in business.branches["x"] = business.addresses[0] } } == .embedded)
+        #expect(code { try store.write { _ in business.addresses[0] = business.addresses[1] } } == .embedded)
         #expect(code { try store.write { _ in business.addresses.insert(contentsOf: [R.EAddress(), address], at: 1) } } == .embedded)
         #expect(code { try store.write { tx in try tx.add(R.EAddress()) } } == .embedded)
         #expect(code { try store.write { tx in try tx.create(R.EAddress.self, value: ["street": "x"]) } } == .embedded)
@@ -92,6 +94,8 @@ import Testing
             business.branches["x"] = business.branches["x"]
         }
         #expect(!address.isInvalidated && business.addresses.map(\.street) == ["a", "b"] && business.branches["x"]??.street == "c")
+        #expect(business.addresses.allSatisfy { $0.parent?.isSameObject(as: business) == true } && business.branches["x"]??.parent?.isSameObject(as: business) == true)
+        #expect(code { try Store.checked { business.addresses[1] = business.addresses[1] } } == .notInWrite)
         // One that is deleted itself leaves its place.
         try store.write { tx in try tx.delete(address) }
         #expect(kermit.address == nil)

@@ -120,11 +120,8 @@ extension List: RandomAccessCollection, MutableCollection {
                 elements[index] = newValue
                 return
             }
-            if place.embeds, let object = Element._linked(newValue) {
-                // Where it is already it stays; what has another place is refused below.
-                if object.isManaged, object.isSameObject(as: Element._linked(self[index])) { return }
-                if !object.isManaged { return embed(object, at: index, place) }
-            }
+            // A managed one may be given where it is already.
+            if place.embeds, let object = Element._linked(newValue), !object.isManaged { return embed(object, at: index, place) }
             place.changing((), with: CollectionOfOne(newValue)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
         }
     }

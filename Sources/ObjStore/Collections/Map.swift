@@ -42,14 +42,8 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Bool {
         guard let place else { return entries.updateValue(value, forKey: key) == nil }
-        if place.embeds, let object = Value._linked(value) {
-            if object.isManaged {
-                // Where it is already it stays; what has another place is refused below.
-                if let there = self[key].flatMap({ Value._linked($0) }), object.isSameObject(as: there) { return false }
-            } else {
-                return embed(object, key, place)
-            }
-        }
+        // A managed one may be given where it is already.
+        if place.embeds, let object = Value._linked(value), !object.isManaged { return embed(object, key, place) }
         return place.changing(false, with: CollectionOfOne(value)) { (view, id, values) throws(StoreError) in
             try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.set(id, key: keys[0], values[0]) }
         }

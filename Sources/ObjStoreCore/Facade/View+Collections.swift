@@ -194,12 +194,13 @@ extension View {
         }
     }
 
-    /// Gives an element of a list another value. `.outOfRange`.
+    /// Gives an element of a list another value; of embedded objects only the one that is there. `.outOfRange`, `.embedded`.
     package func set(_ id: CollectionID, at index: Int, _ value: Value) throws(StoreError) {
         try changing(id, .list) { (state, elements, position) throws(StoreError) in
             let count = try elements.count()
             guard index >= 0, index < count else { throw state.schema.outOfRange(position, index, count) }
-            let value = try checked(value, elementOf: position, state.schema)
+            let isThere = try isGiven(value, state, position) { () throws(StoreError) in try elements.element(at: index).value }
+            let value = isThere ? value.asElement : try checked(value, elementOf: position, state.schema)
             try state.splice(id.owner.key, position, index..<index + 1, [(.null, value)])
         }
     }
@@ -252,12 +253,16 @@ extension View {
         }
     }
 
-    /// Gives a key of a map a value; true: the key is new.
+    /// Gives a key of a map a value, of embedded objects null, or the one that is there; true: the key is new. `.embedded`.
     package func set(_ id: CollectionID, key: Value, _ value: Value) throws(StoreError) -> Bool {
         try changing(id, .map) { (state, elements, position) throws(StoreError) in
             try check(key, keyOf: position, state.schema)
-            let value = try checked(value, elementOf: position, state.schema)
             let (index, found) = try elements.search(key)
+            if try isGiven(value, state, position, there: { () throws(StoreError) in found ? try elements.element(at: index).value : .null }) {
+                try state.splice(id.owner.key, position, index..<index + 1, [(key, value.asElement)])
+                return false
+            }
+            let value = try checked(value, elementOf: position, state.schema)
             try replace(state, elements, position, index..<(found ? index + 1 : index), [(key, value)])
             return !found
         }

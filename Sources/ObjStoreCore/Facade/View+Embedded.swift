@@ -79,12 +79,22 @@ extension View {
         let cls = state.schema, position = link.property
         try ValueCheck.check(value, for: position, of: cls, limit: .max)
         let row = try state.row(key), old = try state.value(row, position)
-        if !value.isNull {
-            try checkTarget(value.givenObject, position, cls)
-            guard !old.isNull, old.low == value.low else { throw givenEmbedded(position, cls, try schema.classes[link.target]) }
-        }
+        if !value.isNull { try confirm(value, cls, link, there: old) }
         try state.update(row, position, value.isNull ? .null : Value(kind: .link, low: value.low))
         if value.isNull, !old.isNull { try deleteOrphans(state, link.target, [old.low]) }
+    }
+
+    /// A link to an embedded object may be given only where it is already. `.embedded`: it lies elsewhere.
+    func confirm(_ value: Value, _ cls: ClassSchema, _ link: OwningLink, there: Value) throws(StoreError) {
+        try checkTarget(value.givenObject, link.property, cls)
+        guard !there.isNull, there.low == value.low else { throw givenEmbedded(link.property, cls, try schema.classes[link.target]) }
+    }
+
+    /// Whether an element that is given is the embedded object that is there; false: it is something else, which is to be checked.
+    func isGiven(_ value: Value, _ state: ClassState, _ position: Int, there: () throws(StoreError) -> Value) throws(StoreError) -> Bool {
+        guard _slowPath(value.kind == .link), let link = state.embedded(position) else { return false }
+        try confirm(value, state.schema, link, there: try there())
+        return true
     }
 
     /// Writes properties of an object with owning links. A link to an embedded object can only become null here.

@@ -104,7 +104,10 @@ def test_a_second_place_is_refused(store, ann):
     with store.write():
         bob = store.add(Contact(id=2, place=Place(city="Bern")))
         ann.others = [Place(city="Rome")]
+        ann.named = {"x": Place(city="Ulm"), "y": None}
         for give in (
+            lambda: ann.named.__setitem__("y", ann.named["x"]), lambda: ann.named.__setitem__("x", ann.others[0]),
+            lambda: ann.named.update({"z": ann.named["x"]}), lambda: ann.others.__setitem__(0, ann.named["x"]),
             lambda: setattr(ann, "place", bob.place), lambda: setattr(ann, "place", ann.others[0]), lambda: ann.others.append(bob.place),
             lambda: ann.others.insert(0, ann.others[0]), lambda: setattr(ann, "others", [bob.place]),
             lambda: ann.others.__setitem__(0, bob.place), lambda: ann.named.__setitem__("a", bob.place),
@@ -114,16 +117,36 @@ def test_a_second_place_is_refused(store, ann):
             with pytest.raises(objstore.Embedded) as caught:
                 give()
             assert isinstance(caught.value, ValueError)
-            assert left(store) == ["Bern", "Rome"] and bob.place.parent == bob and store.objects(Contact).count() == 2
+            assert left(store) == ["Bern", "Rome", "Ulm"] and bob.place.parent == bob and store.objects(Contact).count() == 2
         twice = Place(city="Oslo")
         with pytest.raises(objstore.Embedded, match="twice"):
             ann.others = [twice, twice]
         with pytest.raises(objstore.Embedded):
             ann.others.extend([twice, twice])
-        assert not twice.is_managed and left(store) == ["Bern", "Rome"]
+        assert not twice.is_managed and left(store) == ["Bern", "Rome", "Ulm"]
         for alone in (lambda: store.add(twice), lambda: store.add_all([twice]), lambda: store.create(Place, {"city": "Oslo"})):
             with pytest.raises(objstore.Embedded, match="Place"):
                 alone()
+
+
+def test_where_it_is_already_it_stays(store, ann):
+    with store.write():
+        ann.place = Place(city="Rome")
+        ann.others = [Place(city="a"), Place(city="b")]
+        ann.named = {"x": Place(city="c"), "y": None}
+        places = [ann.place, *ann.others, ann.named["x"]]
+    with store.write():
+        ann.place = ann.place
+        ann.others[-1] = ann.others[1]
+        ann.others[0:2] = list(ann.others)
+        ann.others = list(ann.others)
+        ann.named["x"] = ann.named["x"]
+        ann.named.update(ann.named.copy())
+        ann.named = dict(ann.named)
+    assert [ann.place, *ann.others, ann.named["x"]] == places and all(place.parent == ann for place in places)
+    assert cities(places) == ["Rome", "a", "b", "c"] == left(store) and ann.named["y"] is None
+    with pytest.raises(objstore.NotInWrite):
+        ann.others[0] = ann.others[0]
 
 
 def test_lists(store, ann):

@@ -104,7 +104,7 @@ extension Assembler {
             try view.changing(state) { () throws(StoreError) in try view.setEmbedded(state, key, link, .null) }
             return true
         }
-        if try isGiven(state, link, value, old.isNull ? nil : old.low) { return false }
+        if try view.isGiven(value, state, link.property, there: { old }) { return false }
         if !old.isNull, options.policy == .modified { return try rewrite(link.target, old.low, index) }
         try makeEmbedded(state, key, link, .link, index)
         return true
@@ -138,7 +138,7 @@ extension Assembler {
                 changed = true
                 return
             }
-            if try isGiven(state, link, flat[at], existing) { return }
+            if try view.isGiven(flat[at], state, position, there: { existing.map { Value(kind: .link, low: $0) } ?? .null }) { return }
             if let existing, options.policy == .modified {
                 if try rewrite(link.target, existing, at) { changed = true }
                 return
@@ -159,14 +159,6 @@ extension Assembler {
             changed = true
         }
         return changed
-    }
-
-    /// True where the value is a link to the embedded object that is there already; `.embedded` where it is another link.
-    private func isGiven(_ state: ClassState, _ link: OwningLink, _ value: Value, _ there: Int64?) throws(StoreError) -> Bool {
-        guard value.kind == .link else { return false }
-        try view.checkTarget(value.givenObject, link.property, state.schema)
-        if value.low != there { throw view.givenEmbedded(link.property, state.schema, try view.schema.classes[link.target]) }
-        return true
     }
 
     func makeEmbedded(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int) throws(StoreError) {

@@ -131,8 +131,6 @@ class Dict(Collection, MutableMapping[K, V]):
         shape = self._shape
         assert shape.key is not None
         key, value = shape.key.convert(key), shape.element.convert(value)
-        if shape.embeds and value is not None and self._value(transaction, key) == value:
-            return None  # it is there already
         if shape.embeds and is_loose(value):
             return filling.merge(transaction, self._c, shape, {key: value})
         with filling.linked(transaction, shape, [value]):

@@ -113,8 +113,6 @@ class List(Collection, MutableSequence[T]):
             return
         at = self._at(index, transaction)
         converted = self._shape.element.convert(value)
-        if self._shape.embeds and self[at] == converted:
-            return  # it is there already
         if self._shape.embeds and is_loose(converted):
             with transaction.savepoint():
                 check(_remove(transaction.handle, self._c, at, 1))
