@@ -26,13 +26,7 @@ import Testing
         return draft
     }
 
-    static func open(_ folder: TestFolder) throws -> Store {
-        var configuration = StoreConfiguration()
-        configuration.place = .file(folder["db"])
-        configuration.schema = try draft()
-        configuration.durability = StoreOptions.Durability.none
-        return try Store.open(configuration)
-    }
+    private static func open(_ folder: TestFolder) throws -> Store { try StoreHistory<Model>.open(folder["db"], try draft()) }
 
     struct Entry: Equatable {
         var name: String?
@@ -45,31 +39,20 @@ import Testing
         var owner: [Int64: Int64] = [:]
     }
 
-    private final class Fixture {
-        let folder = TestFolder()
-        var store: Store
-        var tx: View
-        let classes: [UInt32], ids: [UInt32], n: [UInt32]
-        let owner: UInt32
-        var model = Model(), committed = Model()
-        var scopes: [(id: UInt64, model: Model)] = []
-        var random: IndexRandom
-        var gone = 0, doubled = 0, undone = 0, reopened = 0, inTree = 0
+    private final class Fixture: StoreHistory<Model> {
+        private(set) var classes: [UInt32] = [], ids: [UInt32] = []
+        private var n: [UInt32] = [], owner: UInt32 = 0
+        private(set) var gone = 0, doubled = 0, inTree = 0
         private var greatest: [Int64] = [0, 0]
 
         init(seed: UInt64) throws {
-            random = IndexRandom(seed)
-            store = try LinkCollectionTests.open(folder)
-            tx = try store.begin()
-            let tx = tx
-            let classes = try ["Person", "Dog"].map { try tx.findClass($0) }
-            self.classes = classes
+            try super.init(seed, try LinkCollectionTests.draft(), Model())
+            classes = try ["Person", "Dog"].map { try tx.findClass($0) }
             ids = try LinkCollectionTests.properties.map { try tx.findProperty(classes[$0.cls], $0.name) }
             n = try classes.map { try tx.findProperty($0, "n") }
             owner = try tx.findProperty(classes[1], "owner")
         }
 
-        func below(_ bound: Int) -> Int { random.below(bound) }
         func object(_ cls: Int, _ key: Int64) -> ObjectID { ObjectID(classID: classes[cls], storeTag: tx.shared.tag, key: key) }
         func places(of cls: Int) -> [Int] { LinkCollectionTests.properties.indices.filter { LinkCollectionTests.properties[$0].cls == cls } }
         func link(_ place: Int, _ key: Int64?) -> Value { key.map { .link(object(LinkCollectionTests.properties[place].target, $0)) } ?? .null }
@@ -219,49 +202,15 @@ import Testing
                 #expect(try tx.deleteAll(classes[cls]) == model.objects[cls].count)
                 forget(cls, Set(model.objects[cls].keys))
             case 29: try refuse()
-            case 30...32: if scopes.count < 4 { scopes.append((try tx.beginSavepoint(), model)) }
-            case 33:
-                guard !scopes.isEmpty else { return }
-                let at = below(scopes.count)
-                try tx.releaseSavepoint(scopes[at].id)
-                scopes.removeSubrange(at...)
-            case 34...35:
-                guard !scopes.isEmpty else { return }
-                let at = below(scopes.count)
-                try tx.rollBack(toSavepoint: scopes[at].id)
-                model = scopes[at].model
-                scopes.removeSubrange(at...)
-                undone += 1
-                try check()
-            default:
-                guard below(4) == 0 else { return }
-                scopes = []
-                if below(4) == 0 {
-                    try tx.cancel()
-                    model = committed
-                } else {
-                    _ = try tx.commit()
-                    committed = model
-                    if below(4) == 0 { try store.shared.database.compact(timeout: -1) { _, _ in } }
-                    let view = try store.openView()
-                    #expect(try view.verify { _, _ in } == [])
-                    // The same through a snapshot.
-                    tx = view
-                    try check()
-                    view.close()
-                    if below(3) == 0 {
-                        try store.close()
-                        store = try LinkCollectionTests.open(folder)
-                        reopened += 1
-                    }
-                }
-                tx = try store.begin()
-                try check()
+            case 30...32: try beginScope()
+            case 33: try releaseScope()
+            case 34...35: try rollBackScope()
+            default: if below(4) == 0 { try end() }
             }
         }
 
         /// Every collection, and every inverse.
-        func check() throws {
+        override func check() throws {
             var buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
             for cls in 0..<2 {

@@ -20,56 +20,42 @@ import Testing
         return draft
     }
 
-    /// By class: objects by key with their links, in the order of `links` of that class.
-    private typealias Model = [[Int64: [Int64?]]]
+    private struct Model {
+        /// By class: objects by key with their links, in the order of `links` of that class.
+        var objects: [[Int64: [Int64?]]] = [[:], [:], [:]]
+        /// Of persons.
+        var ids: [Int64: Int64] = [:]
+    }
 
-    private final class Fixture {
-        let folder = TestFolder()
-        var store: Store
-        var tx: View
-        let classes: [UInt32]
+    private final class Fixture: StoreHistory<Model> {
+        private(set) var classes: [UInt32] = []
         /// By link.
-        let properties: [UInt32]
-        let personID: UInt32, dogNumber: UInt32
-        var model: Model = [[:], [:], [:]], committed: Model = [[:], [:], [:]]
-        var ids: [Int64: Int64] = [:], committedIDs: [Int64: Int64] = [:]
-        var scopes: [(id: UInt64, model: Model, ids: [Int64: Int64])] = []
-        var random: IndexRandom
-        var counter: Int64 = 0
-        var nulled = 0, undone = 0, reopened = 0, refused = 0
+        private(set) var properties: [UInt32] = []
+        private var personID: UInt32 = 0, dogNumber: UInt32 = 0
+        private var counter: Int64 = 0
+        private(set) var nulled = 0, refused = 0
 
         init(seed: UInt64) throws {
-            random = IndexRandom(seed)
-            store = try Fixture.open(folder)
-            tx = try store.begin()
-            classes = try ["Badge", "Person", "Dog"].map { [tx] in try tx.findClass($0) }
-            properties = try LinkTests.links.map { [tx, classes] in try tx.findProperty(classes[$0.cls], $0.name) }
+            try super.init(seed, try LinkTests.draft(), Model())
+            classes = try ["Badge", "Person", "Dog"].map { try tx.findClass($0) }
+            properties = try LinkTests.links.map { try tx.findProperty(classes[$0.cls], $0.name) }
             personID = try tx.findProperty(classes[1], "id")
             dogNumber = try tx.findProperty(classes[2], "n")
         }
 
-        static func open(_ folder: TestFolder) throws -> Store {
-            var configuration = StoreConfiguration()
-            configuration.place = .file(folder["db"])
-            configuration.schema = try LinkTests.draft()
-            configuration.durability = StoreOptions.Durability.none
-            return try Store.open(configuration)
-        }
-
-        func below(_ bound: Int) -> Int { random.below(bound) }
         func object(_ cls: Int, _ key: Int64) -> ObjectID { ObjectID(classID: classes[cls], storeTag: tx.shared.tag, key: key) }
         private var greatest: [Int64] = [0, 0, 0], low: [Int64] = [0, 0, 0]
         func anyKey(_ cls: Int) -> Int64? {
             for _ in 0..<8 {
                 let key = Int64(below(Int(greatest[cls]) + 1))
-                if model[cls][key] != nil { return key }
+                if model.objects[cls][key] != nil { return key }
             }
             return lowKey(cls)
         }
         /// Mostly the same one.
         func lowKey(_ cls: Int) -> Int64? {
-            if model[cls][low[cls]] == nil { low[cls] = model[cls].keys.min() ?? 0 }
-            return model[cls][low[cls]] == nil ? nil : low[cls]
+            if model.objects[cls][low[cls]] == nil { low[cls] = model.objects[cls].keys.min() ?? 0 }
+            return model.objects[cls][low[cls]] == nil ? nil : low[cls]
         }
         func links(of cls: Int) -> [Int] { LinkTests.links.indices.filter { LinkTests.links[$0].cls == cls } }
 
@@ -106,9 +92,9 @@ import Testing
                         ? try tx.upsert(classes[cls], .all, given, values.baseAddress!).0 : try tx.create(classes[cls], given, values.baseAddress!)
                 }
             }
-            model[cls][made.key] = targets
+            model.objects[cls][made.key] = targets
             greatest[cls] = max(greatest[cls], made.key)
-            if cls == 1 { ids[made.key] = counter }
+            if cls == 1 { model.ids[made.key] = counter }
         }
 
         func relink() throws {
@@ -118,19 +104,19 @@ import Testing
             let target = anyTarget(places[at])
             switch below(3) {
             case 0 where cls == 1:
-                let given = [personID, properties[places[at]]], values = [Value.int(ids[key]!), value(places[at], target)]
+                let given = [personID, properties[places[at]]], values = [Value.int(model.ids[key]!), value(places[at], target)]
                 let policy: UpsertPolicy = below(2) == 0 ? .modified : .all
                 let outcome = try given.withUnsafeBufferPointer { given in try values.withUnsafeBufferPointer { try tx.upsert(classes[1], policy, given, $0.baseAddress!).1 } }
-                #expect(outcome == (policy == .modified && model[1][key]![at] == target ? .unchanged : .changed))
+                #expect(outcome == (policy == .modified && model.objects[1][key]![at] == target ? .unchanged : .changed))
             case 1 where cls == 2:
                 let other = anyTarget(places[1])
                 let given = places.map { properties[$0] }, values = [value(places[0], target), value(places[1], other)]
                 guard at == 0 else { return }
                 try given.withUnsafeBufferPointer { given in try values.withUnsafeBufferPointer { try tx.set(object(2, key), given, $0.baseAddress!) } }
-                model[2][key]![1] = other
+                model.objects[2][key]![1] = other
             default: try tx.set(object(cls, key), properties[places[at]], value(places[at], target))
             }
-            model[cls][key]![at] = target
+            model.objects[cls][key]![at] = target
         }
 
         /// Rows from columns: new ones, and for persons also existing ones.
@@ -140,7 +126,7 @@ import Testing
             var validity = places.map { _ in [UInt8](repeating: 0, count: (count + 7) / 8) }
             var targets: [[Int64?]] = []
             for row in 0..<count {
-                let existing = cls == 1 && below(5) == 0 ? anyKey(1).flatMap { ids[$0] } : nil
+                let existing = cls == 1 && below(5) == 0 ? anyKey(1).flatMap { model.ids[$0] } : nil
                 if existing == nil { counter += 1 }
                 numbers.append(existing ?? counter)
                 targets.append(places.map { anyTarget($0) })
@@ -171,9 +157,9 @@ import Testing
                 try made.withUnsafeMutableBufferPointer { try tx.insert(classes[cls], cls == 1 ? .all : .error, columns, rows: count, keys: $0.baseAddress!) }
             }
             for row in 0..<count {
-                model[cls][made[row]] = targets[row]
+                model.objects[cls][made[row]] = targets[row]
                 greatest[cls] = max(greatest[cls], made[row])
-                if cls == 1 { ids[made[row]] = numbers[row] }
+                if cls == 1 { model.ids[made[row]] = numbers[row] }
             }
         }
 
@@ -186,14 +172,14 @@ import Testing
 
         func forget(_ cls: Int, _ gone: Set<Int64>) {
             for key in gone {
-                model[cls][key] = nil
-                if cls == 1 { ids[key] = nil }
+                model.objects[cls][key] = nil
+                if cls == 1 { model.ids[key] = nil }
             }
             for (link, spec) in LinkTests.links.enumerated() where spec.target == cls {
                 let at = links(of: spec.cls).firstIndex(of: link)!
-                for (origin, targets) in model[spec.cls] {
+                for (origin, targets) in model.objects[spec.cls] {
                     if let target = targets[at], gone.contains(target) {
-                        model[spec.cls][origin]![at] = nil
+                        model.objects[spec.cls][origin]![at] = nil
                         nulled += 1
                     }
                 }
@@ -211,7 +197,7 @@ import Testing
             }
             expect(.noSuchObject, .link(object(1, 1 << 40)))
             expect(.noSuchObject, .link(object(1, -5)))
-            if let gone = (0..<Int64(100)).first(where: { model[1][$0] == nil }) { expect(.noSuchObject, .link(object(1, gone))) }
+            if let gone = (0..<Int64(100)).first(where: { model.objects[1][$0] == nil }) { expect(.noSuchObject, .link(object(1, gone))) }
             expect(.wrongType, .link(object(2, dog)))
             expect(.wrongStore, .link(ObjectID(classID: classes[1], storeTag: tx.shared.tag ^ 1, key: 0)))
             expect(.noSuchObject, .link(.none))
@@ -228,49 +214,19 @@ import Testing
             case 21:
                 guard below(3) == 0 else { return }
                 let cls = below(3)
-                #expect(try tx.deleteAll(classes[cls]) == model[cls].count)
-                forget(cls, Set(model[cls].keys))
+                #expect(try tx.deleteAll(classes[cls]) == model.objects[cls].count)
+                forget(cls, Set(model.objects[cls].keys))
             case 22: try refuse()
             case 23: try check()
-            case 24...26: if scopes.count < 4 { scopes.append((try tx.beginSavepoint(), model, ids)) }
-            case 27:
-                guard !scopes.isEmpty else { return }
-                let at = below(scopes.count)
-                try tx.releaseSavepoint(scopes[at].id)
-                scopes.removeSubrange(at...)
-            case 28...29:
-                guard !scopes.isEmpty else { return }
-                let at = below(scopes.count)
-                try tx.rollBack(toSavepoint: scopes[at].id)
-                (model, ids) = (scopes[at].model, scopes[at].ids)
-                scopes.removeSubrange(at...)
-                undone += 1
-                try check()
-            default:
-                guard below(5) == 0 else { return }
-                scopes = []
-                if below(4) == 0 {
-                    try tx.cancel()
-                    (model, ids) = (committed, committedIDs)
-                } else {
-                    _ = try tx.commit()
-                    (committed, committedIDs) = (model, ids)
-                    let view = try store.openView()
-                    #expect(try view.verify { _, _ in } == [])
-                    view.close()
-                    if below(3) == 0 {
-                        try store.close()
-                        store = try Fixture.open(folder)
-                        reopened += 1
-                    }
-                }
-                tx = try store.begin()
-                try check()
+            case 24...26: try beginScope()
+            case 27: try releaseScope()
+            case 28...29: try rollBackScope()
+            default: if below(5) == 0 { try end() }
             }
         }
 
         /// Every object with its links, every inverse, and every comparison.
-        func check() throws {
+        override func check() throws {
             for cls in 0..<3 {
                 let places = links(of: cls)
                 var found: [Int64: [Int64?]] = [:]
@@ -286,22 +242,22 @@ import Testing
                         return target?.key
                     }
                 }
-                if found != model[cls] { Issue.record("class \(cls): the objects are not those of the model: \(found.count) of \(model[cls].count)") }
+                if found != model.objects[cls] { Issue.record("class \(cls): the objects are not those of the model: \(found.count) of \(model.objects[cls].count)") }
             }
             for (link, spec) in LinkTests.links.enumerated() {
                 let at = links(of: spec.cls).firstIndex(of: link)!
                 var inverse: [Int64: [Int64]] = [:]
                 var nulls = 0
-                for (origin, targets) in model[spec.cls] { if let target = targets[at] { inverse[target, default: []].append(origin) } else { nulls += 1 } }
+                for (origin, targets) in model.objects[spec.cls] { if let target = targets[at] { inverse[target, default: []].append(origin) } else { nulls += 1 } }
                 #expect(try tx.count(classes[spec.cls], where: properties[link], .equal, .null) == nulls)
-                for target in model[spec.target].keys {
+                for target in model.objects[spec.target].keys {
                     let wanted = inverse[target, default: []].sorted(), object = object(spec.target, target)
                     let results = try tx.incoming(object, properties[link])
                     let found = try (0..<UInt64(results.count)).map { try results.object(at: $0).key }
                     if found != wanted { Issue.record("\(spec.name) of \(target): \(found), not \(wanted)") }
                     if try tx.incomingCount(object, properties[link]) != wanted.count { Issue.record("\(spec.name) of \(target) is not counted right") }
                     if target % 17 == 0 {
-                        #expect(try tx.count(classes[spec.cls], where: properties[link], .notEqual, .link(object)) == model[spec.cls].count - wanted.count)
+                        #expect(try tx.count(classes[spec.cls], where: properties[link], .notEqual, .link(object)) == model.objects[spec.cls].count - wanted.count)
                         #expect(try tx.first(classes[spec.cls], where: properties[link], .equal, .link(object))?.key == wanted.first)
                     }
                 }
@@ -316,8 +272,7 @@ import Testing
         #expect(
             fixture.nulled > 50 && fixture.undone > 20 && fixture.reopened > 1 && fixture.refused > 50,
             "seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.refused) refused")
-        fixture.tx.close()
-        try fixture.store.close()
+        try fixture.close()
     }
 
     // MARK: The schema

@@ -36,42 +36,29 @@ import Testing
         return draft
     }
 
-    private final class Fixture {
-        let folder = TestFolder()
-        var store: Store
-        var tx: View
-        let classes: [UInt32]
-        let properties: [UInt32], numbers: [UInt32]
-        var owners: [Int64: Content] = [:], others: Set<Int64> = [], committed: ([Int64: Content], Set<Int64>) = ([:], [])
-        var scopes: [(id: UInt64, owners: [Int64: Content], others: Set<Int64>)] = []
-        var random: IndexRandom
-        var nulled = 0, undone = 0, reopened = 0, replayed = 0, edits = 0, moved = 0, longest = 0
+    /// A's objects by key, and B's keys.
+    private struct Model {
+        var owners: [Int64: Content] = [:], others: Set<Int64> = []
+    }
+
+    private final class Fixture: StoreHistory<Model> {
+        private(set) var classes: [UInt32] = [], properties: [UInt32] = [], numbers: [UInt32] = []
+        private(set) var nulled = 0, edits = 0, moved = 0, longest = 0
 
         init(seed: UInt64) throws {
-            random = IndexRandom(seed)
-            store = try Fixture.open(folder)
-            tx = try store.begin()
-            classes = try ["A", "B"].map { [tx] in try tx.findClass($0) }
-            properties = try ["list", "set", "map"].map { [tx, classes] in try tx.findProperty(classes[0], $0) }
-            numbers = try classes.map { [tx] in try tx.findProperty($0, "n") }
+            try super.init(seed, try MixedElementTests.draft(), Model())
+            classes = try ["A", "B"].map { try tx.findClass($0) }
+            properties = try ["list", "set", "map"].map { try tx.findProperty(classes[0], $0) }
+            numbers = try classes.map { try tx.findProperty($0, "n") }
         }
 
-        static func open(_ folder: TestFolder) throws -> Store {
-            var configuration = StoreConfiguration()
-            configuration.place = .file(folder["db"])
-            configuration.schema = try MixedElementTests.draft()
-            configuration.durability = StoreOptions.Durability.none
-            return try Store.open(configuration)
-        }
-
-        func below(_ bound: Int) -> Int { random.below(bound) }
         var trees: MixedTrees { MixedTrees(classes: classes, storeTag: tx.shared.tag) }
         func object(_ target: Target) -> ObjectID { trees.object(target, storeTag: tx.shared.tag) }
         func id(_ owner: Int64, _ property: Int) -> CollectionID { CollectionID(owner: object(Target(cls: 0, key: owner)), propertyID: properties[property]) }
 
         /// Often one of few, so that some have many.
         func any(_ cls: Int) -> Int64? {
-            let keys = (cls == 0 ? Array(owners.keys) : Array(others)).sorted()
+            let keys = (cls == 0 ? Array(model.owners.keys) : Array(model.others)).sorted()
             return keys.isEmpty ? nil : keys[below(below(2) == 0 ? min(3, keys.count) : keys.count)]
         }
 
@@ -109,13 +96,13 @@ import Testing
             let made = try [numbers[cls]].withUnsafeBufferPointer { given in
                 try [Value.int(1)].withUnsafeBufferPointer { try tx.create(classes[cls], given, $0.baseAddress!) }
             }
-            if cls == 0 { owners[made.key] = Content() } else { others.insert(made.key) }
+            if cls == 0 { model.owners[made.key] = Content() } else { model.others.insert(made.key) }
         }
 
         // MARK: Changes
 
         func changeList(_ owner: Int64) throws {
-            var list = owners[owner]!.list
+            var list = model.owners[owner]!.list
             let id = id(owner, 0), at = list.isEmpty ? 0 : below(list.count)
             switch below(list.count > 60 ? 6 : 9) {
             case 0:
@@ -149,7 +136,7 @@ import Testing
                 list.insert(contentsOf: new, at: at)
             }
             longest = max(longest, list.count)
-            owners[owner]!.list = list
+            model.owners[owner]!.list = list
         }
 
         /// By a path.
@@ -186,12 +173,12 @@ import Testing
         func changeSet(_ owner: Int64) throws {
             let id = id(owner, 1), new = tree(0)
             switch below(4) {
-            case 0...1: #expect(try withValue(new) { try tx.insert(id, member: $0) } == owners[owner]!.set.insert(new).inserted)
-            case 2: #expect(try withValue(new) { try tx.remove(id, member: $0) } == (owners[owner]!.set.remove(new) != nil))
+            case 0...1: #expect(try withValue(new) { try tx.insert(id, member: $0) } == model.owners[owner]!.set.insert(new).inserted)
+            case 2: #expect(try withValue(new) { try tx.remove(id, member: $0) } == (model.owners[owner]!.set.remove(new) != nil))
             default:
                 let all = (0..<below(12)).map { _ in tree(0) }
                 try withValues(all) { try tx.assign(id, nil, $0.baseAddress, $0.count) }
-                owners[owner]!.set = Set(all)
+                model.owners[owner]!.set = Set(all)
             }
         }
 
@@ -200,33 +187,33 @@ import Testing
             switch below(5) {
             case 0...1:
                 let isNew = try withText(key) { key in try withValue(new) { try tx.set(id, key: key, $0) } }
-                #expect(isNew == (owners[owner]!.map[key] == nil))
-                owners[owner]!.map[key] = new
+                #expect(isNew == (model.owners[owner]!.map[key] == nil))
+                model.owners[owner]!.map[key] = new
             case 2:
-                #expect(try withText(key) { try tx.remove(id, key: $0) } == (owners[owner]!.map.removeValue(forKey: key) != nil))
+                #expect(try withText(key) { try tx.remove(id, key: $0) } == (model.owners[owner]!.map.removeValue(forKey: key) != nil))
             case 3:
                 try Array(key.utf8).withUnsafeBytes { key in
                     try withValue(new) { try tx.edit(id.owner, properties[2], [.key(key)], .set, $0) }
                 }
-                owners[owner]!.map[key] = new
+                model.owners[owner]!.map[key] = new
             default:
-                guard case .map(var items)? = owners[owner]!.map[key], !items.isEmpty else { return }
+                guard case .map(var items)? = model.owners[owner]!.map[key], !items.isEmpty else { return }
                 edits += 1
                 let at = below(items.count), step = Array("k\(at)".utf8)
                 try Array(key.utf8).withUnsafeBytes { key in
                     try step.withUnsafeBytes { step in try withValue(new) { try tx.edit(id.owner, properties[2], [.key(key), .key(step)], .set, $0) } }
                 }
                 items[at] = new
-                owners[owner]!.map[key] = .map(items)
+                model.owners[owner]!.map[key] = .map(items)
             }
         }
 
         func forget(_ gone: Set<Target>) {
-            for target in gone { if target.cls == 0 { owners[target.key] = nil } else { others.remove(target.key) } }
-            for (key, content) in owners {
+            for target in gone { if target.cls == 0 { model.owners[target.key] = nil } else { model.others.remove(target.key) } }
+            for (key, content) in model.owners {
                 let left = content.without(gone)
                 if left != content { nulled += 1 }
-                owners[key] = left
+                model.owners[key] = left
             }
         }
 
@@ -250,6 +237,12 @@ import Testing
             expect(.notFound, "list") { try tx.edit(object(Target(cls: 0, key: owner)), properties[0], [.index(1 << 40)], .set, .int(1)) }
             expect(.wrongType, "set") { try tx.edit(object(Target(cls: 0, key: owner)), properties[1], [.index(0)], .set, .int(1)) }
             expect(.wrongType, "map") { try tx.edit(object(Target(cls: 0, key: owner)), properties[2], [.index(0)], .set, .int(1)) }
+            expect(.wrongType, "n") { try tx.edit(object(Target(cls: 0, key: owner)), numbers[0], [.index(0)], .set, .int(1)) }
+            let gone = object(Target(cls: 0, key: 1 << 40))
+            for property in properties {
+                #expect { _ = try tx.mixed(gone, property, [], whole: true, nil) } throws: { ($0 as? StoreError)?.code == .noSuchObject }
+                #expect { try tx.edit(gone, property, [.index(0)], .set, .int(1)) } throws: { ($0 as? StoreError)?.code == .noSuchObject }
+            }
         }
 
         func step() throws {
@@ -265,72 +258,15 @@ import Testing
                 forget([Target(cls: cls, key: key)])
             case 22:
                 guard below(4) == 0 else { return }
-                let cls = below(2), keys = cls == 0 ? Set(owners.keys) : others
+                let cls = below(2), keys = cls == 0 ? Set(model.owners.keys) : model.others
                 #expect(try tx.deleteAll(classes[cls]) == keys.count)
                 forget(Set(keys.map { Target(cls: cls, key: $0) }))
             case 23: try refuse()
             case 24: try check()
-            case 25...26: if scopes.count < 4 { scopes.append((try tx.beginSavepoint(), owners, others)) }
-            case 27...28:
-                guard !scopes.isEmpty else { return }
-                let at = below(scopes.count)
-                try tx.rollBack(toSavepoint: scopes[at].id)
-                (owners, others) = (scopes[at].owners, scopes[at].others)
-                scopes.removeSubrange(at...)
-                undone += 1
-                try check()
-            default:
-                guard below(3) == 0 else { return }
-                try end()
+            case 25...26: try beginScope()
+            case 27...28: try rollBackScope()
+            default: if below(3) == 0 { try end(copying: true) }
             }
-        }
-
-        private func end() throws {
-            scopes = []
-            if below(4) == 0 {
-                try tx.cancel()
-                (owners, others) = committed
-            } else {
-                _ = try tx.commit()
-                committed = (owners, others)
-                let view = try store.openView()
-                #expect(try view.verify { _, _ in } == [])
-                view.close()
-                if below(3) == 0 { try copies() }
-                if below(3) == 0 {
-                    try store.close()
-                    store = try Fixture.open(folder)
-                    reopened += 1
-                }
-            }
-            tx = try store.begin()
-            try check()
-        }
-
-        /// As it is found after a power cut, salvaged from that, and copied: the same content, with sound inverses.
-        private func copies() throws {
-            let copy = TestFolder()
-            let view = try store.openView()
-            try view.copy(to: copy["made"]) { (_, _) throws(StoreError) in }
-            view.close()
-            for name in ["db", "db-log"] { try FileManager.default.copyItem(atPath: folder[name], toPath: copy[name]) }
-            #expect(try StoreFiles.salvage(folder.copied("db", to: copy)["rescue"], to: copy["new"], progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in }.losses == 0)
-            for name in ["db", "new", "made"] {
-                var configuration = StoreConfiguration()
-                configuration.place = .file(copy[name])
-                configuration.schema = try MixedElementTests.draft()
-                let other = try Store.open(configuration)
-                let view = try other.openView()
-                #expect(try view.verify { _, _ in } == [])
-                view.close()
-                let (mine, here) = (store, tx)
-                (store, tx) = (other, try other.begin())
-                try check()
-                try tx.cancel()
-                (store, tx) = (mine, here)
-                try other.close()
-            }
-            replayed += 1
         }
 
         // MARK: Checks
@@ -351,7 +287,7 @@ import Testing
         }
 
         /// Every object with its elements, and who links to whom.
-        func check() throws {
+        override func check() throws {
             var found: [Int64: Content] = [:]
             var row = try RowCursor(tx, classes[0])
             while try row.next() {
@@ -362,15 +298,15 @@ import Testing
                     list: try read(id(key, 0), keys: false).map(\.value), set: Set(members),
                     map: Dictionary(uniqueKeysWithValues: try read(id(key, 2), keys: true).map { ($0.key, $0.value) }))
             }
-            if found != owners { Issue.record("the objects are not those of the model: \(found.count) of \(owners.count)") }
+            if found != model.owners { Issue.record("the objects are not those of the model: \(found.count) of \(model.owners.count)") }
             for property in 0..<3 {
                 var linking: [Target: Int] = [:]
-                for content in owners.values {
+                for content in model.owners.values {
                     var targets = Set<Target>()
                     for tree in content.trees(property) { tree.forEach { targets.insert($0) } }
                     for target in targets { linking[target, default: 0] += 1 }
                 }
-                for target in owners.keys.map({ Target(cls: 0, key: $0) }) + others.map({ Target(cls: 1, key: $0) }) {
+                for target in model.owners.keys.map({ Target(cls: 0, key: $0) }) + model.others.map({ Target(cls: 1, key: $0) }) {
                     #expect(try tx.incomingCount(object(target), properties[property]) == linking[target] ?? 0)
                 }
             }
@@ -387,15 +323,6 @@ import Testing
             seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.replayed) replayed, \
             \(fixture.edits) edits, \(fixture.moved) moved, \(fixture.longest) elements
             """)
-        fixture.tx.close()
-        try fixture.store.close()
-    }
-}
-
-extension TestFolder {
-    /// A store's files, as `rescue` in another folder.
-    fileprivate func copied(_ name: String, to folder: TestFolder) throws -> TestFolder {
-        for suffix in ["", "-log"] { try FileManager.default.copyItem(atPath: self[name + suffix], toPath: folder["rescue" + suffix]) }
-        return folder
+        try fixture.close()
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 @testable import ObjStoreCore
@@ -24,37 +23,21 @@ import Testing
         return draft
     }
 
-    private final class Fixture {
-        let folder = TestFolder()
-        var store: Store
-        var tx: View
-        let classes: [UInt32], ids: [UInt32]
-        let number: UInt32, count: UInt32
-        var model: [[Int64: [Tree]]] = [[:], [:], [:]], committed: [[Int64: [Tree]]] = [[:], [:], [:]]
-        var scopes: [(id: UInt64, model: [[Int64: [Tree]]])] = []
-        var random: IndexRandom
-        var counter: Int64 = 0
-        var nulled = 0, undone = 0, reopened = 0, replayed = 0, edits = 0
+    /// By class.
+    private final class Fixture: StoreHistory<[[Int64: [Tree]]]> {
+        private(set) var classes: [UInt32] = [], ids: [UInt32] = []
+        private var number: UInt32 = 0, count: UInt32 = 0
+        private var counter: Int64 = 0
+        private(set) var nulled = 0, edits = 0
 
         init(seed: UInt64) throws {
-            random = IndexRandom(seed)
-            store = try Fixture.open(folder)
-            tx = try store.begin()
-            classes = try ["A", "B", "C"].map { [tx] in try tx.findClass($0) }
-            ids = try MixedLinkTests.properties.map { [tx, classes] in try tx.findProperty(classes[$0.cls], $0.name) }
+            try super.init(seed, try MixedLinkTests.draft(), [[:], [:], [:]])
+            classes = try ["A", "B", "C"].map { try tx.findClass($0) }
+            ids = try MixedLinkTests.properties.map { try tx.findProperty(classes[$0.cls], $0.name) }
             number = try tx.findProperty(classes[0], "id")
             count = try tx.findProperty(classes[2], "n")
         }
 
-        static func open(_ folder: TestFolder) throws -> Store {
-            var configuration = StoreConfiguration()
-            configuration.place = .file(folder["db"])
-            configuration.schema = try MixedLinkTests.draft()
-            configuration.durability = StoreOptions.Durability.none
-            return try Store.open(configuration)
-        }
-
-        func below(_ bound: Int) -> Int { random.below(bound) }
         func object(_ target: Target) -> ObjectID { ObjectID(classID: classes[target.cls], storeTag: tx.shared.tag, key: target.key) }
         func places(_ cls: Int) -> [Int] { MixedLinkTests.properties.indices.filter { MixedLinkTests.properties[$0].cls == cls } }
 
@@ -187,66 +170,14 @@ import Testing
                 forget(Set(model[cls].keys.map { Target(cls: cls, key: $0) }))
             case 19: try refuse()
             case 20: try check()
-            case 21...22: if scopes.count < 4 { scopes.append((try tx.beginSavepoint(), model)) }
-            case 23...24:
-                guard !scopes.isEmpty else { return }
-                let at = below(scopes.count)
-                try tx.rollBack(toSavepoint: scopes[at].id)
-                model = scopes[at].model
-                scopes.removeSubrange(at...)
-                undone += 1
-                try check()
-            default:
-                guard below(3) == 0 else { return }
-                scopes = []
-                if below(4) == 0 {
-                    try tx.cancel()
-                    model = committed
-                } else {
-                    _ = try tx.commit()
-                    committed = model
-                    let view = try store.openView()
-                    #expect(try view.verify { _, _ in } == [])
-                    view.close()
-                    if below(3) == 0 { try copies() }
-                    if below(3) == 0 {
-                        try store.close()
-                        store = try Fixture.open(folder)
-                        reopened += 1
-                    }
-                }
-                tx = try store.begin()
-                try check()
+            case 21...22: try beginScope()
+            case 23...24: try rollBackScope()
+            default: if below(3) == 0 { try end(copying: true) }
             }
-        }
-
-        /// As it is found after a power cut, and salvaged from that: the same content, with sound inverses.
-        private func copies() throws {
-            let copy = TestFolder()
-            for name in ["db", "db-log"] { try FileManager.default.copyItem(atPath: folder[name], toPath: copy[name]) }
-            let rescue = TestFolder()
-            for name in ["db", "db-log"] { try FileManager.default.copyItem(atPath: folder[name], toPath: rescue[name]) }
-            #expect(try StoreFiles.salvage(rescue["db"], to: copy["new"], progress: { (_, _) throws(StoreError) in }) { (_) throws(StoreError) in }.losses == 0)
-            for name in ["db", "new"] {
-                var configuration = StoreConfiguration()
-                configuration.place = .file(copy[name])
-                configuration.schema = try MixedLinkTests.draft()
-                let other = try Store.open(configuration)
-                let view = try other.openView()
-                #expect(try view.verify { _, _ in } == [])
-                view.close()
-                let (mine, here) = (store, tx)
-                (store, tx) = (other, try other.begin())
-                try check()
-                try tx.cancel()
-                (store, tx) = (mine, here)
-                try other.close()
-            }
-            replayed += 1
         }
 
         /// Every object with its values, who links to whom, and what an index and a comparison find.
-        func check() throws {
+        override func check() throws {
             for cls in 0..<3 {
                 var found: [Int64: [Tree]] = [:]
                 var row = try RowCursor(tx, classes[cls])
@@ -288,8 +219,7 @@ import Testing
         #expect(
             fixture.nulled > 20 && fixture.undone > 5 && fixture.reopened > 3 && fixture.replayed > 3 && fixture.edits > 10,
             "seed \(seed): \(fixture.nulled) nulled, \(fixture.undone) undone, \(fixture.reopened) reopened, \(fixture.replayed) replayed, \(fixture.edits) edits")
-        fixture.tx.close()
-        try fixture.store.close()
+        try fixture.close()
     }
 
     /// The order of D42 among links: class, then key; links stand behind everything but lists and maps.
