@@ -1,4 +1,4 @@
-"""_ffi.py says exactly what include/objstore.h says."""
+"""_prototypes.py and _structures.py say exactly what include/objstore.h says."""
 
 import ctypes
 import importlib.util
@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from objstore import (
-    _ffi, aggregates, changes, checking, config, delivery, errors, info, jsons, kinds, observing, packed, properties, schema, transaction,
+    _ffi, _prototypes, _structures, aggregates, changes, checking, config, delivery, errors, info, jsons, kinds, observing, packed, properties, schema, transaction,
 )  # fmt: skip
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -39,7 +39,7 @@ MEMBERS = {
 
 
 def structure(c_name):
-    return getattr(_ffi, "".join(word.capitalize() for word in c_name.removeprefix("objstore_").split("_")))
+    return getattr(_structures, "".join(word.capitalize() for word in c_name.removeprefix("objstore_").split("_")))
 
 
 def letter(type_):
@@ -51,15 +51,15 @@ def letter(type_):
 
 def test_every_prototype():
     expected = {name: "".join(letter(t) for t, _ in parameters) for name, (_, parameters) in DECLARATIONS.items()}
-    assert _ffi.PROTOTYPES == expected
+    assert _prototypes.PROTOTYPES == expected
 
 
 def test_every_result():
     for name, (result, _) in DECLARATIONS.items():
         wanted = RESULTS[re.sub(r"OBJSTORE_NONNULL", "", result).strip()]
-        assert _ffi.RESULTS.get(name, ctypes.c_int32) is wanted, name
-    assert set(_ffi.RESULTS) <= set(DECLARATIONS)
-    assert _ffi.SHORT <= set(DECLARATIONS)
+        assert _prototypes.RESULTS.get(name, ctypes.c_int32) is wanted, name
+    assert set(_prototypes.RESULTS) <= set(DECLARATIONS)
+    assert _prototypes.SHORT <= set(DECLARATIONS)
 
 
 def test_the_library_has_what_the_package_binds():
@@ -96,24 +96,26 @@ def test_every_structure(name):
     if name == "objstore_value":
         union = re.search(r"union objstore_value_data \{(.*?)\} data;", body, re.S)[1]
         expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(union)]
-        assert _ffi.ValueData._fields_ == expected
-        assert ctypes.sizeof(_ffi.Value) == 40 and _ffi.Value.data.offset == 8
+        assert _structures.ValueData._fields_ == expected
+        assert ctypes.sizeof(_structures.Value) == 40 and _structures.Value.data.offset == 8
         return
     expected = [(n, expected_type(t, length)) for n, t, length in fields_in_header(body)]
     assert structure(name)._fields_ == expected
 
 
 def test_no_structure_is_forgotten():
+    ours = {t for t in vars(_structures).values() if isinstance(t, type) and issubclass(t, ctypes.Structure) and t is not ctypes.Structure}
+    assert ours == {structure(name) for name in STRUCTURES}
     assert len(STRUCTURES) == len(re.findall(r"typedef struct objstore_\w+ \{", PLAIN)) > 20
 
 
 def test_callbacks():
     found = dict(re.findall(r"typedef \w+ \(\*(objstore_\w+)\)\(([^;]*)\);", PLAIN))
     ours = {
-        "objstore_free_userdata": _ffi.FreeUserdata, "objstore_progress": _ffi.Progress,
-        "objstore_report": _ffi.Report, "objstore_json_write": _ffi.JSONWrite, "objstore_json_read": _ffi.JSONRead, "objstore_json_convert": _ffi.JSONConvert, "objstore_log_handler": _ffi.LogHandler, "objstore_write_body": _ffi.WriteBody,
-        "objstore_change_handler": _ffi.ChangeHandler, "objstore_function": _ffi.Function,
-        "objstore_initial_data": _ffi.InitialData, "objstore_compaction": _ffi.Compaction, "objstore_migration": _ffi.Migration,
+        "objstore_free_userdata": _structures.FreeUserdata, "objstore_progress": _structures.Progress,
+        "objstore_report": _structures.Report, "objstore_json_write": _structures.JSONWrite, "objstore_json_read": _structures.JSONRead, "objstore_json_convert": _structures.JSONConvert, "objstore_log_handler": _structures.LogHandler, "objstore_write_body": _structures.WriteBody,
+        "objstore_change_handler": _structures.ChangeHandler, "objstore_function": _structures.Function,
+        "objstore_initial_data": _structures.InitialData, "objstore_compaction": _structures.Compaction, "objstore_migration": _structures.Migration,
     }  # fmt: skip
     assert set(found) == set(ours)
     for name, parameters in found.items():
@@ -163,7 +165,7 @@ def test_constants(prefix, ours):
 
 def test_statistics_are_complete():
     ours = list(info.Statistics.__dataclass_fields__)
-    assert ours == [n for n, _ in _ffi.Statistics._fields_ if n not in ("struct_size", "reserved")]
+    assert ours == [n for n, _ in _structures.Statistics._fields_ if n not in ("struct_size", "reserved")]
 
 
 def test_numbers_cross_as_the_header_of_this_machine_has_them():
