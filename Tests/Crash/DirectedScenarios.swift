@@ -53,7 +53,7 @@ struct DirectedScenario: Sendable {
 
     static let all = [
         leaderDies, checkpointerDies, staleRecord, staleAttempt, staleVersion, deadGroup, halfGroup, sameAgain, movingPin, tornRecovery, fullLog, fullDisk,
-        leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, twoReapers, largeFreeMap, largeDelta, growthThatWasCut, lateWriter,
+        leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, closeBeside, twoReapers, largeFreeMap, largeDelta, growthThatWasCut, lateWriter,
     ]
 
     static func put(_ id: Int64, _ text: String) -> Edit { .put(Name(id: id), Item(number: id, text: text)) }

@@ -207,6 +207,17 @@ final class EngineOracle: EngineProbe, Oracle {
         }
     }
 
+    /// A process has closed the store, and no sync had failed: what it committed as relaxed up to `version` is durable.
+    func closed(_ seed: UInt64, _ version: UInt64) {
+        world.quietly {
+            guard poisonedAt == nil, let chain = official[version] else { return }
+            acknowledgements += 1
+            if acknowledged == nil || known[acknowledged!]!.version < version { acknowledged = chain }
+            checkDurable(version, chain, seed)
+            world.say("closed after \(version)")
+        }
+    }
+
     func pinned(_ process: Int, _ version: UInt64) { readers.append((process, version)) }
     func unpinned(_ process: Int, _ version: UInt64) {
         if let index = readers.firstIndex(where: { $0 == (process, version) }) { readers.remove(at: index) }

@@ -9,6 +9,8 @@ final class History {
     private let options: StoreOptions
     private var counter: Int64 = 0
     private var openProblem: String?
+    /// The last relaxed commit of each process.
+    private var relaxed: [Int: UInt64] = [:]
     /// Transactions that were committed after the last fault.
     private(set) var finalCommits = 0
     private(set) var unknownOutcomes = 0
@@ -98,7 +100,13 @@ final class History {
     }
 
     func close(_ database: Database, _ process: SimulatedProcess) {
-        do throws(StoreError) { try database.close() } catch { world.say("close: \(error)") }
+        let seed = database.seedForOracle
+        do throws(StoreError) {
+            try database.close()
+            if let version = relaxed[process.id] { oracle.closed(seed, version) }
+        } catch {
+            world.say("close: \(error)")
+        }
         process.disown(database)
         oracle.databases.removeAll { $0.process == process.id }
     }
@@ -240,6 +248,8 @@ final class History {
                     let version = try transaction.commit(durability)
                     box.status = .committed
                     oracle.acknowledge(database, version, durable: durability == .full)
+                    // Without a thread nobody owes it a sync.
+                    if case .relaxed = durability, options.hasBackgroundThread { relaxed[process.id] = version }
                 }
             } catch {
                 box.status = error.code == .outcomeUnknown ? .unknown : .failed

@@ -131,6 +131,24 @@ extension DirectedScenario {
         return stage
     }
 
+    /// 4.9: a process closes beside another one, with a relaxed commit that is not due for long; the other one never writes again, and the
+    /// power is cut. What was closed is durable.
+    static let closeBeside = DirectedScenario(name: "4.9 a close beside others") { kernel, places in
+        var options = History.storeOptions(false, background: true)
+        options.checkpointIdle = 60_000_000_000
+        let stage = Stage(kernel, options: options)
+        guard let (a, b) = pair(stage) else { return stage }
+        stage.commit(a, [put(1, "eins")], .relaxed(milliseconds: 60_000))
+        if places.next(below: 2) == 1 { stage.commit(b, [put(3, "drei")], .relaxed(milliseconds: 60_000)) }
+        if places.isBeyond { return nil }
+        let close = stage.begin(a) { stage.history.close($0, $1) }
+        // Also its thread, which comes to its end.
+        stage.run { $0.process === a.process }
+        if !close.isFinished { stage.world.fail("standstill: a close waits for others") }
+        stage.kill(b)
+        return stage
+    }
+
     /// 3: the slots of dead readers are freed by two processes at once, and one of them is claimed at once.
     static let twoReapers = DirectedScenario(name: "3 two reapers", kernels: [.errseq]) { kernel, places in
         // One each, and one more that a dead reader holds.

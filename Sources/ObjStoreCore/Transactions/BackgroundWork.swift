@@ -5,6 +5,8 @@ final class BackgroundWork: @unchecked Sendable {
     private let lock = Lock()
     /// Monotonic time at which relaxed commits must be synced.
     private var syncDeadline: Int64?
+    /// There were such commits.
+    private var hasRelaxed = false
     private var wantsCheckpoint = false
     private var thread: WorkerThread?
     /// For ever: the thread's own last commit, in a compaction, must not start another one.
@@ -59,6 +61,7 @@ final class BackgroundWork: @unchecked Sendable {
     func syncWithin(milliseconds: Int) {
         let deadline = machine.monotonic() + Int64(milliseconds) * 1_000_000
         signal {
+            self.hasRelaxed = true
             if let now = self.syncDeadline, now <= deadline { return false }
             self.syncDeadline = deadline
             return true
@@ -74,13 +77,15 @@ final class BackgroundWork: @unchecked Sendable {
         thread?.signal()
     }
 
-    func stop() {
+    /// Returns whether relaxed commits may be left without a sync.
+    func stop() -> Bool {
         let running = lock.withLock { () -> WorkerThread? in
             defer { thread = nil }
             isStopped = true
             return thread
         }
         running?.stopAndJoin()
+        return lock.withLock { hasRelaxed }
     }
 
     var isRunning: Bool { lock.withLock { thread != nil } }

@@ -334,7 +334,7 @@ extension Database {
     package func close() throws(StoreError) {
         if isClosed { return }
         watch.stop()
-        background?.stop()
+        let mayOweSync = background?.stop() ?? false
         background = nil
         if options.isInMemory || options.isReadOnly {
             markClosed()
@@ -359,6 +359,8 @@ extension Database {
                 try checkpoint(clean: true)
                 try Session.noteDurable(file, shared.generation.load())
             }
+            // Nobody else knows that a sync was due.
+            if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) { try waitDurable(shared.published.load()) }
             if isLast && !shared.isPoisoned && options.leavesFileAlone {
                 // Under OPEN: who comes next makes them anew. But a log that nobody has written to was made for a meta that is not
                 // clean, whose writing failed; it may stand in the file all the same, and needs the log.

@@ -68,6 +68,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case spillUnlogged  // pages that were written ahead of the commit are not in its record
     case spillReused  // they are written again although a savepoint may come back to them
     case growthKept  // pages that the file got for a commit that failed are used after another process has cut them off
+    case closeUnsynced  // 4.9: a process closes beside others before its relaxed commits are durable
     case inverseKept  // a link that gets another target is still found from the old one
     case cascadeShallow  // what goes with an object goes, but not what goes with that
     case rollbackLogged  // changes that a rollback to a savepoint undoes stay in the log
