@@ -841,8 +841,9 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many, unless a migration gives them values.
  * - With a migration (objstore_config_set_migration) also: a property of another kind, or with other elements or another
  *   target, is dropped, and a new one of its name added; another property can be the primary key, or none.
- * - A class can become embedded, if each of its objects is linked to by one link of one object, else objstore_open fails with
- *   OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many are not, unless a migration puts that right; and it can cease to be.
+ * - A class can become embedded, if each of its objects is linked to by one link of one object, and none lies in itself then,
+ *   else objstore_open fails with OBJSTORE_ERR_SCHEMA_MISMATCH, which says how many do not fit, unless a migration puts that
+ *   right; and it can cease to be.
  * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that it
  *   has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
  *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
@@ -995,7 +996,7 @@ OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **s
  * woken. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
  * closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
  * Errors: IN_CALLBACK, IO, POISONED (the file then needs a recovery, and nothing acknowledged is lost).
- * Blocks for running calls and handlers, for relaxed commits to become durable, and for a checkpoint. */
+ * Blocks for running calls and handlers, for relaxed commits of this process to become durable, and for a checkpoint. */
 OBJSTORE_API objstore_status objstore_close(objstore *store)
     OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
 

@@ -365,4 +365,108 @@ private func classNames(_ store: OpaquePointer) throws -> [String] {
             try ok(objstore_close(store))
         }
     }
+
+    /// Each has one parent, but some of them only each other: nothing would lead to them any more.
+    @Test("D77: none lies in itself") func noneLiesInItself() throws {
+        func describe(_ schema: OpaquePointer, embedded: [String]) throws {
+            for cls in ["Book", "Page", "Part"] {
+                try ok(objstore_schema_add_class(schema, text(cls)))
+                try ok(objstore_schema_add_property(schema, text(cls), text("title"), .OBJSTORE_KIND_STRING, UInt32(OBJSTORE_PROPERTY_NULLABLE)))
+                if embedded.contains(cls) { try ok(objstore_schema_set_class_flags(schema, text(cls), UInt32(OBJSTORE_CLASS_EMBEDDED))) }
+            }
+            try ok(objstore_schema_add_link_collection(schema, text("Book"), text("pages"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Page"), 0))
+            try ok(objstore_schema_add_link(schema, text("Page"), text("part"), text("Part"), 0))
+            try ok(objstore_schema_add_link_collection(schema, text("Part"), text("pages"), .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING, text("Page"), UInt32(OBJSTORE_PROPERTY_NULLABLE)))
+            try ok(objstore_schema_add_link_collection(schema, text("Part"), text("parts"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, text("Part"), 0))
+        }
+        /// A book with a page, in which lies a part with another page and another part; then circles of so many objects.
+        func books(_ folder: TestFolder, circle: Int) throws {
+            let db = try NamedStore(folder.store) { try describe($0, embedded: []) }
+            defer { db.close() }
+            try writing(db.store) { tx in
+                _ = try db.from(tx, "Book", ["pages": [["part": ["pages": ["a": [:]], "parts": [[:]]]]]])
+                func append(_ part: objstore_object, _ other: objstore_object) throws {
+                    try ok(objstore_list_insert(tx, objstore_collection_of(part, db["Part.parts"]), 0, [objstore_link(other)], 1))
+                }
+                let first = try db.from(tx, "Part", [:])
+                var last = first
+                for _ in 1..<circle {
+                    let next = try db.from(tx, "Part", [:])
+                    try append(last, next)
+                    last = next
+                }
+                // Through another class, or not; and something that only lies in the circle.
+                if circle == 3 {
+                    let page = try db.from(tx, "Page", ["part": .value(objstore_link(first))])
+                    try ok(objstore_map_set(tx, objstore_collection_of(last, db["Part.pages"]), objstore_string(text("k")), objstore_link(page), nil))
+                } else {
+                    try append(last, first)
+                }
+                try append(first, try db.from(tx, "Part", [:]))
+            }
+        }
+        for circle in 1...3 {
+            let folder = TestFolder()
+            try books(folder, circle: circle)
+            let message = refusal(.OBJSTORE_ERR_SCHEMA_MISMATCH) { try open(folder.store, 2) { try describe($0, embedded: ["Page", "Part"]) } }
+            // Of pages as of parts.
+            #expect(message.contains(circle == 3 ? "1 of 3 objects lie in themselves" : "\(circle + 1) of \(circle + 3) objects lie in themselves"), "\(message)")
+            // Where pages are no parts of parts the circle has a parent that is not embedded.
+            if circle == 3 {
+                _ = try ok(objstore_close(try open(folder.store, 2) { try describe($0, embedded: ["Part"]) }))
+                let others = refusal(.OBJSTORE_ERR_SCHEMA_MISMATCH) { try open(folder.store, 3) { try describe($0, embedded: ["Page", "Part"]) } }
+                #expect(others.contains("Page cannot become embedded: 1 of 3 objects lie in themselves"), "\(others)")
+            }
+            // A migration opens the circles.
+            let store = try open(folder.store, 4, { _, tx, _, _, _, _ in
+                do {
+                    let tx = tx!, names = Names(tx), part = try names.cls("Part")
+                    var row = objstore_row(), more = false, object = objstore_object()
+                    try ok(objstore_row_init(tx, part, &row))
+                    try ok(objstore_row_next(&row, &more))
+                    while more {
+                        try ok(objstore_row_object(&row, &object))
+                        // The first two are of the book.
+                        if object.key > 1 { break }
+                        try ok(objstore_row_next(&row, &more))
+                    }
+                    try ok(objstore_delete(tx, object))
+                    // What lay in it goes, too, as nobody has it.
+                    while true {
+                        var orphans: [objstore_object] = []
+                        for cls in ["Part", "Page"] {
+                            let id = try names.cls(cls)
+                            try ok(objstore_row_init(tx, id, &row))
+                            while true {
+                                try ok(objstore_row_next(&row, &more))
+                                if !more { break }
+                                try ok(objstore_row_object(&row, &object))
+                                var all: UInt64 = 0
+                                for (owner, property) in [("Book", "pages"), ("Page", "part"), ("Part", "pages"), ("Part", "parts")] {
+                                    let link = try names.property(try names.cls(owner), property)
+                                    var count: UInt64 = 0
+                                    if objstore_incoming_count(tx, object, link, &count) == .OBJSTORE_OK { all += count }
+                                }
+                                if all == 0 { orphans.append(object) }
+                            }
+                        }
+                        if orphans.isEmpty { return .OBJSTORE_OK }
+                        for orphan in orphans { try ok(objstore_delete(tx, orphan)) }
+                    }
+                } catch {
+                    Issue.record("\(error)")
+                    return .OBJSTORE_ERR_INTERNAL
+                }
+            }) { try describe($0, embedded: ["Page", "Part"]) }
+            try verify(store)
+            try reading(store) { view in
+                for (cls, count) in [("Page", 2), ("Part", 2)] {
+                    var found: UInt64 = 0
+                    try ok(objstore_count(view, try Names(view).cls(cls), &found))
+                    #expect(found == count, "\(cls)")
+                }
+            }
+            try ok(objstore_close(store))
+        }
+    }
 }

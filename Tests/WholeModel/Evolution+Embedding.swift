@@ -40,6 +40,21 @@ extension Content {
         return places
     }
 
+    /// The objects of a class that lie, with the classes that are embedded by a plan, in some object that is not: not in themselves.
+    func rooted(_ cls: String, _ plan: Plan) -> Set<Int64> {
+        var known: Set<Name> = [], next: [Name] = []
+        for owner in plan.classes where !owner.isEmbedded { next += (things[owner.name] ?? [:]).keys.map { Name(cls: owner.name, key: $0) } }
+        while let name = next.popLast() {
+            for property in self.plan.cls(name.cls).properties where property.isLink && plan.isEmbedded(property.target) {
+                for key in Content.targets(self[name, property.id]) {
+                    let target = Name(cls: property.target!, key: key)
+                    if known.insert(target).inserted { next.append(target) }
+                }
+            }
+        }
+        return Set(known.lazy.filter { $0.cls == cls }.map(\.key))
+    }
+
     func hasMixedLinks(to cls: String) -> Bool {
         plan.classes.contains { owner in
             owner.properties.contains { property in

@@ -126,8 +126,8 @@ struct Evolution {
             func isLong(_ value: Datum?) -> Bool { if case .text(let text) = value { text.utf8.count > 1024 } else { false } }
             if content[cls.name].values.contains(where: { thing in keys.contains { isLong(thing.values[$0]) } }) { refusals.insert(.valueTooLarge) }
             if cls.isEmbedded, !old.isEmbedded {
-                let places = content.places(cls.name)
-                if content[cls.name].keys.contains(where: { places[$0] != 1 }) || content.hasMixedLinks(to: cls.name) { refusals.insert(.schemaMismatch) }
+                let places = content.places(cls.name), rooted = content.rooted(cls.name, plan)
+                if content[cls.name].keys.contains(where: { places[$0] != 1 || !rooted.contains($0) }) || content.hasMixedLinks(to: cls.name) { refusals.insert(.schemaMismatch) }
             }
         }
         return refusals

@@ -92,7 +92,7 @@ struct Migrator {
         }
         while true {
             places = content.places(cls)
-            let wrong = content[cls].keys.filter { places[$0] != 1 }.sorted()
+            let rooted = content.rooted(cls, evolution.plan), wrong = content[cls].keys.filter { places[$0] != 1 || !rooted.contains($0) }.sorted()
             if wrong.isEmpty { break }
             for key in wrong where content[cls][key] != nil {
                 try must("deleting \(cls)#\(key)") { () throws(StoreError) in try view.delete(session.object(cls, key)) }

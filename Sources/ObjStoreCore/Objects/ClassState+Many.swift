@@ -157,11 +157,34 @@ extension WriteTransaction {
             wrong += 1
             if first == nil { first = (key, parents) }
         }
-        guard let first else { return }
+        guard let first else { return try checkCircles(state) }
         let what = first.parents == 0 ? "no object links to it" : "\(first.parents) links lead to it"
         throw StoreError(
             .schemaMismatch,
             "class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects do not have one parent, the first is \(cls.name)#\(first.key): \(what); a migration can put that right"
+        ).at(class: cls.name)
+    }
+
+    /// Nor may its objects be parents of themselves.
+    private func checkCircles(_ state: ClassState) throws(StoreError) {
+        let cls = state.schema
+        guard EmbeddingCircles.canHave(schema, Int(cls.id)) else { return }
+        var circles = EmbeddingCircles(schema) { [self] (link) throws(StoreError) in
+            try self.state(link.classIndex).linkIndex(link.property, isCollection: link.isCollection)
+        }
+        let reader = try state.cluster.reader()
+        var next = try reader.seek(.min), wrong = 0, first: Int64?
+        while let row = next {
+            if try circles.has(Int(cls.id), row.key) {
+                wrong += 1
+                if first == nil { first = row.key }
+            }
+            next = try reader.next(row)
+        }
+        guard let first else { return }
+        throw StoreError(
+            .schemaMismatch,
+            "class \(cls.name) cannot become embedded: \(wrong) of \(state.objectCount) objects lie in themselves, the first is \(cls.name)#\(first); a migration can put that right"
         ).at(class: cls.name)
     }
 

@@ -1,4 +1,5 @@
-/// Looks whether each object of an embedded class has one parent: one link, of all properties that lead to its class, leads to it.
+/// Looks whether each object of an embedded class has one parent: one link, of all properties that lead to its class, leads to it, and
+/// not from the object itself, nor from what lies in it.
 ///
 /// The indexes and inverses of those properties were compared with the objects that have the links already; here they are believed.
 struct ParentCheck {
@@ -15,13 +16,16 @@ struct ParentCheck {
             var indexes: [(link: IncomingLink, reader: IndexReader)] = []
             for link in image.schema.incoming[classIndex] { indexes.append((link, try reader(link))) }
             let objects = image.reader(classIndex, try image.classNode(classIndex))
+            var circles = EmbeddingCircles.canHave(image.schema, classIndex) ? EmbeddingCircles(image.schema, index: reader) : nil
             var next = try objects.seek(.min)
             while let row = next {
                 var parents = 0
                 for (link, reader) in indexes { parents += try link.count(to: row.key, reader) }
-                if parents != 1 {
+                let liesInItself = try circles?.has(classIndex, row.key) == true
+                if parents != 1 || liesInItself {
                     contradictions += 1
-                    if contradictions <= ParentCheck.told { try finding("class \(cls.name): the embedded object \(row.key) has \(parents) parents") }
+                    let what = parents == 1 ? "lies in itself" : "has \(parents) parents"
+                    if contradictions <= ParentCheck.told { try finding("class \(cls.name): the embedded object \(row.key) \(what)") }
                 }
                 next = try objects.next(row)
             }
