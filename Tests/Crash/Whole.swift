@@ -35,7 +35,11 @@ private func realHistory(_ seed: UInt64) -> WholeOutcome {
     }
     let history = WholeHistory(seed: seed, path: folder + "/db-\(seed)")
     do {
-        for _ in 0..<8 { try history.live(transactions: 6, steps: 30) }
+        for life in 0..<8 {
+            // In some another handle takes turns.
+            if (seed &+ UInt64(life)) % 3 == 0 { history.companion = .inThisProcess() }
+            try history.live(transactions: 6, steps: 30)
+        }
     } catch {
         outcome.violation = WholeOutcome.violation(error, history) ?? "\(history.place)\n    \(error)"
     }
@@ -90,9 +94,25 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
             do { try current.live(transactions: transactions, steps: steps) } catch { stop = error }
             isDone = true
         }
+        var companion: SimulatedProcess?
+        if random.chance(0.4) {
+            let other = world.startProcess(), user = Companion(machine: other.machine, pause: { _ in world.pause() }, isThere: { _ in other.isAlive }, mayFail: { world.faults })
+            companion = other
+            current.companion = user
+            other.spawn("companion") { _ in
+                while !isDone {
+                    user.answer()
+                    world.pause()
+                }
+            }
+        }
+        let companionEnds = random.chance(0.5) ? Int.max : 20 + random.below(3000)
         let ends = isLast ? Int.max : random.chance(0.2) ? Int.max : 20 + random.below(random.chance(0.3) ? 300 : 3000)
         var number = 0
-        while !isDone, number < ends, number < 2_000_000, world.step() { number += 1 }
+        while !isDone, number < ends, number < 2_000_000, world.step() {
+            number += 1
+            if number == companionEnds, let companion { world.kill(companion) }
+        }
         if let stop { world.say("stop: \(stop)".split(separator: "\n").joined(separator: " ")) }
         if let stop { outcome.violation = WholeOutcome.violation(stop, current) }
         if isLast, outcome.violation == nil, let stop { outcome.violation = "without a fault: \(stop) \(current.place)" }

@@ -8,29 +8,49 @@ package import ObjStoreCore
 ///                     │                                                            │ or the machine fails
 ///                     └─ after a failure: which of the contents that it may have does it have? ◄┘
 /// ```
+///
+/// In some lives transactions come from two users in turn, see `Companion`.
 package final class WholeHistory {
     package let seed: UInt64
     /// Prints every operation.
     nonisolated(unsafe) package static var traces = false
-    private var chance: Chance
-    private let machine: Machine
-    private let path: String
-    private var store: Store?
-    private var isRelaxed = false
+    var chance: Chance
+    let machine: Machine
+    let path: String
+    /// Who lives the life, once the store is open.
+    private(set) var user: User?
+    /// What the next life has beside it, and what that is as a user.
+    package var companion: Companion?
+    var other: User?
     /// Set when the machine failed: the content has to be found out.
     private var isUnknown = true
+    /// Then it is what was committed last, or what a commit may have written: only processes were killed.
+    private var isNewest = false
     /// Contents since the last one that is certainly durable, which is the first; the last one is what was committed last.
-    private var contents: [Content]
+    private(set) var contents: [Content]
+    /// Whose those are.
+    private var unsynced: [Machine] = []
     /// What a commit may have written that did not come to an end.
-    private var pending: Content?
-    private var life = 0, transactions = 0
-    private var worker: Worker?
+    var pending: Content?
+    private(set) var life = 0
+    private var transactions = 0
+    var worker: Worker?
     /// A version that is kept, and what it must go on to say.
     private var kept: (view: View, content: Content)?
-    private var step = "begin" { didSet { if WholeHistory.traces { print("  \(step)") } } }
+
+    /// Somebody who has the store open.
+    struct User {
+        let store: Store
+        let machine: Machine
+        let configuration: StoreConfiguration
+        /// Its commits may be lost with the power.
+        var isRelaxed: Bool { if case .relaxed = configuration.durability { true } else { false } }
+    }
+
+    var step = "begin" { didSet { if WholeHistory.traces { print("  \(step)") } } }
 
     /// For reports.
-    package private(set) var counts: [String: Int] = [:]
+    package internal(set) var counts: [String: Int] = [:]
     package private(set) var recovered = 0
     /// Contents that were compared as a whole.
     package private(set) var compared = 0
@@ -49,6 +69,7 @@ package final class WholeHistory {
         self.machine = machine
         chance = other.chance
         contents = other.contents
+        unsynced = other.unsynced
         pending = other.pending
         life = other.life
         transactions = other.transactions
@@ -63,9 +84,10 @@ package final class WholeHistory {
     package func next(on machine: Machine, losesMemory: Bool) -> WholeHistory {
         // Nothing of what it holds may run any more, not even to be freed.
         _ = Unmanaged.passRetained(self)
+        let next = WholeHistory(of: self, machine: machine)
         // Whoever was killed before it had found that out has changed nothing.
-        if !losesMemory, !isUnknown { contents.removeFirst(contents.count - 1) }
-        return WholeHistory(of: self, machine: machine)
+        next.isNewest = !losesMemory && (isNewest || !isUnknown)
+        return next
     }
 
     /// Where the history is, for people.
@@ -80,49 +102,79 @@ package final class WholeHistory {
         life += 1
         if isUnknown { try findOut() }
         try open()
-        for _ in 0..<count { try transact(steps: steps) }
+        try ofCompanion { try $0.join($1) }
+        for _ in 0..<count {
+            if other != nil, chance.percent(50) {
+                try ofCompanion { this, _ in
+                    this.counts["transaction of a companion", default: 0] += 1
+                    try this.transact(this.other!, steps: steps)
+                }
+                try compareNow(user!, "after a transaction of the companion")
+            } else {
+                try transact(user!, steps: steps)
+                if chance.percent(50) { try ofCompanion { this, _ in try this.compareNow(this.other!, "for the companion") } }
+            }
+            try lookBack()
+        }
+        let leavesFirst = chance.percent(50)
+        if leavesFirst { try leave() }
         step = "close"
         try close()
+        if !leavesFirst { try leave() }
+        if chance.percent(10) { try compareSalvaged(try salvage(isClosed: true), contents.suffix(1)) }
     }
 
-    private func configuration(_ plan: Plan?, dropping: [String] = []) throws -> StoreConfiguration {
+    func configuration(_ plan: Plan?, dropping: [String] = []) throws -> StoreConfiguration {
         var configuration = StoreConfiguration()
         configuration.place = .file(path)
         if let plan {
             configuration.schema = try must("schema") { () throws(StoreError) in try plan.draft(dropping: dropping) }
             configuration.schemaVersion = plan.version
         }
-        isRelaxed = chance.percent(30)
-        if isRelaxed { configuration.durability = .relaxed(milliseconds: 5) }
+        if chance.percent(30) { configuration.durability = .relaxed(milliseconds: 5) }
         if chance.percent(30) { try must("limit") { () throws(StoreError) in try configuration.set(.transactionBytes, 64 << 10) } }
         return configuration
+    }
+
+    func open(_ configuration: StoreConfiguration, _ what: String, _ machine: Machine) throws -> User {
+        let store = try must(what) { () throws(StoreError) in try Store.open(configuration, machine: machine) }
+        return User(store: store, machine: machine, configuration: configuration)
     }
 
     /// Which of its possible contents the store has.
     private func findOut() throws {
         step = "recovery"
+        let salvaged = chance.percent(25) ? try salvage(isClosed: false) : nil
+        step = "recovery"
         let configuration = try configuration(nil)
-        let store = try must("open after a failure") { () throws(StoreError) in try Store.open(configuration, machine: machine) }
-        self.store = store
+        let store = try open(configuration, "open after a failure", machine)
+        user = store
         recovered += 1
-        let view = try must("view") { () throws(StoreError) in try store.openView().freeze() }
+        let view = try must("view") { () throws(StoreError) in try store.store.openView().freeze() }
+        let candidates = [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed())
+        let content = try recognise(view, candidates, "recovery")
+        try Session.verify(view, "after recovery")
+        did(content)
+        isUnknown = false
+        try close()
+        try compareSalvaged(salvaged, candidates)
+    }
+
+    /// Which of these contents a view has.
+    func recognise(_ view: View, _ candidates: [Content], _ when: String) throws -> Content {
         var problems: [String] = []
-        for content in [pending].compactMap({ $0 }) + contents.reversed() {
+        for content in candidates {
             do {
                 let session = try Session(view, content.plan)
-                try session.compareSchema("after recovery")
-                try session.compare(content, "after recovery")
-                try Session.verify(view, "after recovery")
+                try session.compareSchema("in \(when)")
+                try session.compare(content, "in \(when)")
                 compared += 1
-                contents = [content]
-                pending = nil
-                isUnknown = false
-                return try close()
+                return content
             } catch Stop.problem(let text) {
                 problems.append(text)
             }
         }
-        throw problem("recovery: none of \(problems.count) contents that may be there; against the newest: \(problems.first ?? "none")")
+        throw problem("\(when): none of \(problems.count) contents that may be there; against the newest: \(problems.first ?? "none")")
     }
 
     private func open() throws {
@@ -154,20 +206,19 @@ package final class WholeHistory {
         }
         switch result {
         case .success(let store):
-            self.store = store
+            user = User(store: store, machine: machine, configuration: configuration)
             if !refusals.isEmpty { throw problem("refusal: \(evolution.name) succeeded, should be refused as \(refusals)") }
             if evolution.migrates, migrated == nil { throw problem("\(evolution.name): the migration did not run") }
             counts[evolution.plan.version == contents.last!.plan.version ? "open" : "open with another schema", default: 0] += 1
-            did(evolution.content, durable: true)
+            did(evolution.content)
         case .failure(let error):
             if error.isOfMachine { throw Stop.engine(error) }
             if !refusals.contains(error.code) { throw problem("\(evolution.name): \(error.code) \(error.message)") }
             counts["open refused: \(error.code)", default: 0] += 1
             pending = nil
-            let configuration = try self.configuration(contents.last!.plan)
-            store = try must("open after a refusal") { () throws(StoreError) in try Store.open(configuration, machine: machine) }
+            user = try open(try self.configuration(contents.last!.plan), "open after a refusal", machine)
         }
-        try compareNow("after \(step)")
+        try compareNow(user!, "after \(step)")
     }
 
     /// What a migration does, and what it makes of the content.
@@ -179,21 +230,36 @@ package final class WholeHistory {
         return migrator.content
     }
 
-    private func did(_ content: Content, durable: Bool) {
+    /// A commit came to its end.
+    ///
+    /// - Parameter relaxed: who made it, if it may be lost with the power.
+    func did(_ content: Content, by relaxed: User? = nil) {
         pending = nil
-        if durable { contents = [content] } else { contents.append(content) }
+        contents.append(content)
+        if let relaxed { unsynced.append(relaxed.machine) } else { isDurable() }
+    }
+
+    /// All commits are.
+    func isDurable() {
+        contents.removeFirst(contents.count - 1)
+        unsynced = []
+    }
+
+    /// A process makes its own commits durable before it leaves, no others.
+    func hasLeft(_ user: User) {
+        if unsynced.allSatisfy({ $0 === user.machine }) { isDurable() }
     }
 
     private func close() throws {
-        guard let store else { return }
+        guard let user else { return }
         kept = nil
-        try must("close") { () throws(StoreError) in try store.close() }
-        self.store = nil
-        contents.removeFirst(contents.count - 1)
+        try must("close") { () throws(StoreError) in try user.store.close() }
+        self.user = nil
+        hasLeft(user)
     }
 
-    private func compareNow(_ when: String) throws {
-        let view = try must("view") { () throws(StoreError) in try store!.openView() }, frozen = try must("view") { () throws(StoreError) in try view.freeze() }
+    func compareNow(_ user: User, _ when: String) throws {
+        let view = try must("view") { () throws(StoreError) in try user.store.openView() }, frozen = try must("view") { () throws(StoreError) in try view.freeze() }
         defer {
             frozen.close()
             view.close()
@@ -207,10 +273,10 @@ package final class WholeHistory {
 
     // MARK: Transactions
 
-    private func transact(steps: Int) throws {
+    private func transact(_ user: User, steps: Int) throws {
         transactions += 1
         step = "begin"
-        let store = store!, view = try must("begin") { () throws(StoreError) in try store.begin() }
+        let view = try must("begin") { () throws(StoreError) in try user.store.begin() }
         let worker = Worker(try Session(view, contents.last!.plan), contents.last!, Chance(chance.next()))
         self.worker = worker
         defer { for (name, count) in worker.counts { counts[name, default: 0] += count } }
@@ -226,13 +292,13 @@ package final class WholeHistory {
             step = "commit"
             pending = worker.content
             try must("commit") { () throws(StoreError) in try view.commit() }
-            did(worker.content, durable: !isRelaxed)
+            // One that changes nothing writes nothing, and makes nobody else's commits durable.
+            if contents.last!.difference(worker.content) == nil { pending = nil } else { did(worker.content, by: user.isRelaxed ? user : nil) }
         }
         counts[step, default: 0] += 1
-        try compareNow("after \(step)")
+        try compareNow(user, "after \(step)")
         self.worker = nil
-        try between()
-        try lookBack()
+        try between(user)
     }
 
     /// A frozen view says the same for ever, whatever was written, cut off and compacted since.
@@ -245,15 +311,15 @@ package final class WholeHistory {
             kept = nil
             counts[step, default: 0] += 1
         } else if chance.percent(30) {
-            let store = store!, view = try must("view") { () throws(StoreError) in try store.openView() }
+            let view = try must("view") { [user] () throws(StoreError) in try user!.store.openView() }
             kept = (try must("freeze") { () throws(StoreError) in try view.freeze() }, contents.last!)
             view.close()
         }
     }
 
     /// What happens to a store beside transactions.
-    private func between() throws {
-        let store = store!
+    private func between(_ user: User) throws {
+        let store = user.store
         switch chance.below(20) {
         case 0, 1:
             step = "checkpoint"
@@ -261,31 +327,26 @@ package final class WholeHistory {
         case 2:
             step = "compact"
             try must(step) { () throws(StoreError) in try store.compact { (_, _) throws(StoreError) in } }
-            try compareNow("after compacting")
+            try compareNow(user, "after compacting")
         case 3:
             step = "copy"
-            try copy()
+            try copy(user)
         case 4:
             step = "flush"
             try must(step) { () throws(StoreError) in try store.flush() }
-            contents.removeFirst(contents.count - 1)
+            isDurable()
         default: break
         }
     }
 
-    private func copy() throws {
-        let target = path + "-copy\(life)-\(transactions)", store = store!
-        let view = try must("view") { () throws(StoreError) in try store.openView() }
+    private func copy(_ user: User) throws {
+        let target = path + "-copy\(life)-\(transactions)"
+        let view = try must("view") { () throws(StoreError) in try user.store.openView() }
         defer { view.close() }
-        try must("copy") { () throws(StoreError) in try view.copy(to: target, machine: machine) { (_, _) throws(StoreError) in } }
+        try must("copy") { () throws(StoreError) in try view.copy(to: target, machine: user.machine) { (_, _) throws(StoreError) in } }
         var configuration = StoreConfiguration()
         configuration.place = .file(target)
-        let copy = try must("open the copy") { () throws(StoreError) in try Store.open(configuration, machine: machine) }
-        let other = try must("view of the copy") { () throws(StoreError) in try copy.openView() }, frozen = try must("view of the copy") { () throws(StoreError) in try other.freeze() }
-        try Session(frozen, contents.last!.plan).compare(contents.last!, "in a copy")
-        try Session.verify(frozen, "in a copy")
-        try must("close the copy") { () throws(StoreError) in try copy.close() }
-        try must("delete the copy") { () throws(StoreError) in try StoreFiles.delete(target, machine: machine) }
+        try compareStore(configuration, contents.suffix(1), "copy", user.machine)
         counts["copy", default: 0] += 1
     }
 }

@@ -96,7 +96,8 @@ package final class SharedStore: @unchecked Sendable {
             key = name.isEmpty ? "" : "memory:" + name
         case .file(let given):
             path = try resolve(given, machine)
-            key = "file:" + path
+            // A simulated process is a machine of its own.
+            key = "file:\(UInt(bitPattern: ObjectIdentifier(machine).hashValue)):" + path
         }
         return try alone(key) { () throws(StoreError) in
             try openAlone(configuration, key: key, path: path, machine: machine)
@@ -136,6 +137,7 @@ package final class SharedStore: @unchecked Sendable {
         let found = withRegistry { registry in
             registry.stores.first { store in
                 guard !key.isEmpty else { return false }
+                guard store.database.machine === machine else { return false }
                 return identity != nil ? store.identity == identity : store.isInMemory && store.place == configuration.place
             }
         }
