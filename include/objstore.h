@@ -768,6 +768,22 @@ OBJSTORE_API objstore_status objstore_schema_add_former_name(objstore_schema *sc
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, former_name),
                     name(class_name, name, former_name));
 
+/** Says what the file calls a property (the second function: a class) that the program calls otherwise: for a file that is
+ * shared with programs of other conventions, or whose names are no names of the program's language. Nothing of the mapping is
+ * in the file; each handle has that of its schema. Both names are taken wherever a name is asked for: objstore_find_class,
+ * objstore_find_property, nested values, JSON. Told is the program's: classes, properties, JSON. Messages and the names
+ * with them (objstore_error_detail), former names, and classes that are dropped (objstore_schema_drop_class) have the file's.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. INVALID_SCHEMA: a bad name; from objstore_open: two classes, or two
+ * properties of one, would have the same name in the file, or one has there the name that another has in the program. */
+OBJSTORE_API objstore_status objstore_schema_set_stored_name(objstore_schema *schema, objstore_text class_name,
+                                                             objstore_text name, objstore_text stored_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, stored_name),
+                    name(class_name, name, stored_name));
+OBJSTORE_API objstore_status objstore_schema_set_stored_class_name(objstore_schema *schema, objstore_text class_name,
+                                                                   objstore_text stored_name)
+    OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, stored_name),
+                    name(class_name, stored_name));
+
 /** Gives a schema back. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_schema_close(objstore_schema *schema)
     OBJSTORE_CHECKS(nullable(schema), closed(schema), kind(schema));
@@ -2694,7 +2710,8 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_file(
 /** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and sets are arrays,
  * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
  * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or
- * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none. Embedded objects are always written. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
+ * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none. Embedded objects are always written; more than
+ * 200 objects inside each other are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
  * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
 OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth, uint32_t flags,
                                               objstore_buffer *buffer, objstore_text *json)

@@ -202,7 +202,10 @@ final class ClassInfo: @unchecked Sendable {
                 name: inverse.name, offset: inverse.offset, index: UInt32(properties.count + number), accessor: inverse.accessor,
                 origin: inverse.origin, originProperty: inverse.originProperty)
         }
-        byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
+        var byName = Dictionary(uniqueKeysWithValues: properties.enumerated().map { ($1.name, $0) })
+        // Those of the file are taken, too; that they meet others' is refused with the schema.
+        for (name, storedName) in type.storedNames where byName[storedName] == nil { byName[storedName] = byName[name] }
+        self.byName = byName
         let offsets = UnsafeMutableBufferPointer<Int>.allocate(capacity: properties.count + inverses.count)
         _ = offsets.initialize(
             fromContentsOf: properties.map { $0.offset + $0.accessor._indexOffset } + inverses.map { $0.offset + $0.accessor._indexOffset })
@@ -278,6 +281,8 @@ final class ClassInfo: @unchecked Sendable {
                 }
             }
             for (property, formerName) in type.formerNames { try draft.addFormerName(name, property, formerName) }
+            for (property, storedName) in type.storedNames { try draft.setStoredName(name, property, storedName) }
+            if let storedName = type.storedName { try draft.setStoredName(name, storedName) }
             for index in type.indexes { try draft.addIndex(name, index.properties, index.flags) }
         } catch {
             throw ObjStoreError(error)

@@ -36,6 +36,13 @@ nonisolated open class Object {
     /// `["fullName": "name", "fullName": "title"]`. A name may stay here for ever. See ``Configuration/schemaVersion``.
     open class var formerNames: KeyValuePairs<String, String> { [:] }
 
+    /// What the file calls properties that have other names here: `["firstName": "first_name"]`. By their names here they are asked for
+    /// and told; errors of the store have the file's. Of a whole class: ``storedName``.
+    open class var storedNames: KeyValuePairs<String, String> { [:] }
+
+    /// What the file calls the class; nil: as it is called here.
+    open class var storedName: String? { nil }
+
     /// An unmanaged object from a dictionary (names to values), an array (values in the order of declaration), or any object by the
     /// names of its properties. What is not given has its default.
     ///

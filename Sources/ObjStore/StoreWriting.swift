@@ -186,18 +186,28 @@ extension StoreWriting {
     /// Errors: `.noSuchObject` (deleted already), `.wrongView` (unmanaged or frozen), `.wrongStore`.
     public func delete(_ object: Object) throws(ObjStoreError) {
         let (space, view) = try writing("delete")
+        let id = try stored(object, space)
+        try core { () throws(StoreError) in try view.delete(id) }
+    }
+
+    /// The object of this store that is to be deleted.
+    private func stored(_ object: Object, _ space: ObjectSpace) throws(ObjStoreError) -> ObjectID {
         let name = ClassInfo.name(of: type(of: object))
         guard let other = object._space, let binding = object._binding?.takeUnretainedValue() else {
             throw ObjStoreError(.wrongView, "an unmanaged object cannot be deleted: it is in no store", class: name)
         }
         guard !other.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object cannot be deleted", class: name) }
         guard other.handle.sharesStore(with: space.handle) else { throw ObjStoreError(.wrongStore, "the object is managed by another store", class: name) }
-        try core { () throws(StoreError) in try view.delete(binding.id(object._key)) }
+        return binding.id(object._key)
     }
 
-    /// Deletes each of them, as they are when it begins. Those before one that is refused are deleted.
+    /// Deletes each of them, as they are when it begins: all, or none. What goes with one of them may be one of them; one that is given
+    /// twice is `.noSuchObject`.
     public func delete<S: Sequence>(_ objects: S) throws(ObjStoreError) where S.Element: Object {
-        for object in Array(objects) { try delete(object) }
+        let (space, view) = try writing("delete")
+        var all: [ObjectID] = []
+        for object in objects { all.append(try stored(object, space)) }
+        try core { () throws(StoreError) in try view.delete(all) }
     }
 
     /// Deletes all objects of a class; returns how many there were.

@@ -155,6 +155,27 @@ public func objstore_schema_add_former_name(
 }
 
 @c @implementation
+public func objstore_schema_set_stored_name(
+    _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ stored_name: objstore_text
+) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
+        let stored = try naming("stored_name") { () throws(StoreError) in try ObjStoreC.name(stored_name) }
+        try draft.setStoredName(className, property, stored)
+    }
+}
+
+@c @implementation
+public func objstore_schema_set_stored_class_name(_ schema: OpaquePointer?, _ class_name: objstore_text, _ stored_name: objstore_text) -> objstore_status {
+    change(schema, [:]) { (draft) throws(StoreError) in
+        let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
+        let stored = try naming("stored_name") { () throws(StoreError) in try ObjStoreC.name(stored_name) }
+        try draft.setStoredName(className, stored)
+    }
+}
+
+@c @implementation
 public func objstore_schema_close(_ schema: OpaquePointer?) -> objstore_status { Handles.close(schema, .schema, "schema") }
 
 @c @implementation

@@ -168,6 +168,25 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     var tx: OpaquePointer?
     refused(objstore_begin(reader, &tx), .OBJSTORE_ERR_READ_ONLY)
     #expect(status { _ = try openStore(folder.store, [persons]) { try ok(objstore_config_set_mode($0, .OBJSTORE_MODE_READ_ONLY)) } } == .OBJSTORE_ERR_READ_ONLY)
+    // What it would have to become is named.
+    let name = dogs.properties[0].name
+    for (classes, what) in [
+        ([persons], "has no class \(persons.name)"),
+        ([TestClass(name: dogs.name, properties: dogs.properties + [("other", .OBJSTORE_KIND_INT, 0)])], "has no property \(dogs.name).other"),
+        ([TestClass(name: dogs.name, properties: Array(dogs.properties.dropFirst()))], "has a property \(dogs.name).\(name), unlike the program"),
+    ] {
+        do {
+            _ = objstore_close(try openStore(folder.store, classes) { config in
+                try ok(objstore_config_set_mode(config, .OBJSTORE_MODE_READ_ONLY))
+                let schema = try makeSchema(classes)
+                defer { _ = objstore_schema_close(schema) }
+                try ok(objstore_config_set_schema(config, schema, 2))
+            })
+            Issue.record("opened: \(what)")
+        } catch let failure as Failure {
+            #expect(failure.status == .OBJSTORE_ERR_READ_ONLY && failure.description.contains(what), "\(failure)")
+        }
+    }
     refused(objstore_delete_files(text(folder.store)), .OBJSTORE_ERR_BUSY)
     try ok(objstore_close(first))
     try reading(second) { view in

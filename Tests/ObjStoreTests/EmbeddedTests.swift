@@ -101,6 +101,24 @@ import Testing
         #expect(kermit.address == nil)
     }
 
+    /// Of several that are deleted one may go with another; all or none.
+    @Test func deletingSeveral() throws {
+        let folder = Folder(), store = try Store.open(path: folder.file(), models: R.models)
+        try store.write { tx in
+            let one = try R.Business(value: ["id": 1]), two = try R.Business(value: ["id": 2])
+            one.addresses = [R.address("a"), R.address("b")]
+            try tx.add([one, two])
+        }
+        let one = try #require(try store.object(ofType: R.Business.self, forPrimaryKey: 1)), two = try #require(try store.object(ofType: R.Business.self, forPrimaryKey: 2))
+        try store.write { tx in
+            #expect(code { try tx.delete([two, one, two]) } == .noSuchObject)
+            #expect(!one.isInvalidated && !two.isInvalidated)
+            try tx.delete([one as Object, one.addresses[1], one.addresses[0], two])
+            #expect(code { try tx.delete([two]) } == .noSuchObject)
+        }
+        #expect(store.objects(R.Business.self).isEmpty && store.objects(R.EAddress.self).isEmpty)
+    }
+
     @Test func listsAndMaps() throws {
         let folder = Folder()
         do {

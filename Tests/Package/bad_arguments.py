@@ -56,6 +56,8 @@ SPECIAL = {
     ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_link_collection", "name"): 'OBJSTORE_STR("fresh")',
     ("objstore_schema_add_link_collection", "collection"): "OBJSTORE_KIND_LIST", ("objstore_schema_add_link_collection", "key_kind"): "OBJSTORE_KIND_NULL",
     ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
+    ("objstore_schema_set_stored_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_set_stored_name", "stored_name"): 'OBJSTORE_STR("s")',
+    ("objstore_schema_set_stored_class_name", "stored_name"): 'OBJSTORE_STR("S")',
     ("objstore_row_link", "property_id"): "P_LINK", ("objstore_incoming", "property_id"): "P_LINK",
     ("objstore_incoming_count", "property_id"): "P_LINK",
     ("objstore_create_embedded", "parent"): "OBJ", ("objstore_create_embedded", "property_id"): "P_INNER",

@@ -65,8 +65,10 @@ extension Store {
     private static func openOnce(_ configuration: StoreConfiguration, deletes: Bool, machine: Machine) throws(NeedsOtherFile) -> Store {
         let store: Store
         do throws(StoreError) {
+            // Before there is a file.
+            let names = try configuration.schema?.storedNames() ?? StoredNames()
             let shared = try SharedStore.open(configuration, machine: machine)
-            do throws(StoreError) { store = try Store(shared, configuration) } catch {
+            do throws(StoreError) { store = try Store(shared, configuration, names) } catch {
                 try? shared.leave()
                 throw error
             }
@@ -110,6 +112,31 @@ extension Store {
         throw .differs(difference)
     }
 
+    /// Where the first difference is between a file that is only read and what it would have to become.
+    private static func differs(_ file: Schema, from wanted: Schema) -> StoreError {
+        func readOnly(_ what: String) -> StoreError { StoreError(.readOnly, "the store is open read-only, and its file \(what)") }
+        guard let number = wanted.classes.indices.first(where: { $0 >= file.classes.count || wanted.classes[$0] !== file.classes[$0] }) else {
+            return readOnly("has another schema")
+        }
+        let cls = wanted.classes[number]
+        guard number < file.classes.count else { return readOnly("has no class \(cls.name)").at(class: cls.name) }
+        let there = file.classes[number]
+        if cls.isDropped { return readOnly("has a class \(there.name), which is to be dropped").at(class: there.name) }
+        if let lacking = cls.properties.first(where: { property in !there.properties.contains { $0.columnID == property.columnID } }) {
+            return readOnly("has no property \(cls.name).\(lacking.name)").at(class: cls.name, property: lacking.name)
+        }
+        if let more = there.properties.first(where: { property in !cls.properties.contains { $0.columnID == property.columnID } }) {
+            return readOnly("has a property \(cls.name).\(more.name), unlike the program").at(class: cls.name, property: more.name)
+        }
+        for (property, other) in zip(cls.properties, there.properties) {
+            let isSame =
+                property.name == other.name && property.isNullable == other.isNullable && property.isPrimaryKey == other.isPrimaryKey && property.isIndexed == other.isIndexed
+                && property.isUnique == other.isUnique && SchemaDraft.sameDefault(property.defaultValue, other.defaultValue)
+            if !isSame { return readOnly("has \(cls.name).\(other.name) otherwise than the program").at(class: cls.name, property: other.name) }
+        }
+        return readOnly("has other indexes of class \(cls.name), or embeds it unlike the program").at(class: cls.name)
+    }
+
     private func apply(_ configuration: StoreConfiguration) throws(StoreError) {
         let steps = configuration.steps
         guard let draft = configuration.schema else {
@@ -126,7 +153,7 @@ extension Store {
         let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {
             if addsNothing { return }
-            throw StoreError(.readOnly, "the store is open read-only, and its file has other classes, properties or indexes than the program's schema")
+            throw Store.differs(schema, from: merged)
         }
         try shared.checkOutside("open")
         var transaction = try begin(timeout: writeTimeout, isTry: false)

@@ -9,6 +9,10 @@ extension SchemaDraft {
 
     /// - Parameter migrates: a migration can put right what would be lost otherwise: kinds and primary keys may change.
     func merged(into file: Schema, version: UInt64, migrates: Bool) throws(StoreError) -> Schema? {
+        try stored().merged(intoFile: file, version: version, migrates: migrates)
+    }
+
+    private func merged(intoFile file: Schema, version: UInt64, migrates: Bool) throws(StoreError) -> Schema? {
         guard version >= file.version else {
             throw StoreError(.schemaMismatch, "the file has schema version \(file.version), the program asks for \(version)")
         }
@@ -258,7 +262,7 @@ extension SchemaDraft {
         return (kept + added, !added.isEmpty || kept.count != there.count)
     }
 
-    private static func sameDefault(_ a: OwnedValue?, _ b: OwnedValue?) -> Bool {
+    static func sameDefault(_ a: OwnedValue?, _ b: OwnedValue?) -> Bool {
         switch (a, b) {
         case (nil, nil): true
         case (let a?, let b?): a.value.isSame(as: b.value)

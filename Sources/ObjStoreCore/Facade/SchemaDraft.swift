@@ -11,6 +11,9 @@ package struct SchemaDraft: Sendable {
         fileprivate(set) var targets: [String: String] = [:]
         /// What properties were called before, by their names.
         fileprivate(set) var formerNames: [String: [String]] = [:]
+        /// What the file calls the class, and properties by their names, where that differs.
+        fileprivate(set) var storedName: String?
+        fileprivate(set) var storedNames: [String: String] = [:]
         /// Lines that a leaf's directory needs for them: values of two words take two.
         fileprivate(set) var lines = 0
 
@@ -25,6 +28,26 @@ package struct SchemaDraft: Sendable {
 
         /// The property that was called so before.
         fileprivate func successor(of formerName: String) -> String? { formerNames.first { $0.value.contains(formerName) }?.key }
+
+        /// With the names that the file has.
+        fileprivate func withNames(_ classNames: [String: String]) throws(StoreError) -> Class {
+            var result = Class(name: storedName ?? name)
+            result.isEmbedded = isEmbedded
+            for var property in properties {
+                let own = property.name, target = targets[own].map { classNames[$0] ?? $0 }
+                func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(name).\(own): \(what)").at(class: name, property: own) }
+                property.name = storedNames[own] ?? own
+                if let other = propertyIndex(named: property.name), properties[other].name != own {
+                    throw invalid("it is stored as \(property.name), which is the name of another property")
+                }
+                if result.propertyIndex(named: property.name) != nil { throw invalid("another property is stored as \(property.name), too") }
+                result.append(property, target: target)
+                result.formerNames[property.name] = formerNames[own]
+                if formerNames[own]?.contains(property.name) == true { throw invalid("it was called \(property.name) before, which is what it is stored as") }
+            }
+            result.indexes = indexes.map { index in (index.names.map { storedNames[$0] ?? $0 }, index.isUnique, index.isPrimaryKey) }
+            return result
+        }
 
         fileprivate mutating func append(_ property: PropertySchema, target: String? = nil) {
             places[property.name] = properties.count
@@ -253,6 +276,29 @@ package struct SchemaDraft: Sendable {
         if cls.propertyIndex(named: formerName) != nil { throw invalid("it cannot have been \(formerName) before, which is a property of the class") }
         if let other = cls.successor(of: formerName), other != name { throw invalid("\(other) was \(formerName) before, too") }
         if cls.formerNames[name]?.contains(formerName) != true { classes[index].formerNames[name, default: []].append(formerName) }
+    }
+
+    /// The file calls a class otherwise than the program.
+    package mutating func setStoredName(_ className: String, _ storedName: String) throws(StoreError) {
+        let index = try classIndex(className)
+        try SchemaDraft.checkName(storedName, "class")
+        classes[index].storedName = storedName == className ? nil : storedName
+    }
+
+    /// The file calls a property otherwise than the program.
+    package mutating func setStoredName(_ className: String, _ name: String, _ storedName: String) throws(StoreError) {
+        let index = try classIndex(className)
+        guard classes[index].propertyIndex(named: name) != nil else {
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+        }
+        try SchemaDraft.checkName(storedName, "property")
+        classes[index].storedNames[name] = storedName == name ? nil : storedName
+    }
+
+    func withNames(_ classNames: [String: String]) throws(StoreError) -> SchemaDraft {
+        var result = self
+        for index in classes.indices { result.classes[index] = try classes[index].withNames(classNames) }
+        return result
     }
 
     private func checkIsNew(_ name: String, in cls: Class) throws(StoreError) {

@@ -6,6 +6,8 @@ package final class Store: @unchecked Sendable {
     package let durability: StoreOptions.Durability
     /// Milliseconds to wait for other writers; negative: for ever.
     package let writeTimeout: Int64
+    /// What the program calls what it calls otherwise than the file.
+    let names: StoredNames
     /// It is the first of the process.
     let isFirst: Bool
     /// This handle created the file / replayed its log.
@@ -24,11 +26,12 @@ package final class Store: @unchecked Sendable {
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
 
-    init(_ shared: SharedStore, _ configuration: StoreConfiguration) throws(StoreError) {
+    init(_ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames) throws(StoreError) {
         self.shared = shared
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
+        self.names = names
         isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered

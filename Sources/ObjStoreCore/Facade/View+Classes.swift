@@ -30,7 +30,7 @@ package struct PropertyInfo: Sendable {
 extension View {
     package func findClass(_ name: String) throws(StoreError) -> UInt32 {
         try serialised { () throws(StoreError) in
-            guard let index = try schema.classIndex(named: name) else {
+            guard let index = store.names.classIndex(name, try schema) else {
                 throw StoreError(.noSuchClass, "there is no class \(name)").at(class: name)
             }
             return ClassID.of(index)
@@ -40,7 +40,7 @@ extension View {
     package func findProperty(_ classID: UInt32, _ name: String) throws(StoreError) -> UInt32 {
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
-            guard let position = cls.propertyIndex(named: name) else {
+            guard let position = store.names.propertyIndex(name, cls) else {
                 throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(class: cls.name, property: name)
             }
             return cls.propertyID(position)
@@ -55,17 +55,17 @@ extension View {
         try serialised { () throws(StoreError) in
             let classes = try schema.livingClasses
             guard index >= 0, index < classes.count else { throw StoreError(.outOfRange, "class \(index) of \(classes.count)") }
-            return View.info(classes[index])
+            return info(classes[index])
         }
     }
 
     package func classInfo(_ classID: UInt32) throws(StoreError) -> ClassInfo {
-        try serialised { () throws(StoreError) in View.info(try schema.cls(classID)) }
+        try serialised { () throws(StoreError) in info(try schema.cls(classID)) }
     }
 
-    private static func info(_ cls: ClassSchema) -> ClassInfo {
+    private func info(_ cls: ClassSchema) -> ClassInfo {
         ClassInfo(
-            classID: cls.classID, name: cls.name, propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
+            classID: cls.classID, name: store.names.name(cls), propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
             keyIndex: cls.keyIndex.map { IndexID.of(cls.id, cls.indexes[$0].id) } ?? 0, isEmbedded: cls.isEmbedded)
     }
 
@@ -109,7 +109,7 @@ extension View {
         if property.isNullable || property.elements?.isNullable == true { flags.insert(.nullable) }
         if property.defaultValue != nil, !property.kind.isCollection { flags.insert(.hasDefault) }
         return PropertyInfo(
-            propertyID: cls.propertyID(index), classID: cls.classID, name: property.name, kind: property.kind, target: cls.columns[index].target,
+            propertyID: cls.propertyID(index), classID: cls.classID, name: store.names.name(cls, index), kind: property.kind, target: cls.columns[index].target,
             flags: flags, index: index, defaultValue: View.shown(property),
             elements: property.elements)
     }

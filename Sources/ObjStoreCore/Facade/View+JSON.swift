@@ -57,10 +57,14 @@ private struct JSONExport {
     mutating func object(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
+        // Each takes some of the thread's stack.
+        guard open.count < FlatValues.deepest else {
+            throw StoreError(.outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepest) objects inside each other").at(class: cls.name)
+        }
         open.append((cls.classID, key))
         writer.begin(.map)
         for position in cls.properties.indices {
-            writer.key(cls.properties[position].name)
+            writer.key(view.store.names.name(cls, position))
             do throws(StoreError) { try value(try reader.value(row, position), cls, key, position, depth) } catch {
                 throw error.className == nil ? cls.naming(error, position) : error
             }
@@ -120,7 +124,7 @@ private struct JSONExport {
         guard let index = cls.keyIndex else {
             writer.begin(.map)
             writer.key("$ref")
-            writer.append(name: cls.name)
+            writer.append(name: view.store.names.name(cls))
             writer.key("$id")
             try writer.append(.int(key))
             return writer.end()
@@ -130,7 +134,7 @@ private struct JSONExport {
         guard cls.primaryKey == nil else { return try writer.append(try reader.value(row, cls.indexes[index].first)) }
         writer.begin(.map)
         for position in cls.indexes[index].properties {
-            writer.key(cls.properties[position].name)
+            writer.key(view.store.names.name(cls, position))
             try writer.append(try reader.value(row, position))
         }
         writer.end()

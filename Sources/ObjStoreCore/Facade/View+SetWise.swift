@@ -31,6 +31,28 @@ extension View {
         try writeAll(results) { (state, keys) throws(StoreError) in try delete(state, keys) }
     }
 
+    /// Deletes objects of any classes, all or none; what goes with one of them may be one of them. `.noSuchObject`: one is not there, or
+    /// is given twice.
+    package func delete(_ objects: [ObjectID]) throws(StoreError) {
+        if kind != .transaction { throw notInWrite }
+        lock.lock()
+        defer { lock.unlock() }
+        let transaction = try usable()
+        defer { forget() }
+        try transaction.whole { () throws(StoreError) in
+            var known = Set<ObjectID>(minimumCapacity: objects.count)
+            for object in objects {
+                let cls = try classOf(object, try schema)
+                guard try transaction.state(Int(cls.id)).contains(object.key), known.insert(object).inserted else { throw View.noSuchObject(cls, object.key) }
+            }
+            for object in objects {
+                let index = ClassID.index(object.classID)
+                if try transaction.state(index).contains(object.key) { try transaction.delete(index, object.key) }
+                try transaction.spillIfLarge()
+            }
+        }
+    }
+
     // MARK: Links of a collection
 
     /// Writes the same values to every object that a list, set or map has links to; returns how many there are.

@@ -513,3 +513,47 @@ def test_any_history(path):
             assert len(store.objects(Country)) == sum(v[1] is not None for v in whole)
             assert all(p.parent == ann for p in store.objects(Place))
         store.verify()
+
+
+def test_what_goes_with_one_may_be_one_of_them(store, ann):
+    with store.write():
+        ann.others = [Place(city="a"), Place(city="b")]
+        ann.place = Place(city="c", country=Country(name="x"))
+        bob = store.add(Contact(id=2))
+        core, part = store.add(Part(name="core")), store.add(Part(name="part"))
+        machine = store.add(Machine(core=core, parts=[core, part]))
+    with store.write():
+        with pytest.raises(objstore.NoSuchObject):
+            store.delete([bob, ann, bob])
+        assert bob.is_valid and ann.is_valid
+        store.delete([ann, *ann.others, ann.place.country, ann.place, bob])
+        store.delete([part, machine, core])
+        with pytest.raises(objstore.NoSuchObject):
+            store.delete([part])
+    assert [store.objects(model).count() for model in (Contact, Place, Country, Machine, Part)] == [0, 0, 0, 0, 0]
+    store.verify()
+
+
+def test_json_of_objects_deep_inside_each_other(path):
+    class Box(objstore.EmbeddedModel):
+        number: int = 0
+        inner: "Box | None" = None
+
+    class Top(objstore.Model):
+        box: Box | None = None
+
+    with objstore.open(path, models=[Box, Top]) as store:
+        with store.write():
+            top = store.add(Top(box=Box()))
+            box = top.box
+            for number in range(1, 10_000):
+                box.inner = Box(number=number)
+                box = box.inner
+                if number == 198:
+                    assert top.to_json().count("{") == 200
+        with pytest.raises(objstore.OutOfRange, match="Box#199: more than 200 objects inside each other") as caught:
+            top.to_json()
+        assert caught.value.class_name == "Box"
+        with store.write():
+            top.box = None
+        assert store.objects(Box).count() == 0

@@ -203,7 +203,7 @@ final class Assembler {
     /// The property of an object that an error is about belongs to the path.
     private func naming<T>(_ cls: ClassSchema, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         do throws(StoreError) { return try body() } catch {
-            if error.className == cls.name, let property = error.propertyName, cls.propertyIndex(named: property) != nil { path.append(.name(property)) }
+            if error.className == cls.name, let property = error.propertyName, let position = cls.propertyIndex(named: property) { path.append(.name(view.store.names.name(cls, position))) }
             throw error
         }
     }
@@ -254,11 +254,11 @@ final class Assembler {
     /// The property of a name. Objects of one kind mostly have their names in one order.
     private func propertyPosition(_ cls: ClassSchema, _ name: Value, guess: Int) -> Int? {
         if guess < cls.properties.count, FlatValues.isSame(name, cls.properties[guess].name) { return guess }
-        return cls.propertyIndex(named: FlatValues.name(name))
+        return view.store.names.propertyIndex(FlatValues.name(name), cls)
     }
 
     private func add(_ parts: inout Parts, _ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) {
-        path.append(.name(cls.properties[position].name))
+        path.append(.name(view.store.names.name(cls, position)))
         current = index
         let column = cls.columns[position]
         if try isPlace(cls, position) {

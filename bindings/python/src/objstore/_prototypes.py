@@ -39,6 +39,8 @@ PROTOTYPES = {
     "objstore_schema_drop_class": "wT",
     "objstore_schema_set_default": "wTTV",
     "objstore_schema_add_former_name": "wTTT",
+    "objstore_schema_set_stored_name": "wTTT",
+    "objstore_schema_set_stored_class_name": "wTT",
     "objstore_schema_close": "w",
     "objstore_config_new": "w",
     "objstore_config_set_path": "wT",

@@ -92,6 +92,9 @@ class Model(objects.Slots, metaclass=ModelMeta):
     __indexes__: "ClassVar[Sequence[Index]]" = ()
     """Indexes of several properties."""
 
+    __stored_as__: "ClassVar[str | None]" = None
+    """What the file calls the class, if not by its name here; of a property: field(stored_as=…). Not inherited."""
+
     if not TYPE_CHECKING:  # checkers take the constructor from the annotations
 
         def __init__(self, /, **values: Any) -> None:
@@ -213,7 +216,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
             continue
         declared = given if isinstance(given, Declared) else Declared(given, MISSING, False, False, False)
         found[name] = _property(cls, name, found[name].index if name in found else len(found), resolved, declared)
-        found[name].formerly = declared.formerly
+        found[name].formerly, found[name].stored_as = declared.formerly, declared.stored_as
     for name, value in cls.__dict__.items():
         if isinstance(value, (Declared, DeclaredBacklinks)) and name not in found and name not in (i.name for i in inverses):
             raise SchemaError(f"{cls.__name__}.{name} has a field() and no type", class_name=cls.__name__)
@@ -223,7 +226,7 @@ def _declare(cls: ModelMeta, scope: dict[str, Any]) -> None:
     if keys and cls._objstore_embedded:
         raise _refused(cls, keys[0], "an embedded object has no primary key: it is found through its parent")
     cls._objstore_properties = tuple(found.values())
-    cls._objstore_by_name = found
+    cls._objstore_by_name = {prop.stored_as: prop for prop in found.values() if prop.stored_as is not None} | found
     cls._objstore_key = tuple(p for p in found.values() if p.primary_key)
     check_indexes(cls)
     cls._objstore_inverses = tuple(inverses)

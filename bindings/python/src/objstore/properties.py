@@ -75,6 +75,7 @@ class Property(property):
         shape: Shape | None = None,
         target: Any = None,
         formerly: tuple[str, ...] = (),
+        stored_as: str | None = None,
         cascade: bool = False,
         generated: bool = False,
         counter: bool = False,
@@ -97,6 +98,7 @@ class Property(property):
         self.unique = unique
         self.enum = enumeration
         self.formerly = formerly  # what it was called before
+        self.stored_as = stored_as  # what the file calls it, if not by its name
         self.cascade = cascade  # of links: what they lead to is deleted with the object
         self.counter = counter  # read as a Counter
         self.generated = generated  # a new object that is given no value gets a new one
@@ -131,6 +133,7 @@ class Property(property):
             shape=self.shape,
             target=self.target,
             formerly=self.formerly,
+            stored_as=self.stored_as,
             cascade=self.cascade,
             generated=self.generated,
             counter=self.counter,
@@ -281,30 +284,32 @@ class Declared(NamedTuple):
     formerly: tuple[str, ...] = ()
     cascade: bool = False
     generated: bool = False
+    stored_as: str | None = None
 
 
 @overload
 def field(
     *, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...,
-    on_delete: Literal["cascade"] | None = ...,
+    stored_as: str | None = ..., on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
 def field(
     *, generated: Literal[True], primary_key: bool = ..., indexed: bool = ..., unique: bool = ...,
-    formerly: str | Iterable[str] = ..., init: Literal[False] = False,
+    formerly: str | Iterable[str] = ..., stored_as: str | None = ..., init: Literal[False] = False,
 ) -> Any: ...
 @overload
 def field(
     *, default: Any, primary_key: bool = ..., indexed: bool = ..., unique: bool = ..., formerly: str | Iterable[str] = ...,
-    on_delete: Literal["cascade"] | None = ...,
+    stored_as: str | None = ..., on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 @overload
 def field(
-    *, default_factory: Callable[[], Any], formerly: str | Iterable[str] = ..., on_delete: Literal["cascade"] | None = ...
+    *, default_factory: Callable[[], Any], formerly: str | Iterable[str] = ..., stored_as: str | None = ...,
+    on_delete: Literal["cascade"] | None = ...,
 ) -> Any: ...
 def field(
     *, default: Any = MISSING, default_factory: Any = MISSING, primary_key: bool = False, indexed: bool = False,
-    unique: bool = False, formerly: str | Iterable[str] = (), generated: bool = False,
+    unique: bool = False, formerly: str | Iterable[str] = (), stored_as: str | None = None, generated: bool = False,
     on_delete: Literal["cascade"] | None = None, init: Literal[False] = False,
 ) -> Any:  # fmt: skip
     """Says more about a property: `id: int = field(primary_key=True)`.
@@ -322,6 +327,7 @@ def field(
                      this property goes with it, whoever else links there
     formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
                      has it by that name keeps its values
+    stored_as        what the file calls the property, if not by its name here; of a class: `__stored_as__`
     """
     flags = switch("primary_key", primary_key), switch("indexed", indexed), switch("unique", unique)
     names = (formerly,) if isinstance(formerly, str) else tuple(formerly)
@@ -329,4 +335,7 @@ def field(
         raise TypeError(f"formerly is a name or several, not {formerly!r}")
     if on_delete not in (None, "cascade"):
         raise InvalidArgument(f"on_delete is 'cascade' or None, not {on_delete!r}")
-    return Declared(default, default_factory, *flags, names, on_delete == "cascade", switch("generated", generated))
+    if stored_as is not None and not isinstance(stored_as, str):
+        raise TypeError(f"stored_as is a name, not {stored_as!r}")
+    cascade = on_delete == "cascade"
+    return Declared(default, default_factory, *flags, names, cascade, switch("generated", generated), stored_as)

@@ -23,6 +23,8 @@ _schema_add_link_collection = _ffi.bind("objstore_schema_add_link_collection")
 _schema_add_index = _ffi.bind("objstore_schema_add_index")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
 _schema_add_former_name = _ffi.bind("objstore_schema_add_former_name")
+_schema_set_stored_name = _ffi.bind("objstore_schema_set_stored_name")
+_schema_set_stored_class_name = _ffi.bind("objstore_schema_set_stored_class_name")
 _schema_close = _ffi.bind("objstore_schema_close")
 _find_class = _ffi.bind("objstore_find_class")
 _find_property = _ffi.bind("objstore_find_property")
@@ -86,6 +88,11 @@ class Schema:
         for prop in properties_of(model):
             for former in prop.formerly:
                 check(_schema_add_former_name(self.handle, name, _ffi.text(prop.name), _ffi.text(former)))
+            if prop.stored_as is not None:
+                check(_schema_set_stored_name(self.handle, name, _ffi.text(prop.name), _ffi.text(prop.stored_as)))
+        stored = model.__dict__.get("__stored_as__")
+        if stored is not None:
+            check(_schema_set_stored_class_name(self.handle, name, _ffi.text(stored)))
         for index in getattr(model, "__indexes__"):
             texts = [_ffi.text(property_name) for property_name in index.properties]
             check(_schema_add_index(self.handle, name, (_ffi.Text * len(texts))(*texts), len(texts), index._flags))
@@ -123,7 +130,8 @@ class Binding:
         self.generated = [p for p in self.properties if p.generated]
         # Any, and lists, sets and dicts of it.
         self.mixed = [p for p in self.properties if MIXED in (p.kind, p.shape and p.shape.element.kind)]
-        self.leading = [p.name for p in self.properties if p.target is not None]  # to other objects
+        # To other objects, by each name.
+        self.leading = [name for p in self.properties if p.target is not None for name in (p.name, p.stored_as) if name is not None]
         self.is_alone = not self.leading
         self.is_plain = len(self.scalars) == len(self.properties) and not self.generated
         self.link_collections = [p for p in self.collections if p.target is not None]

@@ -57,6 +57,7 @@ class Source:
         index is of exactly these properties."""
         binding = self._binding(model)
         properties = tuple(property_named(model, name) for name in values)
+        values = {prop.name: value for prop, value in zip(properties, values.values())}
         if len(properties) != 1:
             order = next((i.properties for i in binding.unique if set(i.properties) == set(values)), None)
             if order is None:

@@ -11,7 +11,7 @@ from . import filling
 from .collection import Collection
 from .copies import held
 from .described import describes
-from .errors import Embedded, InvalidArgument, WrongStore, WrongType
+from .errors import Embedded, InvalidArgument, NoSuchObject, WrongStore, WrongType
 from .kinds import LINK
 from .models import Model, property_named
 from .nested import Assembly
@@ -42,7 +42,7 @@ def increment(results: "Results[Any]", deltas: dict[str, Any]) -> int:
     transaction: Transaction = results._source._writing()
     binding = results._binding
     properties = [property_named(binding.model, name) for name in deltas]
-    converted = [prop.convert(deltas[prop.name]) for prop in properties]
+    converted = [prop.convert(delta) for prop, delta in zip(properties, deltas.values())]
     evaluation = results._evaluate()[1]
     with transaction.savepoint() if len(properties) > 1 else nullcontext():
         for prop, delta in zip(properties, converted):
@@ -79,17 +79,29 @@ def delete(store: "Store", given: "Model | Iterable[Model]") -> None:
         given.delete_objects()
     elif isinstance(given, Iterable):
         listed = list(given)
+        keys = set()
+        for obj in listed:
+            _check_own(store, obj)
+            key = type(obj), obj._o_key
+            if key in keys or not obj.is_valid:
+                raise NoSuchObject(f"this {type(obj).__name__} was deleted, or is given twice", class_name=type(obj).__name__)
+            keys.add(key)
         with transaction.savepoint():
             for obj in listed:
-                _delete(store, transaction, obj)
+                if obj.is_valid:  # it may have gone with one before it
+                    _delete(store, transaction, obj)
     else:
         raise InvalidArgument(f"an object of a model is wanted, or several, not {given!r}")
 
 
 def _delete(store: "Store", transaction: "Transaction", obj: Model) -> None:
+    _check_own(store, obj)
+    transaction.delete(store._binding(type(obj)), obj._o_key)
+
+
+def _check_own(store: "Store", obj: Model) -> None:
     if not store._owns(obj):
         raise WrongStore(f"this {type(obj).__name__} does not belong to {store!r}", class_name=type(obj).__name__)
-    transaction.delete(store._binding(type(obj)), obj._o_key)
 
 
 def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
@@ -106,10 +118,9 @@ class _Change:
 
     def __init__(self, binding: "Binding", values: dict[str, Any]) -> None:
         self.binding = binding
-        properties = [property_named(binding.model, name) for name in values]
-        self.described = [(prop, values[prop.name]) for prop in properties if describes(prop, values[prop.name])]
-        others = [prop for prop in properties if not describes(prop, values[prop.name])]
-        pairs = [(prop, prop.convert(values[prop.name])) for prop in others]
+        given = [(property_named(binding.model, name), value) for name, value in values.items()]
+        self.described = [(prop, value) for prop, value in given if describes(prop, value)]
+        pairs = [(prop, prop.convert(value)) for prop, value in given if not describes(prop, value)]
         for prop, value in pairs:
             if prop.embeds and any(obj is not None for obj in held(prop, value)):
                 raise Embedded(
