@@ -252,14 +252,10 @@ import Testing
                 do { try body() } catch { return (error as? StoreError)?.code }
                 return nil
             }
-            if model[key]!.hall?.key == one.key {
-                // What is there already may be given.
-                try tx.set(owner, p["hall"]!, link)
-            } else {
-                #expect(code { try tx.set(owner, p["hall"]!, link) } == .embedded)
-            }
+            // What is there already may be given.
+            #expect(code { try tx.set(owner, p["hall"]!, link) } == (model[key]!.hall?.key == one.key ? nil : .embedded))
             #expect(code { try [link].withUnsafeBufferPointer { try tx.insert(place(owner, "rooms"), at: nil, $0) } } == .embedded)
-            #expect(code { _ = try tx.set(place(owner, "named"), key: .int(1), link) } == .embedded)
+            #expect(code { _ = try tx.set(place(owner, "named"), key: .int(1), link) } == (model[key]!.named[1]?.key == one.key ? nil : .embedded))
             #expect(code { try [p["hall"]!].withUnsafeBufferPointer { given in try [link].withUnsafeBufferPointer { _ = try tx.create(home, given, $0.baseAddress!) } } } == .embedded)
             #expect(code { try [p["n"]!].withUnsafeBufferPointer { given in try [Value.int(1)].withUnsafeBufferPointer { _ = try tx.create(room, given, $0.baseAddress!) } } } == .embedded)
             #expect(code { _ = try make(owner, "rooms", .int(Int64(model[key]!.rooms.count + 1))) } == .outOfRange)
