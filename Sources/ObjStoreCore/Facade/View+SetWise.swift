@@ -45,10 +45,10 @@ extension View {
                 let cls = try classOf(object, try schema)
                 guard try transaction.state(Int(cls.id)).contains(object.key), known.insert(object).inserted else { throw View.noSuchObject(cls, object.key) }
             }
-            for object in objects {
-                let index = ClassID.index(object.classID)
-                if try transaction.state(index).contains(object.key) { try transaction.delete(index, object.key) }
-                try transaction.spillIfLarge()
+            for (classID, same) in Dictionary(grouping: objects, by: \.classID).sorted(by: { $0.key < $1.key }) {
+                let state = try transaction.state(ClassID.index(classID)), keys = KeyBuffer(capacity: same.count)
+                for object in same where try state.contains(object.key) { keys.append(object.key) }
+                try transaction.delete(state, keys.ascending())
             }
         }
     }

@@ -5,6 +5,14 @@ enum LinkSelection {
     case all
     /// Those to objects with such keys.
     case such((Int64) throws(StoreError) -> Bool)
+
+    func has(_ target: Int64) throws(StoreError) -> Bool {
+        switch self {
+        case .to(let one): target == one
+        case .all: true
+        case .such(let isSuch): try isSuch(target)
+        }
+    }
 }
 
 /// Links in lists, sets and maps that go because what they lead to goes.
@@ -59,37 +67,35 @@ extension CollectionElements {
                 if found { try body(index, .null) }
                 return
             }
-            if let range = try range() { return try forEachLink(to: target, in: range, body) }
         }
+        if let range = try range() { return try forEachLink(selection, in: range, body) }
         var index = 0
         try forEach { (key, value) throws(StoreError) in
-            if !value.isNull {
-                let isMeant: Bool
-                switch selection {
-                case .to(let target): isMeant = value.low == target
-                case .all: isMeant = true
-                case .such(let isSuch): isMeant = try isSuch(value.low)
-                }
-                if isMeant { try body(index, key) }
-            }
+            if !value.isNull, try selection.has(value.low) { try body(index, key) }
             index += 1
             return true
         }
     }
 
-    /// A leaf at a time, whose column need not be read where its base says enough: a list may be long.
+    /// A leaf at a time, and its column of links alone, which need not be read either where its base says enough: a list may be long.
     private func forEachLink(
-        to target: Int64, in range: Range<Int>, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+        _ selection: LinkSelection, in range: Range<Int>, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
         if range.isEmpty { return }
         var cursor = try tree.cursor(at: range.lowerBound), left = range.count
         while true {
             let leaf = cursor.leaf, rest = cursor.rest(left), column = leaf.values
-            let wanted = UInt64(bitPattern: target &- Int64(bitPattern: column.lows.base))
-            if wanted <= IndexColumn.limit(column.lows.width) {
-                for index in rest where column.lows.offset(index) == wanted {
-                    guard column.kindByte(index) == ValueKind.link.rawValue else { continue }
-                    try body(range.count - left + index - rest.lowerBound, kind == .map ? leaf.keys.stored(index).value : .null)
+            func found(_ index: Int) throws(StoreError) {
+                try body(range.count - left + index - rest.lowerBound, kind == .map ? leaf.keys.stored(index).value : .null)
+            }
+            if case .to(let target) = selection {
+                let wanted = UInt64(bitPattern: target &- Int64(bitPattern: column.lows.base))
+                if wanted <= IndexColumn.limit(column.lows.width) {
+                    for index in rest where column.lows.offset(index) == wanted && column.kindByte(index) == ValueKind.link.rawValue { try found(index) }
+                }
+            } else {
+                for index in rest where column.kindByte(index) == ValueKind.link.rawValue {
+                    if try selection.has(Int64(bitPattern: column.lows.base &+ column.lows.offset(index))) { try found(index) }
                 }
             }
             left -= rest.count

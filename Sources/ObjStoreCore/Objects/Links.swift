@@ -44,7 +44,7 @@ extension WriteTransaction {
     }
 
     /// What fails leaves the class broken.
-    private func removeLinks(to targets: LinkSelection, _ origin: ClassState, _ property: Int, of owners: KeyBuffer) throws(StoreError) {
+    func removeLinks(to targets: LinkSelection, _ origin: ClassState, _ property: Int, of owners: KeyBuffer) throws(StoreError) {
         do throws(StoreError) {
             for index in 0..<owners.count where try origin.removeLinks(owners.keys[index], property, where: targets) == 0 {
                 throw StoreError(.corrupt, "the inverse of \(origin.schema.name).\(origin.schema.properties[property].name) names the object \(owners.keys[index]), which has no such link")

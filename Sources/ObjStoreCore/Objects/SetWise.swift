@@ -77,7 +77,10 @@ extension WriteTransaction {
     package func delete(_ state: ClassState, _ keys: KeyBuffer) throws(StoreError) {
         let hasMixedLinks = try hasMixedLinks(to: state), isLinked = hasMixedLinks || !state.incoming.isEmpty || !state.owning.isEmpty
         // One may take others with it: that all are there is known before.
-        if isLinked { for index in 0..<keys.count { _ = try state.row(keys.keys[index]) } }
+        if isLinked {
+            for index in 0..<keys.count { _ = try state.row(keys.keys[index]) }
+            try removeSharedLinks(to: keys, of: state, fromMixed: hasMixedLinks)
+        }
         try forEachRun(of: keys) { (run) throws(StoreError) in
             if isLinked {
                 for key in run where try state.contains(key) { try self.delete(Int(state.schema.id), key) }

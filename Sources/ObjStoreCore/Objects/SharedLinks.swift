@@ -1,0 +1,81 @@
+/// Links to objects that are about to be deleted together, where a collection has several of them.
+///
+/// ```
+///  delete Dog#1 … Dog#9000            one after the other: 9,000 walks through the list
+///  Person#3.dogs  [#1, #7, #2, …]     together: one
+/// ```
+/// A collection that has one of them only is left to the deletion of that one, as is a set, which is asked for it.
+extension WriteTransaction {
+    /// - Parameter keys: ascending. Those that have links themselves and are deleted, too, are left alone.
+    func removeSharedLinks(to keys: KeyBuffer, of state: ClassState, fromMixed: Bool) throws(StoreError) {
+        if keys.count < 2 { return }
+        let targets = KeySet(keys), classID = state.schema.classID
+        for link in state.incoming where link.isCollection {
+            let origin = try self.state(link.classIndex)
+            if origin.schema.columns[link.property].kind == .set { continue }
+            let owners = try WriteTransaction.shared(keys, but: origin === state ? targets : nil) { (key) throws(StoreError) in
+                try origin.owners(ofLinksTo: key, link.property, without: nil)
+            }
+            try removeLinks(to: .such { targets.contains($0) }, origin, link.property, of: owners)
+            try spillIfLarge()
+        }
+        if !fromMixed { return }
+        for place in schema.mixedOrigins {
+            let origin = try self.state(place.classIndex), inverse = origin.mixedInverses[place.position]
+            if try !inverse.leads(to: classID) { continue }
+            let owners = try WriteTransaction.shared(keys, but: origin === state ? targets : nil) { (key) throws(StoreError) in
+                try inverse.reader().owners(of: MixedTarget(classID: classID, key: key), without: nil)
+            }
+            for index in 0..<owners.count {
+                _ = try origin.clearMixedLinks(owners.keys[index], place.property) { $0.classID == classID && targets.contains($0.key) }
+            }
+            try spillIfLarge()
+        }
+    }
+
+    /// Who has links to two of the targets at least, ascending.
+    private static func shared(
+        _ targets: KeyBuffer, but gone: KeySet?, _ owners: (Int64) throws(StoreError) -> KeyBuffer
+    ) throws(StoreError) -> KeyBuffer {
+        let all = KeyBuffer(), shared = KeyBuffer()
+        for index in 0..<targets.count {
+            let some = try owners(targets.keys[index])
+            for index in 0..<some.count where gone?.contains(some.keys[index]) != true { all.append(some.keys[index]) }
+        }
+        all.sort()
+        for index in 0..<all.count where index > 0 && all.keys[index] == all.keys[index - 1] {
+            if shared.count == 0 || shared.keys[shared.count - 1] != all.keys[index] { shared.append(all.keys[index]) }
+        }
+        return shared
+    }
+}
+
+/// Ascending keys that are asked for often: as bits, unless they lie far from each other.
+private struct KeySet {
+    private let keys: KeyBuffer
+    private let first: Int64
+    private var bits: [UInt64] = []
+
+    init(_ keys: KeyBuffer) {
+        self.keys = keys
+        first = keys.keys[0]
+        let span = UInt64(bitPattern: keys.keys[keys.count - 1] &- first)
+        guard span < UInt64(keys.count) * 64 else { return }
+        bits = Array(repeating: 0, count: Int(span >> 6) + 1)
+        for index in 0..<keys.count {
+            let at = UInt64(bitPattern: keys.keys[index] &- first)
+            bits[Int(at >> 6)] |= 1 << (at & 63)
+        }
+    }
+
+    func contains(_ key: Int64) -> Bool {
+        let at = UInt64(bitPattern: key &- first)
+        if !bits.isEmpty { return at >> 6 < UInt64(bits.count) && bits[Int(at >> 6)] >> (at & 63) & 1 == 1 }
+        var low = 0, high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if keys.keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low < keys.count && keys.keys[low] == key
+    }
+}
