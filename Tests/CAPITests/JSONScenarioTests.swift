@@ -87,6 +87,7 @@ private let relaxed: UInt32 = 2, extended: UInt32 = 1
             (#"{"name":"","age":true}"#, "WRONG_TYPE 17 Dog.age "), (#"{"name":"","age":9223372036854775808}"#, "OUT_OF_RANGE 17 Dog.age "), (#"{"name":5}"#, "WRONG_TYPE 8 Dog.name "),
             (#"{"name":1.5}"#, "WRONG_TYPE 8 Dog.name "), (#"{"name":"","born":"2026-11-22"}"#, "WRONG_TYPE 18 Dog.born "), (#"{"name":"","photo":"eA=="}"#, "WRONG_TYPE 19 Dog.photo "),
             (#"{}"#, "MISSING_VALUE 0 Dog.name "), (#"{"name":null}"#, "NOT_NULLABLE 8 Dog.name "), (#"{"name":"a","name":"b"}"#, "INVALID_ARGUMENT "), ("5", "WRONG_TYPE 0 Dog. "),
+            (#"["Rex","5"]"#, "WRONG_TYPE 7 Dog.age line 1, column 8, at $[1]: "), (#"{"name":"a","name":"b"}"#, "INVALID_ARGUMENT 19 Dog.name line 1, column 20, at $.name: "),
         ] { #expect(people.create(people.dog, json).hasPrefix(error), "\(json): \(people.create(people.dog, json))") }
         #expect(people.count(people.dog) == 0)
     }

@@ -107,7 +107,7 @@ import Testing
             try draft.addFormerName("T", "a", "1x")
             Issue.record("a bad name")
         } catch let error as StoreError { #expect(error.code == .invalidSchema) }
-        expect(.readOnly, nil, version: 4, mode: .readOnly, wide(["a", "b"]))
+        expect(.readOnly, "s1", version: 4, mode: .readOnly, wide(["a", "b"]))
         // Nothing of it changed the file; former names that it does not know mean nothing.
         let store = try ConstraintTests.open(path, version: 3, wide(["a", "b", "s1"], [("a", "z"), ("a", "y"), ("b", "w")]))
         try store.close()

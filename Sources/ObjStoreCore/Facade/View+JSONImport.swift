@@ -112,6 +112,12 @@ extension Assembler {
                 case .name(let name) where value.kind == .map:
                     if FlatValues.isSame(flat[next], name) { found = next + 1 }
                     next = flat.end(next + 1)
+                case .property(let name, let storedName, _) where value.kind == .map:
+                    if FlatValues.isSame(flat[next], name) || FlatValues.isSame(flat[next], storedName) { found = next + 1 }
+                    next = flat.end(next + 1)
+                case .property(_, _, let wanted) where value.kind == .list:
+                    if number == wanted { found = next }
+                    next = flat.end(next)
                 case .index(let wanted):
                     if value.kind == .map { next += 1 }
                     if number == wanted { found = next }
@@ -123,6 +129,7 @@ extension Assembler {
             guard let found else { return current > index && current < flat.end(index) ? current : index }
             index = found
         }
-        return index
+        // Somewhere inside of a mixed value.
+        return current > index && current < flat.end(index) ? current : index
     }
 }

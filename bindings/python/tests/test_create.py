@@ -289,3 +289,27 @@ def test_times_keep_their_instant(store):
         with pytest.raises(objstore.WrongType, match="time zone"):
             store.create(Kinds, {"id": uuid.uuid4(), "inner": {"id": uuid.uuid4(), "when": datetime(2026, 1, 1)}})
     assert made.inner.when == NOW
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"id": 1, "pups": [{"age": 1}, {"age": "x"}]}, "$.pups[1].age: Pup.age: "),
+        ({"id": 1, "name": "a", "boss": {"id": 2, "pups": [["a", "five"]]}}, "$.boss.pups[0].age: Pup.age: "),
+        ({"id": 1, "name": "a", "places": {"home": {"city": 5}}}, "$.places.home.city: Address.city: "),
+        ({"id": 1, "name": "a", "homes": [{}, {"town": ""}]}, "$.homes[1]: Address has no property 'town'"),
+        # The property alone says it.
+        ({"id": "x"}, "Human.id: "),
+    ],
+)
+def test_where_values_do_not_fit(store, values, message):
+    with store.write():
+        with pytest.raises(objstore.Error) as caught:
+            store.create(Human, values)
+        assert str(caught.value).startswith(message)
+        boss = store.create(Human, {"id": 7, "name": "b"})
+        if "pups" in values:
+            with pytest.raises(objstore.Error) as caught:
+                boss.pups = values["pups"]
+            assert str(caught.value).startswith("$[1].age: Pup.age: ")
+    assert counts(store) == [0, 0, 1, 0]

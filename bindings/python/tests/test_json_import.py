@@ -161,6 +161,30 @@ def test_where_it_is_wrong(store):
     assert len(store.objects(Person)) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('["a", "b"]', "$[0]: Person.id"),
+        ('[1, 5]', "$[1]: Person.name"),
+        ('[1, "a", [{"name": "x"}, ["y", "z"]]]', "$[2][1][1]: Dog.age"),
+        ('{"id": 1, "dogs": [{"extra": [1, 1e400]}]}', "$.dogs[0].extra[1]: Dog.extra"),
+        ('{"id": 1, "dogs": [{"extra": {"a": [1, {"b": 1e400}]}}]}', "$.dogs[0].extra.a[1].b: Dog.extra"),
+        ('{"id": 1, "dogs": [{"seen": [1]}]}', "$.dogs[0].seen[0]: "),
+        ('{"id": 1, "name": "a", "name": "b"}', "$.name: Person.name"),
+        ('{"id": 1, "dogs": [{"age": 1, "age": 2}]}', "$.dogs[0].age: Dog.age"),
+    ],
+)
+def test_the_place_by_position_and_in_any_values(store, text, place):
+    with store.write():
+        with pytest.raises(objstore.Error) as caught:
+            store.create_from_json(Person, text)
+        assert f", at {place}" in str(caught.value)
+        at = str(caught.value).split(", at ")[0].removeprefix("line 1, column ")
+        assert caught.value.position == int(at) - 1
+        # What stands there is what is wrong.
+        assert text[int(at) - 1 :].startswith(("\"", "1e400", "5", "1", "2"))
+
+
 def test_a108_importing_twice(store):
     rows = [{"id": i, "name": f"person {i}"} for i in range(5000)]
     with store.write():

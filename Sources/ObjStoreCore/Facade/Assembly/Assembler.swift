@@ -35,8 +35,11 @@ final class Assembler {
     var path: [Step] = []
 
     enum Step {
+        /// Of a map.
         case name(String)
         case index(Int)
+        /// By its name, or its place in a list of values.
+        case property(String, storedName: String, position: Int)
     }
 
     private var created: [(classIndex: Int, key: Int64)] = []
@@ -101,7 +104,7 @@ final class Assembler {
     var pathText: String {
         path.reduce("$") { text, step in
             switch step {
-            case .name(let name): "\(text).\(name)"
+            case .name(let name), .property(let name, _, _): "\(text).\(name)"
             case .index(let index): "\(text)[\(index)]"
             }
         }
@@ -203,12 +206,16 @@ final class Assembler {
     /// The property of an object that an error is about belongs to the path.
     private func naming<T>(_ cls: ClassSchema, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         do throws(StoreError) { return try body() } catch {
-            if error.className == cls.name, let property = error.propertyName, let position = cls.propertyIndex(named: property) { path.append(.name(view.store.names.name(cls, position))) }
+            if error.className == cls.name, let property = error.propertyName, let position = cls.propertyIndex(named: property) { path.append(step(cls, position)) }
             throw error
         }
     }
 
     // MARK: Properties
+
+    func step(_ cls: ClassSchema, _ position: Int) -> Step {
+        .property(view.store.names.name(cls, position), storedName: cls.properties[position].name, position: position)
+    }
 
     /// Splits a description into its properties; objects that links describe are made.
     func described(_ cls: ClassSchema, _ start: Int) throws(StoreError) -> Parts {
@@ -222,7 +229,10 @@ final class Assembler {
                 current = index
                 let name = flat[index]
                 if let position = propertyPosition(cls, name, guess: number) {
-                    guard given.insert(position).inserted else { throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position) }
+                    guard given.insert(position).inserted else {
+                        path.append(step(cls, position))
+                        throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position)
+                    }
                     try add(&parts, cls, position, index + 1)
                 } else if !options.ignoresUnknown {
                     let name = name.text
@@ -258,7 +268,7 @@ final class Assembler {
     }
 
     private func add(_ parts: inout Parts, _ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) {
-        path.append(.name(view.store.names.name(cls, position)))
+        path.append(step(cls, position))
         current = index
         let column = cls.columns[position]
         if try isPlace(cls, position) {
@@ -325,7 +335,7 @@ final class Assembler {
         var next = index
         do throws(StoreError) { try append(&next, to: builder, cls, position) } catch {
             current = min(next, flat.values.count) - 1
-            throw cls.naming(error, position)
+            throw error.className == nil ? cls.naming(error, position) : error
         }
         let buffer = ByteBuffer(capacity: max(16, builder.node.count))
         buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)

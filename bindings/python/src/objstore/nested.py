@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, copies, described, elements, kinds, objects
 from ._check import failure
-from .errors import Embedded
+from .errors import Embedded, Error
 from .kinds import INT, LINK, LIST, MAP, STRING, Described, is_loose
 from .properties import MISSING
 from .transaction import CREATED
@@ -74,6 +74,7 @@ class Assembly:
         self._loose: set[int] = set()  # unmanaged embedded objects, by id()
         self._scope = ExitStack()
         self._began = False
+        self._path: list[str] = []  # where in the values; it stays where something fails
 
     def create(self, binding: "Binding", values: Any) -> tuple[int, int]:
         """An object that values describe: its key, and what became of it."""
@@ -86,7 +87,7 @@ class Assembly:
     def _create(self, binding: "Binding", describe: Any) -> tuple[int, int]:
         transaction = self._transaction
         with self._scope:
-            describe()
+            self._placing(describe)
             made, outcome, room = _ffi.Object(), ctypes.c_int32(), self._room()
             if self._policy:
                 transaction.settle()
@@ -107,7 +108,7 @@ class Assembly:
         """Gives a property of an object what a value is or describes; was something written?"""
         transaction = self._transaction
         with self._scope:
-            self._put_property(prop, value)
+            self._placing(lambda: self._put_property(prop, value))
             room = self._room()
             transaction.settle()
             s = take()
@@ -127,6 +128,15 @@ class Assembly:
         room = Values(len(self._values))
         room.fill(self._parts, self._values)
         return room
+
+    def _placing(self, describe: Any) -> None:
+        """What fails inside of objects that are described inside each other says where."""
+        try:
+            describe()
+        except Error as error:
+            if len(self._path) > 1:
+                error.message = f"${''.join(self._path)}: {error.message}"
+            raise
 
     # The array
 
@@ -149,10 +159,12 @@ class Assembly:
         self._put(_OPENING[MAP], len(pairs))
         for prop, value in pairs:
             self._put(NAME, prop.name)
+            self._path.append(f".{prop.name}")
             if prop.target is None and prop.shape is None:
                 self._put_plain(prop, value)
             else:
                 self._put_property(prop, value)
+            self._path.pop()
 
     def _put_plain(self, prop: "Property", value: Any) -> None:
         value = kinds.convert(prop, value)
@@ -175,7 +187,9 @@ class Assembly:
                 if prop.target is None:
                     self._put(shape.element, element)
                 else:
+                    self._path.append(f"[{at}]")
                     self._put_target(prop, shape.element, at, element)
+                    self._path.pop()
             return
         self._put(_OPENING[MAP], len(content))
         for key, element in content.items():
@@ -184,7 +198,9 @@ class Assembly:
             if prop.target is None:
                 self._put(shape.element, element)
             else:
+                self._path.append(f".{key}")
                 self._put_target(prop, shape.element, key, element)
+                self._path.pop()
 
     def _with_linked(self, content: Any) -> Any:
         """A collection of any values, with the objects of this store that are meant; of a set, as a list."""
