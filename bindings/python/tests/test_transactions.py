@@ -234,8 +234,16 @@ def test_upserts(store):
         assert store.add_all([Person(id=1, name="Jane")], update="all") == (0, 1, 0)
     assert [(f._id, f.name, f.age) for f in store.objects(Frog)] == [("k", "Wirt", 7), ("l", "New", 0)]
     with store.write():
-        with pytest.raises(objstore.InvalidArgument, match="'error', 'modified' or 'all'"):
-            store.add(Person(id=9), update=True)
+        for wrong in (1, None, "ALL", ["all"]):
+            with pytest.raises(objstore.InvalidArgument, match="'error', 'modified' or 'all'"):
+                store.add(Person(id=9), update=wrong)
+        # True is all, on every way in, and False is error.
+        assert store.add_all([Person(id=1, name="Jane")], update=True) == (0, 1, 0)
+        assert store.create_all(Person, [{"id": 1, "name": "Jane"}], update=True) == (0, 1, 0)
+        assert store.create_from_json(Person, {"id": 1, "name": "June"}, update=True).name == "June"
+        for call in (store.add, lambda made, update: store.create(Person, {"id": made.id}, update=update)):
+            with pytest.raises(objstore.DuplicateKey):
+                call(Person(id=1), update=False)
         twice = Person(id=9)
         with pytest.raises(objstore.InvalidArgument, match="twice"):
             store.add_all([twice, twice], update="modified")

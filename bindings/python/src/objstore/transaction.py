@@ -39,7 +39,7 @@ _set_objects = _ffi.bind("objstore_collection_set_objects")
 _delete_objects = _ffi.bind("objstore_collection_delete_objects")
 _insert_rows = _ffi.bind("objstore_insert_rows")
 
-Policy = Literal["error", "modified", "all"]
+Policy = Literal["error", "modified", "all"] | bool  # True is "all", False "error"
 POLICIES = {"error": 0, "modified": 1, "all": 2}
 UNCHANGED, CHANGED, CREATED = 0, 1, 2  # objstore_outcome
 SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed
@@ -63,8 +63,10 @@ class Counts(NamedTuple):
     unchanged: int
 
 
-def policy_number(update: str) -> int:
+def policy_number(update: Policy) -> int:
     try:
+        if isinstance(update, bool):
+            return POLICIES["all" if update else "error"]
         return POLICIES[update]
     except (KeyError, TypeError):
         raise InvalidArgument(f"update is 'error', 'modified' or 'all', not {update!r}") from None
