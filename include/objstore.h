@@ -2113,7 +2113,8 @@ OBJSTORE_API objstore_status objstore_row_value(objstore_row *row, objstore_prop
  *  BINARY and LINK only EQUAL and NOT_EQUAL (WRONG_TYPE); a link is compared with an object of its target class, which
  *  may have been deleted: nothing links to it then. A MIXED property is compared with a value of any kind that it can have, a
  *  document too: numbers of all kinds exactly and strings with binaries, as by objstore_value_compare; LESS and the like are
- *  false between values of different families (a number and a string, a bool and a number). Cost: with an index O(log n) + O(k), without one a scan at
+ *  false between values of different families (a number and a string, a bool and a number). LINKS_TO asks properties and
+ *  collections of links and of mixed values for a link, as objstore_incoming does. Cost: with an index O(log n) + O(k), without one a scan at
  *  memory speed over one column.
  * ================================================================================================ */
 
@@ -2123,7 +2124,8 @@ OBJSTORE_ENUM(objstore_operator) {
     OBJSTORE_LESS = 3,
     OBJSTORE_LESS_EQUAL = 4,
     OBJSTORE_GREATER = 5,
-    OBJSTORE_GREATER_EQUAL = 6
+    OBJSTORE_GREATER_EQUAL = 6,
+    OBJSTORE_LINKS_TO = 7 /* who has a link to `value`: as its value, as an element, or anywhere inside of a mixed one */
 };
 
 /** How many objects satisfy `property op value`. */
@@ -2719,6 +2721,16 @@ OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_obje
                                               objstore_buffer *buffer, objstore_text *json)
     OBJSTORE_CHECKS(null(view, buffer), nullable(json), closed(view), kind(view), store(object), deleted(object),
                     range(depth), flags(flags), buffer(buffer));
+
+/** The value of a property as JSON text, as it stands in that of its object: a list, set or map, too. With steps what a path leads to,
+ * inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an object with `depth` 1, a reference with 0.
+ * Errors: those of a path. NOT_FOUND: there is nothing at the end of it. The rest as objstore_to_json. */
+OBJSTORE_API objstore_status objstore_property_to_json(objstore_view *view, objstore_object object, objstore_property_id property_id,
+                                                       const objstore_value *steps, size_t step_count, uint32_t depth,
+                                                       uint32_t flags, objstore_buffer *buffer, objstore_text *json)
+    OBJSTORE_CHECKS(null(view, buffer), nullable(json, steps), closed(view), kind(view), store(object), deleted(object),
+                    property(property_id), array(steps, step_count), count(step_count), steps(steps), range(depth),
+                    flags(flags), buffer(buffer));
 
 /** The objects of results as a JSON array, handed to `write` in pieces of some 64 KiB, on the calling thread: memory for one object
  * and one piece. Of a frozen view all objects are as they were at one time; of one that moves, or is written, each as it is when its turn

@@ -48,6 +48,50 @@ extension Object {
     }
 }
 
+extension List {
+    /// The elements as a JSON array, as they stand in the text of their object: links are objects with `depth` 1, references with 0.
+    ///
+    /// Errors: `.wrongView` for an unmanaged list; the rest as of ``Object/json(depth:format:)``.
+    public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String { try text(of: place, "list", depth, format) }
+}
+
+extension MutableSet {
+    /// The elements as a JSON array, in their order. The rest is as of a ``List``.
+    public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String { try text(of: place, "set", depth, format) }
+}
+
+extension Map {
+    /// The entries as a JSON object; keys that are no texts are written as one. The rest is as of a ``List``.
+    public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String { try text(of: place, "map", depth, format) }
+}
+
+extension AnyList {
+    /// The elements as a JSON array, as they stand in the text of their object. An unmanaged list is written as ``AnyValue`` is.
+    public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {
+        guard let place else { return try AnyValue.list(self).json(format: format) }
+        return try text(of: place.place, "list", depth, format, at: place.path)
+    }
+}
+
+extension AnyMap {
+    /// The entries as a JSON object, as they stand in the text of their object. An unmanaged one is written as ``AnyValue`` is.
+    public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {
+        guard let place else { return try AnyValue.dictionary(self).json(format: format) }
+        return try text(of: place.place, "map", depth, format, at: place.path)
+    }
+}
+
+private func text(of place: CollectionPlace?, _ name: String, _ depth: Int, _ format: JSONFormat, at path: [AnyStep] = []) throws(ObjStoreError) -> String {
+    guard let place else { throw ObjStoreError(.wrongView, "an unmanaged \(name) has no JSON text: add its object to a store first") }
+    return try core { () throws(StoreError) in
+        let writer = JSONWriter(format.core), id = place.id, depth = try checked(depth)
+        try AnyStep.withPath(path) { (path) throws(StoreError) in
+            try place.binding.space.current.write(id.owner, id.propertyID, path, depth: depth, to: writer)
+        }
+        return String(decoding: writer.text, as: UTF8.self)
+    }
+}
+
 extension Results {
     /// The objects as a JSON array. The rest is as of ``Object/json(depth:format:)``.
     public func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {

@@ -65,6 +65,7 @@ extension ClassBinding {
 ///     @Persisted(originProperty: "owner") var dogs: LinkingObjects<Dog>
 /// }
 /// ```
+/// Of a property of any value, or a collection of them, those that have a link to the object anywhere inside.
 /// In the order of their creation; live like ``Results``, and as they are for `count`, `first` and subscripts. Of an unmanaged
 /// object it is empty, and a subscript gives an unmanaged object and reports `.outOfRange`. It cannot be set: set the link of the other object.
 public struct LinkingObjects<Element: Object>: Sendable {
@@ -114,7 +115,7 @@ extension LinkingObjects: Persistable {
         object._binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { binding in
             let origin = binding.origins[Int(index) - binding.info.properties.count], id = binding.id(object._key)
             let target = _ObjectName(classID: id.classID, storeTag: id.storeTag, key: id.key)
-            return LinkingObjects(Results(binding.space, .success(ComparisonNode(index: origin.property, comparison: .equal, value: .link(target)))))
+            return LinkingObjects(Results(binding.space, .success(ComparisonNode(index: origin.property, comparison: .equal, value: .link(target), isInside: true))))
         }
     }
     public static func _set(_ object: Object, _ index: UInt32, _ value: LinkingObjects) {

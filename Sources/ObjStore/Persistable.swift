@@ -70,6 +70,8 @@ public struct _PropertyType: Sendable {
     var isCollection: Bool { valueKind.isCollection }
     /// One value or a collection of them; or a collection of values of any type, which may have some.
     var hasLinks: Bool { valueKind == .link || elementKind == ValueKind.link.rawValue || hasMixedElements }
+    /// A value of any type, or a collection of them.
+    var isMixed: Bool { valueKind == .mixed || hasMixedElements }
     var hasMixedElements: Bool { elementKind == ValueKind.mixed.rawValue }
     var elements: ElementSchema {
         ElementSchema(kind: ValueKind(rawValue: elementKind) ?? .null, isNullable: hasOptionalElements, keyKind: ValueKind(rawValue: keyKind) ?? .null)

@@ -39,6 +39,8 @@ struct ComparisonNode: Sendable {
     let index: UInt32
     let comparison: Comparison
     let value: _QueryValue
+    /// Who has the link that `value` is anywhere inside.
+    var isInside = false
 }
 
 /// A constant of a query.

@@ -99,7 +99,7 @@ public struct Results<Element: Object>: Sendable {
         let binding = try space.binding(Element.self)
         guard let question else { return try core { () throws(StoreError) in try body(view, binding, nil) } }
         return try question.value.withValue { (value) throws(StoreError) in
-            try body(view, binding, Condition(binding.properties[Int(question.index)], question.comparison, value))
+            try body(view, binding, Condition(binding.properties[Int(question.index)], question.comparison, value, isInside: question.isInside))
         }
     }
 
@@ -111,7 +111,7 @@ public struct Results<Element: Object>: Sendable {
             }
             guard let condition else { return try view.count(binding.classID) }
             if let list = cache.list(view) { return list.count }
-            return try view.count(binding.classID, where: condition.propertyID, condition.comparison, condition.value)
+            return try view.count(binding.classID, where: condition)
         }
     }
 
@@ -153,7 +153,7 @@ public struct Results<Element: Object>: Sendable {
         }
         let (id, binding) = try asking(space.current) { (view, binding, condition) throws(StoreError) in
             guard let condition else { return (try view.first(binding.classID), binding) }
-            return (try view.first(binding.classID, where: condition.propertyID, condition.comparison, condition.value), binding)
+            return (try view.first(binding.classID, where: condition), binding)
         }
         return id.map { space.materialise(Element.self, binding, $0.key) }
     }
@@ -246,7 +246,6 @@ private final class ResultsCache: Sendable {
 
 extension View {
     func find(_ classID: UInt32, where condition: Condition?) throws(StoreError) -> ObjStoreCore.Results {
-        guard let condition else { return try findAll(classID) }
-        return try find(classID, where: condition.propertyID, condition.comparison, condition.value)
+        if let condition { try find(classID, where: condition) } else { try findAll(classID) }
     }
 }

@@ -102,7 +102,8 @@ final class StoreHandle: @unchecked Sendable {
             }
             let name = ClassInfo.name(of: inverse.origin)
             guard let model = infos.firstIndex(where: { $0.type == inverse.origin }) else { throw invalid("class \(name) is not among the models") }
-            guard let link = infos[model].links.first(where: { $0.name == inverse.originProperty }), link.type.linked == info.type else {
+            let link = infos[model].properties.first { $0.name == inverse.originProperty }
+            guard let link, link.type.isMixed || link.type.linked == info.type else {
                 throw invalid("class \(name) does not have a link \(inverse.originProperty) to \(info.name)")
             }
             origins.append(Origin(model: model, property: link.index))

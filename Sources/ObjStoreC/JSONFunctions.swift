@@ -42,6 +42,26 @@ public func objstore_to_json(
 }
 
 @c @implementation
+public func objstore_property_to_json(
+    _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
+    _ step_count: Int, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?
+) -> objstore_status {
+    guard buffer != nil else { return failNull("buffer") }
+    let blame: Blame = [
+        .noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .wrongType: "property_id or steps",
+        .notFound: "steps",
+    ]
+    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
+        guard let output = try outputBuffer(buffer) else { return }
+        let depth = try checked(depth: depth), writer = JSONWriter(try writing(flags))
+        try withPath(steps, step_count) { (path) throws(StoreError) in
+            try view.write(objectID(object), property_id, path, depth: depth, to: writer)
+        }
+        hand(try writer.copy(into: output), to: json)
+    }
+}
+
+@c @implementation
 public func objstore_results_to_json(
     _ results: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ write: objstore_json_write?, _ userdata: UnsafeMutableRawPointer?,
     _ free_userdata: objstore_free_userdata?

@@ -11,7 +11,7 @@ private var inside: Blame {
 }
 
 /// A path, as the application gives it.
-private func withPath<T>(
+func withPath<T>(
     _ steps: UnsafePointer<objstore_value>?, _ count: Int, _ body: ([MixedStep]) throws(StoreError) -> T
 ) throws(StoreError) -> T {
     try check(count: count, "step_count")

@@ -12,25 +12,28 @@ private var blame: Blame {
     ]
 }
 
-private func comparison(_ op: objstore_operator) throws(StoreError) -> Comparison {
-    guard op.rawValue >= 1, let comparison = Comparison(rawValue: UInt8(truncatingIfNeeded: op.rawValue - 1)), op.rawValue <= 6 else {
-        throw StoreError(.notSupported, "op \(op.rawValue) has no name")
+/// OBJSTORE_LINKS_TO: the last of the operators.
+private let linksTo: Int32 = 7
+
+extension Condition {
+    /// - Parameter op: one that has a name.
+    fileprivate init(_ propertyID: UInt32, _ op: objstore_operator, _ value: objstore_value) throws(StoreError) {
+        let isInside = op.rawValue == linksTo
+        let comparison = isInside ? Comparison.equal : Comparison(rawValue: UInt8(op.rawValue - 1)).unsafelyUnwrapped
+        self.init(propertyID, comparison, try Value(value), isInside: isInside)
     }
-    return comparison
 }
 
 /// Runs a comparison on a view.
 private func ask(
-    _ view: OpaquePointer?, _ op: objstore_operator, _ value: objstore_value,
-    _ body: (View, Comparison, Value) throws(StoreError) -> Void
+    _ view: OpaquePointer?, _ property_id: objstore_property_id, _ op: objstore_operator, _ value: objstore_value,
+    _ body: (View, Condition) throws(StoreError) -> Void
 ) -> objstore_status {
-    guard (1...6).contains(op.rawValue) else {
+    guard (1...linksTo).contains(op.rawValue) else {
         let used = Handles.use(view, .view, "view") { (_: View) throws(StoreError) in }
         return used == .OBJSTORE_OK ? fail(.invalidArgument, "op \(op.rawValue) has no name") : used
     }
-    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
-        try body(view, try comparison(op), try Value(value))
-    }
+    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in try body(view, try Condition(property_id, op, value)) }
 }
 
 @c @implementation
@@ -39,8 +42,8 @@ public func objstore_count_where(
     _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
     guard let count else { return failNull("count") }
-    return ask(view, op, value) { (view, comparison, value) throws(StoreError) in
-        count.pointee = UInt64(try view.count(class_id, where: property_id, comparison, value))
+    return ask(view, property_id, op, value) { (view, condition) throws(StoreError) in
+        count.pointee = UInt64(try view.count(class_id, where: condition))
     }
 }
 
@@ -50,8 +53,8 @@ public func objstore_first_where(
     _ object: UnsafeMutablePointer<objstore_object>?, _ found: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     guard let object else { return failNull("object") }
-    return ask(view, op, value) { (view, comparison, value) throws(StoreError) in
-        try answer(try view.first(class_id, where: property_id, comparison, value), object, found)
+    return ask(view, property_id, op, value) { (view, condition) throws(StoreError) in
+        try answer(try view.first(class_id, where: condition), object, found)
     }
 }
 
@@ -62,8 +65,8 @@ public func objstore_find_where(
 ) -> objstore_status {
     guard let results else { return failNull("results") }
     results.pointee = nil
-    return ask(view, op, value) { (object, comparison, value) throws(StoreError) in
-        results.pointee = try Handles.open(.results, try object.find(class_id, where: property_id, comparison, value), parent: view)
+    return ask(view, property_id, op, value) { (object, condition) throws(StoreError) in
+        results.pointee = try Handles.open(.results, try object.find(class_id, where: condition), parent: view)
     }
 }
 

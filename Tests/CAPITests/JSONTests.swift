@@ -163,6 +163,44 @@ private func again(_ input: String, _ reading: UInt32 = 0, _ writing: UInt32 = 0
         _ = objstore_view_close(frozen)
     }
 
+    /// Values of properties as they stand in the text of their object, and what a path leads to.
+    @Test func propertiesAndPaths() throws {
+        let kennel = try Kennel()
+        defer { _ = objstore_close(kennel.store) }
+        var tx: OpaquePointer?, buffer = objstore_buffer_init()
+        defer { _ = objstore_buffer_free(&buffer) }
+        try ok(objstore_begin(kennel.store, &tx))
+        let (rex, owner) = try kennel.fill(tx!)
+        func value(_ object: objstore_object, _ property: String, _ steps: [objstore_value] = [], depth: UInt32 = 1, _ flags: UInt32 = 0) throws -> String {
+            var out = objstore_text()
+            try ok(objstore_property_to_json(tx, object, kennel.properties[property]!, steps, steps.count, depth, flags, &buffer, &out))
+            return string(out)!
+        }
+        #expect(try value(rex, "Dog.name") == #""Rex \"x\"""#)
+        #expect(try value(rex, "Dog.weight") == "12.0")
+        #expect(try value(rex, "Dog.notes") == #"{"a":1,"b":2}"#)
+        #expect(try value(rex, "Dog.toys") == #"[{"label":"ball"}]"#)
+        #expect(try value(rex, "Dog.toys", depth: 0) == #"[{"$ref":"Toy","$id":0}]"#)
+        #expect(try value(rex, "Dog.owner", depth: 0) == "7")
+        #expect(try value(owner, "Person.dogs", depth: 0) == #"[{"$ref":"Dog","$id":0},{"$ref":"Dog","$id":1}]"#)
+        #expect(try value(rex, "Dog.extra") == #"{"seen":[1,2.5,null]}"#)
+        let seen = objstore_string(text("seen"))
+        #expect(try value(rex, "Dog.extra", [seen]) == "[1,2.5,null]")
+        #expect(try value(rex, "Dog.extra", [seen, objstore_int(-2)]) == "2.5")
+        #expect(try value(rex, "Dog.extra", [seen, objstore_int(2)]) == "null")
+        #expect(try value(rex, "Dog.extra", [seen], depth: 1, json.pretty) == "[\n  1,\n  2.5,\n  null\n]")
+        func error(_ property: String, _ steps: [objstore_value], _ status: objstore_status) -> String? {
+            refused(objstore_property_to_json(tx, rex, kennel.properties[property]!, steps, steps.count, 0, 0, &buffer, nil), status)
+        }
+        #expect(error("Dog.extra", [seen, objstore_int(3)], .OBJSTORE_ERR_NOT_FOUND)?.contains("Dog.extra: there is no [\"seen\"][3]") == true)
+        #expect(error("Dog.extra", [seen, seen], .OBJSTORE_ERR_WRONG_TYPE)?.contains("Dog.extra: the value at [\"seen\"] is a list") == true)
+        #expect(error("Dog.name", [seen], .OBJSTORE_ERR_WRONG_TYPE)?.contains("Dog.name") == true)
+        refused(objstore_property_to_json(tx, owner, kennel.properties["Dog.name"]!, nil, 0, 0, 0, &buffer, nil), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
+        try ok(objstore_set(tx, rex, kennel.properties["Dog.weight"]!, objstore_double(.nan)))
+        #expect(error("Dog.weight", [], .OBJSTORE_ERR_OUT_OF_RANGE) == "Dog.weight: JSON has no form for nan")
+        try ok(objstore_cancel(tx))
+    }
+
     private final class Taken {
         var text = "", pieces = 0, freed = 0, stopsAt = Int.max
         var results: OpaquePointer?, view: OpaquePointer?

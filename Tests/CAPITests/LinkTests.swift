@@ -57,17 +57,6 @@ private struct Kennel {
         #expect(value.kind == .OBJSTORE_KIND_LINK && value.data.words.2 == 0 && value.data.words.3 == 0)
         return value.data.link
     }
-
-    func incoming(_ view: OpaquePointer, _ object: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
-        var results: OpaquePointer?, count = 0, number: UInt64 = 0
-        try ok(objstore_incoming(view, object, property, &results))
-        defer { _ = objstore_results_close(results) }
-        try ok(objstore_incoming_count(view, object, property, &number))
-        var objects = [objstore_object](repeating: objstore_object(), count: Int(number) + 1)
-        try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
-        #expect(count == Int(number))
-        return objects.prefix(count).map(\.key)
-    }
 }
 
 private func == (a: objstore_object?, b: objstore_object) -> Bool {
@@ -126,16 +115,16 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
             try ok(objstore_upsert(tx, kennel.person, policy, [kennel.id, kennel.boss], [objstore_int(2), objstore_link(ann)], 2, nil, &outcome))
             expect(outcome == wanted)
         }
-        expect(try kennel.incoming(tx, ann, kennel.owner) == [dogs[0], dogs[2], dogs[4], dogs[8]].map(\.key))
+        expect(try incoming(tx, ann, kennel.owner) == [dogs[0], dogs[2], dogs[4], dogs[8]].map(\.key))
     }
     for round in 0..<2 {
         try frozen(kennel.store) { view in
             expect(try kennel.link(view, dogs[0], kennel.owner) == ann && kennel.link(view, dogs[5], kennel.owner) == bob)
             expect(try kennel.link(view, dogs[1], kennel.owner) == nil && kennel.link(view, dogs[1], kennel.friend) == dogs[1])
             expect(try kennel.link(view, bob, kennel.boss) == ann && kennel.link(view, ann, kennel.boss) == nil)
-            expect(try kennel.incoming(view, ann, kennel.owner) == [dogs[0], dogs[2], dogs[4], dogs[8]].map(\.key))
-            expect(try kennel.incoming(view, bob, kennel.owner) == [dogs[5], dogs[7]].map(\.key))
-            expect(try kennel.incoming(view, ann, kennel.boss) == [bob.key] && kennel.incoming(view, dogs[1], kennel.friend) == [dogs[1].key])
+            expect(try incoming(view, ann, kennel.owner) == [dogs[0], dogs[2], dogs[4], dogs[8]].map(\.key))
+            expect(try incoming(view, bob, kennel.owner) == [dogs[5], dogs[7]].map(\.key))
+            expect(try incoming(view, ann, kennel.boss) == [bob.key] && incoming(view, dogs[1], kennel.friend) == [dogs[1].key])
 
             // A row, several values, columns, packed rows.
             var row = objstore_row(), more = false, target = objstore_object(), isNull = false, number: Int64 = 0
@@ -229,12 +218,17 @@ private func == (a: objstore_object?, b: objstore_object) -> Bool {
         }
         refused(objstore_set(tx, dog, kennel.owner, objstore_int(0)), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_set(tx, dog, kennel.name, objstore_link(ann)), .OBJSTORE_ERR_WRONG_TYPE)
-        expect(try kennel.link(tx, dog, kennel.owner) == ann && kennel.incoming(tx, ann, kennel.owner) == [dog.key])
+        expect(try kennel.link(tx, dog, kennel.owner) == ann && incoming(tx, ann, kennel.owner) == [dog.key])
         var count: UInt64 = 0, results: OpaquePointer?
         refused(objstore_incoming_count(tx, dog, kennel.owner, &count), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_incoming(tx, ann, kennel.id, &results), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_incoming(tx, gone, kennel.owner, &results), .OBJSTORE_ERR_NO_SUCH_OBJECT)
         refused(objstore_incoming(tx, stranger, kennel.owner, &results), .OBJSTORE_ERR_WRONG_STORE)
+        try linksTo(tx, gone, kennel.owner, [])
+        refused(objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(stranger), &count), .OBJSTORE_ERR_WRONG_STORE)
+        refused(objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_link(dog), &count), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(objstore_count_where(tx, kennel.dog, kennel.owner, .OBJSTORE_LINKS_TO, objstore_null(), &count), .OBJSTORE_ERR_WRONG_TYPE)
+        refused(objstore_count_where(tx, kennel.dog, kennel.name, .OBJSTORE_LINKS_TO, objstore_link(ann), &count), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_incoming(tx, ann, 0, &results), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         try ok(objstore_count(tx, kennel.dog, &count))
         expect(count == 1)

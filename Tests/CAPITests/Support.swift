@@ -272,3 +272,39 @@ func expect(_ condition: Bool, _ comment: Comment? = nil, sourceLocation: Source
 func require<T>(_ value: T?, sourceLocation: SourceLocation = #_sourceLocation) throws -> T {
     try #require(value, sourceLocation: sourceLocation)
 }
+
+/// The objects whose property links to one: asked in each way.
+func incoming(_ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id) throws -> [Int64] {
+    func keys(_ results: OpaquePointer?) throws -> [Int64] {
+        defer { _ = objstore_results_close(results) }
+        var total: UInt64 = 0, count = 0
+        try ok(objstore_results_count(results, &total))
+        var objects = [objstore_object](repeating: objstore_object(), count: Int(total) + 1)
+        try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
+        return objects.prefix(count).map(\.key)
+    }
+    var results: OpaquePointer?, number: UInt64 = 0
+    try ok(objstore_incoming(view, target, property, &results))
+    let found = try keys(results)
+    try ok(objstore_incoming_count(view, target, property, &number))
+    expect(Int(number) == found.count)
+    try linksTo(view, target, property, found)
+    return found
+}
+
+/// Asks who has a link to `target`, which may have been deleted, in the ways of a question.
+func linksTo(_ view: OpaquePointer, _ target: objstore_object, _ property: objstore_property_id, _ wanted: [Int64]) throws {
+    var info = objstore_property_info(), results: OpaquePointer?, number: UInt64 = 0, count = 0, first = objstore_object(), found = false
+    info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
+    try ok(objstore_property_get_info(view, property, &info))
+    let link = objstore_link(target)
+    try ok(objstore_find_where(view, info.class_id, property, .OBJSTORE_LINKS_TO, link, &results))
+    defer { _ = objstore_results_close(results) }
+    var objects = [objstore_object](repeating: objstore_object(), count: wanted.count + 1)
+    try ok(objstore_results_objects(results, 0, &objects, objects.count, &count))
+    expect(objects.prefix(count).map(\.key) == wanted)
+    try ok(objstore_count_where(view, info.class_id, property, .OBJSTORE_LINKS_TO, link, &number))
+    expect(Int(number) == wanted.count)
+    try ok(objstore_first_where(view, info.class_id, property, .OBJSTORE_LINKS_TO, link, &first, &found))
+    expect(found == !wanted.isEmpty && (!found || first.key == wanted[0]))
+}

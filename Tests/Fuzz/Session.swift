@@ -90,16 +90,16 @@ struct Session {
             attempt { () throws(StoreError) in
                 let link = ObjectID(classID: property.target, storeTag: view.shared.tag, key: 2)
                 let value = property.target != 0 ? .link(link) : Session.value(property.kind, 5)
-                let count = try view.count(cls.classID, where: property.propertyID, comparison, value)
+                let count = try view.count(cls.classID, where: Condition(property.propertyID, comparison, value))
                 transcript?.note(question(.count, Int64(comparison.rawValue)), count)
-                let first = try view.first(cls.classID, where: property.propertyID, comparison, value)
+                let first = try view.first(cls.classID, where: Condition(property.propertyID, comparison, value))
                 transcript?.note(question(.first, Int64(comparison.rawValue))) { $0.combine(keyOf: first) }
-                let found = try view.find(cls.classID, where: property.propertyID, comparison, value)
+                let found = try view.find(cls.classID, where: Condition(property.propertyID, comparison, value))
                 try transcript?.note(question(.find, Int64(comparison.rawValue)), found)
             }
         }
         attempt { () throws(StoreError) in
-            let nulls = try view.count(cls.classID, where: property.propertyID, .equal, .null)
+            let nulls = try view.count(cls.classID, where: Condition(property.propertyID, .equal, .null))
             transcript?.note(question(.nulls), nulls)
         }
         for (index, kind) in [AggregateKind.sum, .minimum, .maximum, .average].enumerated() {

@@ -249,7 +249,7 @@ import Testing
                 var inverse: [Int64: [Int64]] = [:]
                 var nulls = 0
                 for (origin, targets) in model.objects[spec.cls] { if let target = targets[at] { inverse[target, default: []].append(origin) } else { nulls += 1 } }
-                #expect(try tx.count(classes[spec.cls], where: properties[link], .equal, .null) == nulls)
+                #expect(try tx.count(classes[spec.cls], where: Condition(properties[link], .equal, .null)) == nulls)
                 for target in model.objects[spec.target].keys {
                     let wanted = inverse[target, default: []].sorted(), object = object(spec.target, target)
                     let results = try tx.incoming(object, properties[link])
@@ -257,8 +257,8 @@ import Testing
                     if found != wanted { Issue.record("\(spec.name) of \(target): \(found), not \(wanted)") }
                     if try tx.incomingCount(object, properties[link]) != wanted.count { Issue.record("\(spec.name) of \(target) is not counted right") }
                     if target % 17 == 0 {
-                        #expect(try tx.count(classes[spec.cls], where: properties[link], .notEqual, .link(object)) == model.objects[spec.cls].count - wanted.count)
-                        #expect(try tx.first(classes[spec.cls], where: properties[link], .equal, .link(object))?.key == wanted.first)
+                        #expect(try tx.count(classes[spec.cls], where: Condition(properties[link], .notEqual, .link(object))) == model.objects[spec.cls].count - wanted.count)
+                        #expect(try tx.first(classes[spec.cls], where: Condition(properties[link], .equal, .link(object)))?.key == wanted.first)
                     }
                 }
             }
@@ -330,7 +330,7 @@ import Testing
         let owner = try tx.findProperty(dog, "owner"), person = try tx.findClass("Person")
         let info = try tx.propertyInfo(owner)
         #expect(info.target == person && info.flags == [.nullable] && info.kind == .link)
-        #expect(try tx.count(dog, where: owner, .equal, .null) == 5000)
+        #expect(try tx.count(dog, where: Condition(owner, .equal, .null)) == 5000)
         let one = try UnsafeBufferPointer<UInt32>(start: nil, count: 0).withNothing { try tx.create(person, $0, $1) }
         for key in [0, 17, 4999] { try tx.set(dogs[key], owner, .link(one)) }
         let results = try tx.incoming(one, owner)

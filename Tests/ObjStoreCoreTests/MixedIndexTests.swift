@@ -216,9 +216,9 @@ final class MixedIndexModel {
             if constant.value.isNull, comparison.rawValue > 1 { continue }
             let wanted = try keys.filter { try holds(comparison, rows[$0]!.any.value, constant.value) }
             for property in properties[1...2] {
-                let found = try view.find(cls, where: property, comparison, constant.value).list(), list = (0..<found.count).map { found.keys[$0] }
-                let count = try view.count(cls, where: property, comparison, constant.value)
-                let first = try view.first(cls, where: property, comparison, constant.value)?.key
+                let found = try view.find(cls, where: Condition(property, comparison, constant.value)).list(), list = (0..<found.count).map { found.keys[$0] }
+                let count = try view.count(cls, where: Condition(property, comparison, constant.value))
+                let first = try view.first(cls, where: Condition(property, comparison, constant.value))?.key
                 if list != wanted || count != wanted.count || first != wanted.first {
                     throw fail("property \(property) \(comparison) \(constant.value.text): \(list), \(count), \(String(describing: first)), not \(wanted)")
                 }

@@ -204,8 +204,12 @@ import Testing
                 for cls in 0..<3 {
                     for key in model[cls].keys {
                         let target = Target(cls: cls, key: key)
-                        #expect(try tx.incomingCount(object(target), ids[place]) == owners[target]?.count ?? 0)
-                        #expect(try tx.count(classes[spec.cls], where: ids[place], .equal, .link(object(target))) == alone[target] ?? 0)
+                        let inside = Condition(ids[place], .equal, .link(object(target)), isInside: true), wanted = (owners[target] ?? []).sorted()
+                        #expect(try tx.incomingCount(object(target), ids[place]) == wanted.count && tx.count(classes[spec.cls], where: inside) == wanted.count)
+                        #expect(try tx.first(classes[spec.cls], where: inside)?.key == wanted.first)
+                        let found = try tx.find(classes[spec.cls], where: inside).list()
+                        #expect((0..<found.count).map { found.keys[$0] } == wanted)
+                        #expect(try tx.count(classes[spec.cls], where: Condition(ids[place], .equal, .link(object(target)))) == alone[target] ?? 0)
                     }
                 }
             }

@@ -168,7 +168,7 @@ import Testing
         refused("a row") { _ = try row.int(ids[0]) }
         refused("a reader") { _ = try wholeReader.number(object.key, 3) }
         refused("a reader again") { _ = try wholeReader.number(object.key, 3) }
-        refused("a count") { _ = try live.count(cls, where: ids[0], .equal, .int(1)) }
+        refused("a count") { _ = try live.count(cls, where: Condition(ids[0], .equal, .int(1))) }
         refused("properties") { _ = try live.propertyInfo(ids[2]) }
         tx = try store.begin()
         refused("create") { _ = try create(tx, ids, [.int(1), .int(2), text, .int(4)]) }

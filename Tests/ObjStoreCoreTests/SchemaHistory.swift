@@ -393,7 +393,7 @@ final class SchemaHistory {
         var numbers: [Int64] = []
         for index in 0..<(try view.count(cls)) { numbers.append(try view.value(try found.object(at: UInt64(index)), x, nil).low) }
         if numbers != others { throw fail("the other class has \(numbers), not \(others)") }
-        if let first = others.first, try view.count(cls, where: x, .equal, .int(first)) != others.filter({ $0 == first }).count { throw fail("its index") }
+        if let first = others.first, try view.count(cls, where: Condition(x, .equal, .int(first))) != others.filter({ $0 == first }).count { throw fail("its index") }
     }
 
     func compact() throws {
@@ -484,7 +484,7 @@ final class SchemaHistory {
             let wanted = state.rows.values.first?[property.number]?.value ?? .null
             if wanted.isNull { continue }
             let count = state.rows.values.filter { $0[property.number]!.value.isSame(as: wanted) }.count
-            if try view.count(cls, where: property.id, .equal, wanted) != count { throw fail("count of \(property.name) = \(wanted.text)") }
+            if try view.count(cls, where: Condition(property.id, .equal, wanted)) != count { throw fail("count of \(property.name) = \(wanted.text)") }
         }
     }
 }

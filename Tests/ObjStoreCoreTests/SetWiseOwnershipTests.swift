@@ -69,12 +69,12 @@ import Testing
         let count = try [fixture["n"]].withUnsafeBufferPointer { ids in
             try [Value.int(7)].withUnsafeBufferPointer { try tx.setObjects(of: rooms, ids, $0.baseAddress!) }
         }
-        #expect(try count == 2 && tx.count(fixture.room, where: fixture["n"], .equal, .int(7)) == 2)
+        #expect(try count == 2 && tx.count(fixture.room, where: Condition(fixture["n"], .equal, .int(7))) == 2)
         #expect(try tx.deleteObjects(of: rooms) == 2 && fixture.rooms == 198 && tx.elementCount(rooms) == 0)
         try tx.assign(CollectionID(owner: homes[1], propertyID: fixture["rooms"]), nil, nil, 0)
         #expect(try fixture.rooms == 196)
         // Of its own class: they leave their parents.
-        #expect(try tx.delete(try tx.find(fixture.room, where: fixture["n"], .equal, .int(1))) == 196 && fixture.rooms == 0)
+        #expect(try tx.delete(try tx.find(fixture.room, where: Condition(fixture["n"], .equal, .int(1)))) == 196 && fixture.rooms == 0)
         #expect(try fixture.homes == 100)
         try fixture.check()
     }
@@ -91,7 +91,7 @@ import Testing
             }
         }
         let alone = try fixture.create()
-        let annexed = try tx.find(fixture.home, where: fixture["annex"], .notEqual, .null)
+        let annexed = try tx.find(fixture.home, where: Condition(fixture["annex"], .notEqual, .null))
         #expect(try annexed.count == 40 && tx.delete(annexed) == 40 && fixture.homes == 1 && fixture.rooms == 3 && tx.exists(alone))
         #expect(throws: StoreError.self) { _ = try tx.delete(annexed) }
         // From a list of which one has gone already nothing goes.

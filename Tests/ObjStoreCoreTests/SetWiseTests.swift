@@ -165,13 +165,13 @@ import Testing
             switch below(4) {
             case 0: (results, keys) = (try tx.findAll(dog), Array(model.dogs.keys))
             case 1:
-                results = try tx.find(dog, where: fields[Field.weight.rawValue], .equal, .double(1))
+                results = try tx.find(dog, where: Condition(fields[Field.weight.rawValue], .equal, .double(1)))
                 keys = model.dogs.filter { $0.value.weight == 1 }.map(\.key)
             case 2:
-                results = try tx.find(dog, where: fields[Field.age.rawValue], .equal, .int(age))
+                results = try tx.find(dog, where: Condition(fields[Field.age.rawValue], .equal, .int(age)))
                 keys = model.dogs.filter { $0.value.age == age }.map(\.key)
             default:
-                results = try tx.find(dog, where: fields[Field.age.rawValue], .less, .int(age))
+                results = try tx.find(dog, where: Condition(fields[Field.age.rawValue], .less, .int(age)))
                 keys = model.dogs.filter { $0.value.age < age }.map(\.key)
             }
             #expect(results.count == keys.count)
@@ -415,7 +415,7 @@ import Testing
             }
             for age in 0..<Int64(3) {
                 let wanted = model.dogs.filter { $0.value.age == age }.count
-                #expect(try tx.count(dog, where: fields[Field.age.rawValue], .equal, .int(age)) == wanted)
+                #expect(try tx.count(dog, where: Condition(fields[Field.age.rawValue], .equal, .int(age))) == wanted)
             }
         }
 

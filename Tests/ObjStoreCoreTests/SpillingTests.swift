@@ -57,7 +57,7 @@ import Testing
                 seen += 1
             }
             #expect(wrong == 0 && seen == count)
-            for age in ages.keys.sorted() { #expect(try view.count(cls, where: properties[1], .equal, .int(age)) == ages[age]!) }
+            for age in ages.keys.sorted() { #expect(try view.count(cls, where: Condition(properties[1], .equal, .int(age))) == ages[age]!) }
             for id in stride(from: 0, to: count, by: 997) { #expect(try view.find(cls, .int(id)) != nil) }
         }
     }

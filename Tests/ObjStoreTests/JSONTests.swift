@@ -12,7 +12,54 @@ final class JSONDog: Object {
     @Persisted var owner: JSONOwner?
 }
 
+final class JSONShelf: Object {
+    @Persisted var names: List<String>
+    @Persisted var numbers: MutableSet<Int>
+    @Persisted var dogs: Map<String, JSONDog?>
+    @Persisted var byNumber: Map<Int, Double>
+    @Persisted var loose: List<AnyValue>
+    @Persisted var extra: AnyValue
+}
+
 @Suite struct JSONTests {
+    @Test(arguments: [0, 1, 2]) func collections(depth: Int) throws {
+        let store = try memoryStore([JSONOwner.self, JSONDog.self, JSONShelf.self]), shelf = JSONShelf(), rex = JSONDog()
+        (rex.name, shelf.names, shelf.numbers, shelf.dogs, shelf.byNumber) = ("Rex", ["b", "a"], [3, -1], ["x": rex, "": nil], [10: 0.5, -2: 1])
+        let inner: AnyValue = ["a": [1, .object(rex), ["deep": [.none, 2.5]]]]
+        shelf.loose.append(objectsIn: [1, [.object(rex), []], inner])
+        shelf.extra = inner
+        #expect(code { try shelf.names.json() } == .wrongView)
+        #expect(code { try shelf.dogs.json() } == .wrongView)
+        #expect(try AnyList([1, "a"]).json() == "[1,\"a\"]")
+        #expect(code { try AnyList([.object(rex)]).json() } == .wrongType)
+        try store.write { (tx) throws in try tx.add(shelf) }
+        let link = depth == 0 ? #"{"$ref":"JSONDog","$id":0}"# : #"{"name":"Rex","born":null,"extra":null,"owner":null}"#
+        func check() throws {
+            #expect(try shelf.names.json(depth: depth) == #"["b","a"]"#)
+            #expect(try shelf.numbers.json(depth: depth) == "[-1,3]")
+            #expect(try shelf.dogs.json(depth: depth) == "{\"\":null,\"x\":\(link)}")
+            #expect(try shelf.byNumber.json(depth: depth) == #"{"-2":1.0,"10":0.5}"#)
+            #expect(try shelf.loose.json(depth: depth) == "[1,[\(link),[]],{\"a\":[1,\(link),{\"deep\":[null,2.5]}]}]")
+            #expect(try shelf.loose[1].list?.json(depth: depth) == "[\(link),[]]")
+            #expect(try shelf.extra.dictionary?.json(depth: depth) == "{\"a\":[1,\(link),{\"deep\":[null,2.5]}]}")
+            #expect(try shelf.extra["a"]?.list?[2]["deep"]?.list?.json(depth: depth) == "[null,2.5]")
+        }
+        try check()
+        #expect(try shelf.names.json(format: .pretty) == "[\n  \"b\",\n  \"a\"\n]")
+        #expect(code { try shelf.names.json(depth: 101) } == .outOfRange)
+        let nested = try #require(shelf.loose[1].list)
+        try store.write { (tx) throws in
+            try check()
+            shelf.loose.removeAll()
+            #expect(code { try nested.json() } == .notFound)
+            shelf.byNumber = [1: .nan]
+            #expect(code { try shelf.byNumber.json() } == .outOfRange)
+            let names = shelf.names
+            try tx.delete(shelf)
+            #expect(code { try names.json() } == .noSuchObject)
+        }
+    }
+
     @Test func objectsAndResults() throws {
         let store = try memoryStore([JSONOwner.self, JSONDog.self])
         try store.write { tx in

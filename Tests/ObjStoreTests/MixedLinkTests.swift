@@ -290,4 +290,69 @@ import Testing
         #expect(tom.likes[1] == .object(second) && (tom.likes[2]?.object as? Cat)?.id == 3 && store.objects(Cat.self).count == 3)
         #expect(try store.verify() == [])
     }
+
+    final class Tag: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted(originProperty: "extra") var about: LinkingObjects<Page>
+        @Persisted(originProperty: "items") var listed: LinkingObjects<Page>
+        @Persisted(originProperty: "byName") var grouped: LinkingObjects<Page>
+    }
+    final class Page: Object {
+        @Persisted var number = 0
+        @Persisted var extra: AnyValue
+        @Persisted var items: List<AnyValue>
+        @Persisted var byName: Map<String, AnyValue>
+    }
+
+    @Test func inverses() throws {
+        let store = try memoryStore([Tag.self, Page.self]), one = Tag(), two = Tag(), pages = (0..<4).map { _ in Page() }
+        try store.write { tx in
+            (one.id, two.id) = (1, 2)
+            try tx.add(one)
+            try tx.add(two)
+            for (number, page) in pages.enumerated() {
+                page.number = number
+                try tx.add(page)
+            }
+            pages[0].extra = .object(one)
+            pages[1].extra = ["a": [.object(one), .object(one), ["b": .object(two)]]]
+            pages[1].items.append(objectsIn: [5, .object(one), [[.object(two)]]])
+            pages[2].items.append(["x": .object(one)])
+            pages[2].byName = ["k": [.object(one)], "l": .object(one)]
+            try check(one, [0, 1], [1, 2], [2])
+        }
+        func check(_ tag: Tag, _ about: [Int], _ listed: [Int], _ grouped: [Int]) throws {
+            for (found, wanted) in [(tag.about, about), (tag.listed, listed), (tag.grouped, grouped)] {
+                #expect(found.map(\.number) == wanted && found.count == wanted.count && found.first?.number == wanted.first)
+                let results = try found.results()
+                #expect(try results.sum(of: \.number) == wanted.reduce(0, +))
+                if results.isEmpty == false { #expect(results[0].number == wanted[0]) }
+            }
+        }
+        try check(one, [0, 1], [1, 2], [2])
+        try check(two, [1], [1], [])
+        #expect(try one.about.results().freeze().map(\.number) == [0, 1])
+
+        nonisolated(unsafe) var heard: [[Int]] = []
+        let token = try one.about.results().observe { change in heard.append([change.deletions.count, change.insertions.count, change.modifications.count]) }
+        try store.deliver()
+        try store.write { (_) throws in
+            pages[3].extra = [[.object(one)]]
+            pages[1].extra["a"]?.list?[2] = .none
+            pages[0].extra = .none
+            try check(one, [1, 3], [1, 2], [2])
+            try check(two, [], [1], [])
+        }
+        try store.deliver()
+        token.invalidate()
+        #expect(heard.dropFirst() == [[1, 1, 1]])
+        try store.write { tx in
+            let about = one.about
+            try tx.delete(one.listed.results())
+            try check(one, [3], [], [])
+            try tx.delete(one)
+            #expect(about.count == 0 && about.first == nil && pages[3].extra == [[.none]])
+        }
+        #expect(try store.verify() == [])
+    }
 }

@@ -91,6 +91,7 @@ SPECIAL |= {(name, "collection"): "LINKS" for name in LINKED}
 # Paths lead into this one.
 MIXED = ("objstore_mixed_get", "objstore_mixed_read", "objstore_mixed_keys", "objstore_mixed_set", "objstore_mixed_insert", "objstore_mixed_remove")
 SPECIAL |= {(name, "property_id"): "P_EXTRA" for name in MIXED}
+SPECIAL |= {("objstore_property_to_json", "steps"): "NULL", ("objstore_property_to_json", "step_count"): "0"}
 # Where text that may not be lent is asked for.
 TEXT_PROPERTY = dict.fromkeys(MIXED, "P_EXTRA") | {"objstore_get": "P_NAME", "objstore_row_text": "P_NAME", "objstore_row_binary": "P_DATA", "objstore_row_value": "P_NAME"}
 # An out-of-range argument.

@@ -277,7 +277,7 @@ struct Session {
         if property.kind == .mixed { values = values.filter { if case .linkTo = $0.value { true } else { false } } }
         for value in Set(values.values).sorted(by: Datum.isBefore).prefix(6) {
             let flat = flat(value)
-            let found = try must("index") { () throws(StoreError) in try keys(view.find(id(cls.name), where: id(property.id), .equal, flat.values[0])) }
+            let found = try must("index") { () throws(StoreError) in try keys(view.find(id(cls.name), where: Condition(id(property.id), .equal, flat.values[0]))) }
             let expected = values.filter { $0.value == value }.keys.sorted()
             if found.sorted() != expected { throw problem("index: \(when), \(cls.name).\(property.name) = \(value) finds \(found), should find \(expected)") }
         }

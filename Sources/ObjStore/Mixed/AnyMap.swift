@@ -6,7 +6,7 @@ internal import ObjStoreCore
 /// value of that key alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyMap {
     private var content: [String: AnyValue] = [:]
-    private let place: AnyPlace?
+    let place: AnyPlace?
 
     public init() { place = nil }
     init(_ place: AnyPlace) { self.place = place }

@@ -11,12 +11,15 @@ package struct Condition {
     package let propertyID: UInt32
     package let comparison: Comparison
     package let value: Value
+    /// Who has the link that `value` is as the value or anywhere inside of it; the comparison is `equal`.
+    package let isInside: Bool
 
     /// `value` is borrowed.
-    package init(_ propertyID: UInt32, _ comparison: Comparison, _ value: Value) {
+    package init(_ propertyID: UInt32, _ comparison: Comparison, _ value: Value, isInside: Bool = false) {
         self.propertyID = propertyID
         self.comparison = comparison
         self.value = value
+        self.isInside = isInside
     }
 }
 
@@ -32,7 +35,7 @@ extension View {
             let reader = try reader(cls)
             var among: KeyBuffer?
             if let condition {
-                among = try keys(classID, Results.Question(propertyID: condition.propertyID, comparison: condition.comparison, value: OwnedValue(condition.value)))
+                among = try keys(classID, try question(classID, condition))
             }
             func named(_ code: StatusCode, _ what: String) -> StoreError {
                 cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) \(what)"), position)

@@ -2,8 +2,8 @@
 ///
 /// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
 /// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
-/// `{"$ref": "Dog", "$id": 12}` where its class has none. Embedded objects are always written, and count as no depth. References are what lies deeper than asked for, and an object that is
-/// being written already: so a cycle ends where it closes.
+/// `{"$ref": "Dog", "$id": 12}` where its class has none. Embedded objects are always written, and count as no depth. References are
+/// what lies deeper than asked for, and an object that is being written already: so a cycle ends where it closes.
 extension View {
     /// How deep links can be followed.
     package static let deepestJSON = 100
@@ -17,6 +17,32 @@ extension View {
             var export = JSONExport(view: self, schema: schema, writer: writer)
             try export.object(try classOf(object, schema), object.key, depth)
         }
+    }
+
+    /// Writes the value of a property as it stands in the text of its object, or what a path into mixed values leads to.
+    package func write(_ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], depth: Int, to writer: JSONWriter) throws(StoreError) {
+        if path.isEmpty {
+            return try serialised { () throws(StoreError) in
+                let schema = try schema, cls = try classOf(object, schema), position = try cls.position(propertyID), reader = try reader(cls)
+                guard let row = try row(cls, object.key, reader) else { throw View.noSuchObject(cls, object.key) }
+                var export = JSONExport(view: self, schema: schema, writer: writer)
+                try cls.locating(position) { () throws(StoreError) in
+                    try export.value(try reader.value(row, position), cls, object.key, position, depth)
+                }
+            }
+        }
+        try reading(object, propertyID, path) { (node, cls, position) throws(StoreError) in
+            guard let node else { throw cls.naming(StoreError(.notFound, "there is no \(MixedStep.text(path[...]))"), position) }
+            var export = JSONExport(view: self, schema: try schema, writer: writer)
+            try cls.locating(position) { () throws(StoreError) in try export.mixed(try node.value(), depth) }
+        }
+    }
+}
+
+extension ClassSchema {
+    /// Names the property in what fails, unless it was something in another object.
+    fileprivate func locating(_ position: Int, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) { try body() } catch { throw error.className == nil ? naming(error, position) : error }
     }
 }
 
@@ -65,15 +91,13 @@ private struct JSONExport {
         writer.begin(.map)
         for position in cls.properties.indices {
             writer.key(view.store.names.name(cls, position))
-            do throws(StoreError) { try value(try reader.value(row, position), cls, key, position, depth) } catch {
-                throw error.className == nil ? cls.naming(error, position) : error
-            }
+            try cls.locating(position) { () throws(StoreError) in try value(try reader.value(row, position), cls, key, position, depth) }
         }
         writer.end()
         open.removeLast()
     }
 
-    private mutating func value(_ value: Value, _ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
+    mutating func value(_ value: Value, _ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
         switch cls.columns[position].kind {
         case .list, .set, .map: try collection(cls, key, position, depth)
         case .mixed: try mixed(try MixedCell.value(value), depth)
@@ -82,7 +106,7 @@ private struct JSONExport {
     }
 
     /// A mixed value; links in it like those of properties.
-    private mutating func mixed(_ value: Value, _ depth: Int) throws(StoreError) {
+    mutating func mixed(_ value: Value, _ depth: Int) throws(StoreError) {
         if value.kind == .link { return try link(try schema.cls(MixedTarget(value).classID), value.low, depth) }
         guard value.kind == .document, try MixedLinks.has(value) else { return try writer.append(value) }
         let container = try MixedContainer(MixedNode(value.pointer, value.count))

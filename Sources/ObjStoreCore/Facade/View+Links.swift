@@ -115,29 +115,15 @@ extension View {
 
     /// The objects whose property `propertyID` links to `object`, in the order of creation.
     package func incoming(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Results {
-        let (cls, position) = try serialised { () throws(StoreError) in try origin(object, propertyID) }
-        let classID = cls.classID
-        if cls.mixedPosition(of: position) != nil {
-            let question = Results.Question(propertyID: propertyID, comparison: .equal, value: OwnedValue(.link(object)), isInside: true)
-            let results = Results(self, classID, question)
-            _ = try results.update()
-            return results
-        }
-        return try find(classID, where: propertyID, .equal, .link(object))
+        let (cls, _) = try serialised { () throws(StoreError) in try origin(object, propertyID) }
+        return try find(cls.classID, where: Condition(propertyID, .equal, .link(object), isInside: true))
     }
 
     /// How many objects link to `object` by that property, an owner of a collection once. O(log n).
     package func incomingCount(_ object: ObjectID, _ propertyID: UInt32) throws(StoreError) -> Int {
         try serialised { () throws(StoreError) in
-            let (cls, position) = try origin(object, propertyID)
-            let target = Value.link(object)
-            if cls.mixedPosition(of: position) != nil {
-                return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.count(.equal, MixedTarget(target).indexed) }
-            }
-            if cls.inversePosition(of: position) != nil {
-                return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: target.low) }
-            }
-            return try withIndex(cls, position, asking: target) { (index) throws(StoreError) in try index.count(.equal, target) } ?? 0
+            let (cls, _) = try origin(object, propertyID)
+            return try countUnlocked(cls.classID, Condition(propertyID, .equal, .link(object), isInside: true))
         }
     }
 

@@ -18,7 +18,7 @@ extension View {
     // MARK: Reading
 
     /// Calls `body` with what a path leads to; nil: nothing. It holds until the body returns. Serialised.
-    private func reading<T>(
+    func reading<T>(
         _ object: ObjectID, _ propertyID: UInt32, _ path: [MixedStep], _ body: (MixedNode?, ClassSchema, Int) throws(StoreError) -> T
     ) throws(StoreError) -> T {
         try serialised { () throws(StoreError) in

@@ -1,20 +1,32 @@
 /// Asking with one comparison. An index is used where there is one, else the column is scanned.
 extension View {
-    package func count(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Int {
-        try serialised { () throws(StoreError) in
-            let (cls, position) = try prepare(classID, propertyID, comparison, value)
-            if cls.inversePosition(of: position) != nil {
-                return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: value.low) }
-            }
-            if let count = try withMatches(cls, position, comparison, value, { (matches) throws(StoreError) in try matches.count() }) { return count }
-            return try reader(cls).count(position, comparison, value)
+    package func count(_ classID: UInt32, where condition: Condition) throws(StoreError) -> Int {
+        try serialised { () throws(StoreError) in try countUnlocked(classID, condition) }
+    }
+
+    /// Serialised by the caller.
+    func countUnlocked(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> Int {
+        let comparison = condition.comparison, value = condition.value
+        if condition.isInside, let (cls, position) = try mixed(classID, condition) {
+            return try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.count(.equal, MixedTarget(value).indexed) }
         }
+        let (cls, position) = try prepare(classID, condition.propertyID, comparison, value)
+        if cls.inversePosition(of: position) != nil {
+            return try withInverse(cls, position) { (inverse) throws(StoreError) in try inverse.ownerCount(of: value.low) }
+        }
+        if let count = try withMatches(cls, position, comparison, value, { (matches) throws(StoreError) in try matches.count() }) { return count }
+        return try reader(cls).count(position, comparison, value)
     }
 
     /// The first in the order of creation.
-    package func first(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> ObjectID? {
+    package func first(_ classID: UInt32, where condition: Condition) throws(StoreError) -> ObjectID? {
         try serialised { () throws(StoreError) in
-            let (cls, position) = try prepare(classID, propertyID, comparison, value)
+            let comparison = condition.comparison, value = condition.value
+            if condition.isInside, let (cls, position) = try mixed(classID, condition) {
+                let owners = try withMixedInverse(cls, position) { (inverse) throws(StoreError) in try inverse.owners(of: MixedTarget(value)) }
+                return owners.count == 0 ? nil : ObjectID(classID: classID, storeTag: shared.tag, key: owners.keys[0])
+            }
+            let (cls, position) = try prepare(classID, condition.propertyID, comparison, value)
             if cls.inversePosition(of: position) != nil {
                 var owner: Int64?
                 try withInverse(cls, position) { (inverse) throws(StoreError) in
@@ -52,10 +64,28 @@ extension View {
     private static let fewMatches = 1000
 
     /// All, in the order of creation.
-    package func find(_ classID: UInt32, where propertyID: UInt32, _ comparison: Comparison, _ value: Value) throws(StoreError) -> Results {
-        let results = Results(self, classID, Results.Question(propertyID: propertyID, comparison: comparison, value: OwnedValue(value)))
+    package func find(_ classID: UInt32, where condition: Condition) throws(StoreError) -> Results {
+        let results = Results(self, classID, try serialised { () throws(StoreError) in try question(classID, condition) })
         _ = try results.update()
         return results
+    }
+
+    /// What results keep of a condition. Serialised by the caller.
+    func question(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> Results.Question {
+        Results.Question(
+            propertyID: condition.propertyID, comparison: condition.comparison, value: OwnedValue(condition.value),
+            isInside: condition.isInside ? try mixed(classID, condition) != nil : false)
+    }
+
+    /// Where links may lie inside of values; nil: a property of another kind, whose value is the link, or has it among its elements.
+    private func mixed(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> (ClassSchema, Int)? {
+        let cls = try schema.cls(classID), position = try cls.position(condition.propertyID), value = condition.value
+        guard value.kind == .link else {
+            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): it links to objects, not to \(value.kind) (\(value.text))"), position)
+        }
+        if cls.mixedPosition(of: position) == nil { return nil }
+        try checkMixedStore(value, position, cls)
+        return (cls, position)
     }
 
     package func findAll(_ classID: UInt32) throws(StoreError) -> Results {

@@ -57,6 +57,62 @@ def test_an_object(store):
         Dog().to_json()
 
 
+class Shelf(Model):
+    names: list[str]
+    numbers: set[int]
+    by_name: dict[str, Dog | None]
+    by_number: dict[int, float]
+    loose: list[Any]
+    mixed: dict[str, Any]
+    extra: Any = None
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 100])
+def test_collections_as_in_their_object(path, depth):
+    with objstore.open(path, models=[Owner, Dog, Shelf]) as store:
+        with store.write():
+            rex = store.add(Dog(name="Rex"))
+            rex.owner = store.add(Owner(id=7))
+            rex.owner.dogs = [rex]
+            inner = {"a": [1, Decimal("2.50"), {"deep": [rex, None]}], "\u00e9\"": b"abc"}
+            shelf = store.add(
+                Shelf(names=["b", "a"], numbers={3, -1}, by_name={"x": rex, "": None}, by_number={10: 0.5, -2: 1.0},
+                      loose=[1, [rex, []], inner], mixed={"k": inner, "l": [[]]}, extra=inner)
+            )  # fmt: skip
+
+        def check(shelf):
+            text = json.loads(shelf.to_json(depth=depth))
+            for name in ("names", "numbers", "by_name", "by_number", "loose", "mixed", "extra"):
+                assert json.loads(getattr(shelf, name).to_json(depth=depth)) == text[name], name
+            assert json.loads(shelf.extra["a"].to_json(depth)) == text["extra"]["a"]
+            assert json.loads(shelf.extra["a"][2]["deep"].to_json(depth)) == text["extra"]["a"][2]["deep"]
+            assert json.loads(shelf.loose[1].to_json(depth)) == text["loose"][1]
+            assert json.loads(shelf.mixed["k"]["a"].to_json(depth)) == text["mixed"]["k"]["a"]
+
+        with store.write():
+            check(shelf)
+        check(shelf)
+        check(shelf.freeze())
+        assert shelf.by_number.to_json() == '{"-2":1.0,"10":0.5}'
+        assert shelf.extra["a"].to_json(0) == '[1,2.50,{"deep":[{"$ref":"Dog","$id":0},null]}]'
+        assert shelf.names.to_json(pretty=True) == '[\n  "b",\n  "a"\n]'
+        assert shelf.extra["a"].to_json(0, extended=True).startswith('[1,{"$numberDecimal":"2.50"}')
+        with pytest.raises(objstore.OutOfRange, match="101"):
+            shelf.names.to_json(depth=101)
+        gone, nested = shelf.by_number, shelf.loose[1]
+        with store.write():
+            shelf.by_number = {1: float("nan")}
+            with pytest.raises(objstore.OutOfRange, match="Shelf.by_number: JSON has no form for nan"):
+                gone.to_json()
+            assert gone.to_json(nan_as_null=True) == '{"1":null}'
+            shelf.loose.clear()
+            with pytest.raises(objstore.NotFound, match=r"Shelf.loose: there is no \[1\]"):
+                nested.to_json()
+            store.delete(shelf)
+        with pytest.raises(objstore.NoSuchObject):
+            gone.to_json()
+
+
 def test_numbers_without_a_form(store):
     dog = store.objects(Dog)[0]
     with store.write():

@@ -43,6 +43,22 @@ def ids(objects):
     return [o.id for o in objects]
 
 
+@pytest.mark.parametrize("inverse", ["shelters", "visited", "caged"])
+def test_many_that_have_one_in_a_write(store, inverse):
+    """Their list is made anew each time, for collections change without a word to the write; it is kept as long as it is used."""
+    with store.write() as tx:
+        a, b = (store.create(Hound, {"name": n}) for n in "ab")
+        for number in range(4):
+            store.create(Shelter, {"id": number, "dogs": [a], "guests": [a], "cages": {"x": b if number == 3 else a}})
+        kept = [] if inverse != "caged" else [3]
+        assert getattr(a, inverse).update(cages={"y": b}) == 4 - len(kept)
+        with tx.savepoint() as savepoint:
+            assert getattr(a if inverse != "caged" else b, inverse).delete() == 4
+            assert len(store.objects(Shelter)) == 0
+            savepoint.cancel()
+        assert len(store.objects(Shelter)) == 4
+
+
 def test_elements_and_their_inverses(store):
     with store.write():
         a, b, c = (store.create(Hound, {"name": n}) for n in "abc")

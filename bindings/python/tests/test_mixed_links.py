@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import EmbeddedModel, Model, field
+from objstore import Backlinks, EmbeddedModel, Model, backlinks, field
 
 
 class Part(EmbeddedModel):
@@ -132,3 +132,86 @@ def test_values_copies_json(store):
         counts = store.add_all([Dog(name=str(n), companion=rex) for n in range(50)])
         assert counts.created == 50 and len(store.objects(Dog).where(Dog.companion == rex)) == 50
     assert store.verify() is None
+
+
+class Tag(Model):
+    id: int = field(primary_key=True)
+    about: Backlinks["Page"] = backlinks("extra")
+    listed: Backlinks["Page"] = backlinks("items")
+    grouped: Backlinks["Page"] = backlinks("by_name")
+    chosen: Backlinks["Page"] = backlinks("some")
+
+
+class Page(Model):
+    n: int = 0
+    extra: Any = None
+    items: list[Any]
+    by_name: dict[str, Any]
+    some: set[Any]
+
+
+def test_inverses():
+    with objstore.open(memory="", models=[Tag, Page]) as store:
+        with store.write():
+            one, two = store.add(Tag(id=1)), store.add(Tag(id=2))
+            pages = [
+                store.add(Page(n=0, extra=one)),
+                store.add(Page(n=1, extra={"a": [one, one, {"b": two}]}, items=[5, one, [[two]]])),
+                store.add(Page(n=2, items=[{"x": one}], by_name={"k": [one], "l": one}, some={one, 3})),
+                store.add(Page(n=3)),
+            ]
+
+            def check(tag, about, listed, grouped, chosen):
+                wanted = {"about": about, "listed": listed, "grouped": grouped, "chosen": chosen}
+                for name, numbers in wanted.items():
+                    found = getattr(tag, name)
+                    assert [page.n for page in found] == numbers, name
+                    assert len(found) == found.count() == len(numbers) and bool(found) == bool(numbers)
+                    assert (found.first().n if found.first() else None) == (numbers[0] if numbers else None)
+                    assert all((page in found) == (page.n in numbers) for page in pages if page.is_valid)
+                    assert found.sum("n") == sum(numbers)
+
+            # In the write that makes them, and after it.
+            check(one, [0, 1], [1, 2], [2], [2])
+        check(one, [0, 1], [1, 2], [2], [2])
+        check(two, [1], [1], [], [])
+        assert repr(one.about).startswith("<Results of Page where extra links to ")
+
+        heard = []
+        token = one.about.observe(lambda change: heard.append((change.deletion_count, change.insertion_count, change.modification_count)))
+        store.deliver()
+        with store.write():
+            pages[3].extra = [[one]]
+            pages[1].extra["a"][2]["b"] = None
+            pages[0].extra = None
+            check(one, [1, 3], [1, 2], [2], [2])
+            check(two, [], [1], [], [])
+            assert one.about.update(n=10) == 2 and pages[3].n == pages[1].n == 10 and pages[0].n == 0
+            pages[1].n, pages[3].n = 1, 3
+        store.deliver()
+        assert heard[0] == (0, 0, 0) and heard[1:] == [(1, 1, 1)]
+        token.close()
+
+        with store.write():
+            assert one.listed.delete() == 2
+            check(one, [3], [], [], [])
+            about = one.about
+            store.delete(one)
+            assert pages[3].extra == [[None]] and len(about) == 0 and list(about) == [] and about.first() is None
+        assert len(about) == 0
+        assert store.verify() is None
+        with pytest.raises(objstore.WrongStore):
+            Tag(id=9).about
+
+
+def test_what_is_no_inverse():
+    class Item(Model):
+        here: Backlinks["Box"] = backlinks("name")
+
+    class Box(Model):
+        name: str = ""
+        extra: Any = None
+
+    Item._objstore_inverses[0].origin = Box
+    with pytest.raises(objstore.SchemaError, match="Item.here: Box has no link 'name' to Item"):
+        objstore.open(memory="", models=[Item, Box])

@@ -206,6 +206,7 @@ PROTOTYPES = {
     "objstore_create_all_from_json_stream": "wwwwwwwww",
     "objstore_create_all_from_json_file": "wwwwTwwww",
     "objstore_to_json": "wOwwww",
+    "objstore_property_to_json": "wOwwwwwww",
     "objstore_results_to_json": "wwwwww",
     "objstore_value_to_json": "Vwww",
     "objstore_value_from_json": "Twww",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, mixed, objects
+from . import _ffi, elements, jsons, mixed, objects
 from ._check import check, failure
 from .errors import Error
 from .kinds import LINK, LIST, MIXED, SET
@@ -89,6 +89,20 @@ class Collection:
         count: int = s.number.value
         give_back(s)
         return count
+
+    def to_json(self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False) -> str:
+        """The elements as JSON text, as they stand in that of their object: an array, of a dict an object. With `depth` 0 links are
+        references, with 1 the objects that they lead to. The rest is as of Model.to_json."""
+        view, (head, key, property_id) = self._view(), self._place  # the view: kept during the call
+
+        def call(function: Any, *rest: Any) -> int:
+            s = take()
+            s.head.value, s.key.value = head, key
+            status: int = function(view.handle, s.object, property_id, None, 0, *rest)
+            give_back(s)
+            return status
+
+        return jsons.of_property(call, depth, jsons.flags(pretty, extended, nan_as_null))
 
     def _block(
         self, view: "View", start: int, limit: int, keys: bool = False, values: bool = True, live: bool = True

@@ -3,6 +3,7 @@
 import codecs
 import ctypes
 import io
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, documents
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .results import Results
 
 _to_json = _ffi.bind("objstore_to_json")
+_property_to_json = _ffi.bind("objstore_property_to_json")
 _results_to_json = _ffi.bind("objstore_results_to_json")
 _value_from_json = _ffi.bind("objstore_value_from_json")
 _buffer_free = _ffi.bind("objstore_buffer_free")
@@ -62,6 +64,16 @@ def of_object(obj: Any, depth: int, flags: int) -> str:
     try:
         check(_to_json(view.handle, s.object, _checked(depth), flags, ctypes.byref(buffer), None))
         give_back(s)
+        return ctypes.string_at(buffer.bytes, buffer.length).decode()
+    finally:
+        _buffer_free(ctypes.byref(buffer))
+
+
+def of_property(call: Callable[..., int], depth: int, flags: int) -> str:
+    """The text of a value in an object: `call` says to objstore_property_to_json which one, and hands on what else it wants."""
+    buffer = _ffi.Buffer()
+    try:
+        check(call(_property_to_json, _checked(depth), flags, ctypes.byref(buffer), None))
         return ctypes.string_at(buffer.bytes, buffer.length).decode()
     finally:
         _buffer_free(ctypes.byref(buffer))

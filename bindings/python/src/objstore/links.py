@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import objects
 from .errors import InvalidArgument, SchemaError, WrongStore
-from .kinds import SET, is_embedded, is_loose
+from .kinds import MIXED, SET, is_embedded, is_loose
 
 if TYPE_CHECKING:
     from .kinds import Described
@@ -164,12 +164,18 @@ class DeclaredBacklinks(NamedTuple):
 
 def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
     """The inverse of a link: `dogs: Backlinks["Dog"] = backlinks("owner")` are the dogs whose `owner` is this object; or, of
-    a list, set or dict of links, the objects that have this one in it, each once.
+    a list, set or dict of links, the objects that have this one in it, each once. Of a property of type Any, or a collection of
+    them, those that have a link to this object anywhere inside.
 
     Always up to date, and not stored: found through the index that every link has. Read-only: set the link."""
     if not isinstance(origin, str):
         raise InvalidArgument(f'backlinks() takes the name of a link, such as "owner", not {origin!r}')
     return DeclaredBacklinks(origin)
+
+
+def is_mixed(prop: "Property") -> bool:
+    """Has it any values, or a collection of them, in which links may lie?"""
+    return prop.kind == MIXED or prop.shape is not None and prop.shape.element.kind == MIXED
 
 
 class Inverse(property):
@@ -190,7 +196,7 @@ class Inverse(property):
             shown = self.origin.text if isinstance(self.origin, Later) else self.origin.__name__
             raise self._wrong(model, f"{shown} is not among the models")
         for prop in origin._objstore_properties:
-            if prop.name == self.origin_property and prop.target is not None and target_of(prop, models) is model:
+            if prop.name == self.origin_property and (is_mixed(prop) or prop.target is not None and target_of(prop, models) is model):
                 self.origin, self.link = origin, prop
                 return
         raise self._wrong(model, f"{origin.__name__} has no link {self.origin_property!r} to {model.__name__}")
@@ -202,7 +208,7 @@ class Inverse(property):
         return SchemaError(f"{model.__name__}.{self.name}: {message}", class_name=model.__name__, property_name=self.name)
 
     def _read(self, obj: Any) -> Any:
-        from .properties import EQUAL, Condition
+        from .properties import LINKS_TO, Condition
         from .results import Backlinks
 
         store = obj._o_block.store
@@ -214,7 +220,7 @@ class Inverse(property):
                 property_name=self.name,
             )
         assert self.link is not None  # a store that has the object has resolved it
-        return Backlinks(store, store._binding(self.origin), Condition(self.link, EQUAL, obj))
+        return Backlinks(store, store._binding(self.origin), Condition(self.link, LINKS_TO, obj))
 
     def _refuse(self, obj: Any, _: object) -> None:
         name = type(obj).__name__

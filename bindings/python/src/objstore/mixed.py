@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from . import _ffi, documents, kinds, objects
+from . import _ffi, documents, jsons, kinds, objects
 from ._check import failure
 from .errors import Error, IndexOutOfRange, NoSuchClass, Status
 from .kinds import INT, LIST, MAP, STRING
@@ -60,8 +60,8 @@ _paths: list[_Path] = []
 
 
 class Nested:
-    """A list or dict inside a mixed property of a managed object, or inside an element of a collection of any values. Shows what stands at its place now, and is changed inside
-    a write only. Any thread may use it."""
+    """A list or dict inside a mixed property of a managed object, or inside an element of a collection of any values. Shows what
+    stands at its place now, and is changed inside a write only. Any thread may use it."""
 
     __slots__ = ("_source", "_epoch", "_prop", "_head", "_key", "_property_id", "_path")
     __hash__ = None  # type: ignore[assignment]
@@ -145,6 +145,16 @@ class Nested:
     def copy(self) -> Any:
         """A builtin list or dict of everything in it."""
         return self._value(_read, self._path)
+
+    def to_json(self, depth: int = 1, *, pretty: bool = False, extended: bool = False, nan_as_null: bool = False) -> str:
+        """The list or dict as JSON text, as it stands in that of its object. With `depth` 0 links are references, with 1 the objects
+        that they lead to. The rest is as of Model.to_json."""
+        view = self._view()  # kept during the call
+
+        def call(function: Any, *rest: Any) -> int:
+            return self._call(function, view.handle, self._path, *rest)
+
+        return jsons.of_property(call, depth, jsons.flags(pretty, extended, nan_as_null))
 
     __copy__ = copy
 

@@ -28,9 +28,9 @@ class _Missing(enum.Enum):
 
 MISSING = _Missing.MISSING
 
-EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(1, 7)
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LINKS_TO = range(1, 8)
 LIVE: dict[int, type] = {kinds.LIST: List, kinds.SET: Set, kinds.MAP: Dict}
-SYMBOLS = {EQUAL: "==", NOT_EQUAL: "!=", LESS: "<", LESS_EQUAL: "<=", GREATER: ">", GREATER_EQUAL: ">="}
+SYMBOLS = {EQUAL: "==", NOT_EQUAL: "!=", LESS: "<", LESS_EQUAL: "<=", GREATER: ">", GREATER_EQUAL: ">=", LINKS_TO: "links to"}
 
 
 class Condition(NamedTuple):

@@ -250,7 +250,8 @@ class Results(Generic[M]):
         transaction: Transaction = self._source._writing()
         if self._condition is None:
             return transaction.delete_all(self._binding)
-        return transaction.delete_results(self._evaluate()[1].handle)
+        _view, found = self._evaluate()  # kept during the call
+        return transaction.delete_results(found.handle)
 
     # Showing
 

@@ -244,7 +244,7 @@ def _question(binding: "Binding", condition: "Condition | Stretch | None") -> An
 
 def _constant(prop: "Property", value: Any) -> Any:
     """A value of a question, as a part of that key."""
-    if prop.kind == kinds.MIXED and value is not None:
+    if prop.kind == kinds.MIXED and value is not None and not kinds.is_object(value):
         return documents.pack(prop, value)  # True is not 1, and a list is no key
     return _NAN if value != value else value  # which is found by identity only
 
