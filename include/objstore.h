@@ -1627,10 +1627,17 @@ OBJSTORE_API objstore_status objstore_exists(objstore_view *view, objstore_objec
  * change of those objects. The objects embedded in it, and those that it links to by properties that cascade, go with it.
  * Deleting it twice is OBJSTORE_ERR_NO_SUCH_OBJECT. Cost: O(log n) per index and per link to it; for a list or map that has it
  * among its elements O(elements), over a column of numbers, some milliseconds for a million; for a collection of mixed elements
- * O(its bytes). */
+ * O(its bytes). Of many objects objstore_delete_objects and objstore_results_delete pay this once. */
 OBJSTORE_API objstore_status objstore_delete(objstore_view *transaction, objstore_object object)
     OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction),
                     store(object), deleted(object));
+
+/** Deletes objects of any classes, all or none, and what goes with them as with objstore_delete, which may be among them. What links
+ * to several of them is changed once: a list that has many of them is walked through once, and not for each. NO_SUCH_OBJECT: one of
+ * them is gone, or is given twice. */
+OBJSTORE_API objstore_status objstore_delete_objects(objstore_view *transaction, const objstore_object *objects, size_t count)
+    OBJSTORE_CHECKS(null(transaction), closed(transaction), kind(transaction), write(transaction), array(objects, count),
+                    count(count));
 
 /** Deletes all objects of a class, and what goes with them as with objstore_delete; the class stays. Links to them become
  * null. `count` (NULL: not wanted) is how many

@@ -162,6 +162,15 @@ public func objstore_delete(_ transaction: OpaquePointer?, _ object: objstore_ob
 }
 
 @c @implementation
+public func objstore_delete_objects(_ transaction: OpaquePointer?, _ objects: UnsafePointer<objstore_object>?, _ count: Int) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", [.noSuchClass: "objects", .noSuchObject: "objects", .wrongStore: "objects"]) { (view: View) throws(StoreError) in
+        try check(count: count, "count")
+        try check(array: objects, count, "objects")
+        try view.delete(UnsafeBufferPointer(start: objects, count: count).map(objectID))
+    }
+}
+
+@c @implementation
 public func objstore_delete_all(
     _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {

@@ -1,4 +1,5 @@
 import CObjStore
+import Foundation
 import Testing
 
 /// Person.pets (list), Person.fed (set) and Person.named (map), of dogs.
@@ -154,4 +155,54 @@ private struct Owners {
     try ok(objstore_config_set_schema(config, schema, 1))
     let missing = refused(objstore_open(config, &store), .OBJSTORE_ERR_INVALID_SCHEMA)
     #expect(missing.contains("A.x") && missing.contains("B"))
+}
+
+@Test func severalObjectsAreDeletedTogether() throws {
+    let owners = try Owners(nil)
+    defer { _ = objstore_close(owners.store) }
+    var people: [objstore_object] = [], dogs: [objstore_object] = []
+    func deleted(_ tx: OpaquePointer, _ objects: [objstore_object], _ status: objstore_status = .OBJSTORE_OK) {
+        #expect(objstore_delete_objects(tx, objects, objects.count) == status, "\(String(cString: objstore_last_message()))")
+    }
+    try writing(owners.store) { tx in
+        people = try (0..<3).map { _ in try owners.create(tx, owners.person) }
+        dogs = try (0..<100).map { _ in try owners.create(tx, owners.dog) }
+        for (number, person) in people.enumerated() {
+            let links = (dogs + dogs.reversed()).map { objstore_link($0) }
+            try ok(objstore_list_insert(tx, objstore_collection_of(person, owners.pets), 0, links, links.count))
+            for dog in dogs[number...] { try ok(objstore_set_insert(tx, objstore_collection_of(person, owners.fed), objstore_link(dog), nil)) }
+            for (index, dog) in dogs.enumerated() {
+                try ok(objstore_map_set(tx, objstore_collection_of(person, owners.named), objstore_string(text(String(format: "%03d", index))), objstore_link(dog), nil))
+            }
+        }
+        // All or none.
+        deleted(tx, [dogs[0], people[0], dogs[0]], .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        #expect(String(cString: objstore_last_message()).hasPrefix("objects: "))
+        var stranger = dogs[1]
+        stranger.store_tag ^= 1
+        deleted(tx, [dogs[0], stranger], .OBJSTORE_ERR_WRONG_STORE)
+        stranger = dogs[1]
+        stranger.class_id = 77
+        deleted(tx, [dogs[0], stranger], .OBJSTORE_ERR_NO_SUCH_CLASS)
+        deleted(tx, [])
+        refused(objstore_delete_objects(tx, nil, 1), .OBJSTORE_ERR_INVALID_ARGUMENT)
+        #expect(try owners.elements(tx, people[0], owners.pets).count == 200 && incoming(tx, dogs[0], owners.pets) == people.map(\.key))
+        // Of two classes; every second dog.
+        deleted(tx, stride(from: 0, to: 100, by: 2).map { dogs[$0] } + [people[1]])
+        deleted(tx, [dogs[1], dogs[2]], .OBJSTORE_ERR_NO_SUCH_OBJECT)
+        #expect(try incoming(tx, dogs[1], owners.pets) == [people[0].key, people[2].key])
+    }
+    let odd = (0..<50).map { Int64($0 * 2 + 1) }
+    try reading(owners.store) { view in
+        for person in [people[0], people[2]] {
+            #expect(try owners.elements(view, person, owners.pets) == odd + odd.reversed())
+            #expect(try owners.elements(view, person, owners.fed) == odd.filter { $0 >= person.key })
+            #expect(try owners.elements(view, person, owners.named) == (0..<100).map { $0 % 2 == 1 ? Int64($0) : -1 })
+        }
+        var alive = true
+        try ok(objstore_exists(view, people[1], &alive))
+        #expect(!alive)
+        refused(objstore_delete_objects(view, dogs, 1), .OBJSTORE_ERR_NOT_IN_WRITE)
+    }
+    try verify(owners.store)
 }

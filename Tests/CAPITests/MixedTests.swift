@@ -452,6 +452,40 @@ private func same(_ a: objstore_object?, _ b: objstore_object) -> Bool {
 
 private func link(_ cls: UInt32, _ key: Int64) -> objstore_value { objstore_link(objstore_object(class_id: cls, store_tag: 0, key: key)) }
 
+/// A42: companions of A41's dogs, read by their type.
+@Test func a42TheTypeOfAMixedValue() throws {
+    let dogs = TestClass(name: "Dog", properties: [("name", .OBJSTORE_KIND_STRING, 0), ("companion", .OBJSTORE_KIND_MIXED, 0)])
+    let store = try openStore(nil, [dogs])
+    defer { _ = objstore_close(store) }
+    let cls = try ClassOf(store, dogs), name = cls["name"], companion = cls["companion"]
+    var made: [String: objstore_object] = [:]
+    try writing(store) { tx in
+        for dog in ["Rex", "Wolfie", "Spot", "Fido"] { made[dog] = try cls.create(tx, ["name": objstore_string(text(dog))]) }
+        try ok(objstore_set(tx, made["Wolfie"]!, companion, objstore_string(text("Fluffy the Cat"))))
+        try ok(objstore_set(tx, made["Fido"]!, companion, objstore_link(made["Spot"]!)))
+    }
+    try frozen(store) { view in
+        func read(_ dog: String) throws -> objstore_value {
+            var value = objstore_value()
+            try ok(objstore_get(view, made[dog]!, companion, nil, &value))
+            return value
+        }
+        for dog in ["Rex", "Spot"] { expect(try read(dog).kind == .OBJSTORE_KIND_NULL) }
+        expect(try string(read("Wolfie")) == "Fluffy the Cat")
+        let friend = try read("Fido")
+        expect(friend.kind == .OBJSTORE_KIND_LINK && same(friend.data.link, made["Spot"]!))
+        var found = objstore_value()
+        try ok(objstore_get(view, friend.data.link, name, nil, &found))
+        expect(string(found) == "Spot")
+        // Asked for another type.
+        var row = objstore_row(), number: Int64 = 7, isNull = false
+        try ok(objstore_row_init(view, cls.id, &row))
+        try ok(objstore_row_seek(&row, made["Wolfie"]!))
+        refused(objstore_row_int(&row, companion, &number, &isNull), .OBJSTORE_ERR_WRONG_TYPE)
+        expect(number == 7)
+    }
+}
+
 /// A41, F72: a mixed value links to an object, alone or inside lists and maps; when the object goes, each place becomes null.
 @Test func a41LinksInMixedValues() throws {
     let folder = TestFolder()

@@ -52,7 +52,7 @@ SPECIAL = {
     ("objstore_map_set", "collection"): "MAP", ("objstore_map_set", "key"): "A_TEXT", ("objstore_map_set", "value"): "A_TEXT",
     ("objstore_map_remove", "collection"): "MAP", ("objstore_map_remove", "key"): "A_TEXT",
     ("objstore_collection_assign", "keys"): "NULL", ("objstore_collection_assign", "values"): "&A_TEXT", ("objstore_collection_assign", "count"): "1",
-    ("objstore_results_increment", "delta"): "objstore_int(1)",
+    ("objstore_results_increment", "delta"): "objstore_int(1)", ("objstore_delete_objects", "objects"): "&OBJ", ("objstore_delete_objects", "count"): "1",
     ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_link_collection", "name"): 'OBJSTORE_STR("fresh")',
     ("objstore_schema_add_link_collection", "collection"): "OBJSTORE_KIND_LIST", ("objstore_schema_add_link_collection", "key_kind"): "OBJSTORE_KIND_NULL",
     ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',

@@ -161,6 +161,19 @@ def test_where_it_is_wrong(store):
     assert len(store.objects(Person)) == 1
 
 
+def test_where_the_value_of_a_hook_does_not_fit(store):
+    text = '{"id": 1, "dogs": [{}, {"born": "zero"}]}'
+    with store.write():
+        with pytest.raises(objstore.WrongType) as caught:
+            store.create_from_json(Person, text, convert=lambda prop, value: value + "!")
+        assert str(caught.value).startswith("line 1, column 33, at $.dogs[1].born: Dog.born: a datetime is wanted, not 'zero!'")
+        assert (caught.value.position, caught.value.property_name) == (text.index('"zero"'), "born")
+        # What the function itself raises is its own.
+        with pytest.raises(ZeroDivisionError):
+            store.create_from_json(Person, text, convert=lambda prop, value: 1 / 0)
+        assert len(store.objects(Person)) == 0
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

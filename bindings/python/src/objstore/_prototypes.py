@@ -115,6 +115,7 @@ PROTOTYPES = {
     "objstore_find_by": "wwwwww",
     "objstore_exists": "wOw",
     "objstore_delete": "wO",
+    "objstore_delete_objects": "www",
     "objstore_delete_all": "www",
     "objstore_delete_everything": "ww",
     "objstore_count": "www",

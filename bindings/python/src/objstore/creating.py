@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from . import _ffi
 from ._check import failure
-from .errors import InvalidArgument
+from .errors import Error, InvalidArgument
 from .jsons import EXTENDED, RELAXED
 from .kinds import BOOL, DOUBLE, INT, STRING, convert as converted_value
 from .values import Values
@@ -43,6 +43,11 @@ class _Callbacks:
 
     def check(self, status: int) -> None:
         problem = failure(status) if status else None
+        if isinstance(self._raised, Error) and problem is not None and problem.position is not None:
+            # What the function gave does not fit: it says what, the library says where.
+            place, found, _ = problem.message.partition(": ")
+            if found and self._raised.position is None:
+                self._raised.message, self._raised.position = f"{place}: {self._raised.message}", problem.position
         if self._raised is not None:
             raise self._raised
         if problem is not None:

@@ -11,7 +11,7 @@ from . import filling
 from .collection import Collection
 from .copies import held
 from .described import describes
-from .errors import Embedded, InvalidArgument, NoSuchObject, WrongStore, WrongType
+from .errors import Embedded, InvalidArgument, WrongStore, WrongType
 from .kinds import LINK
 from .models import Model, property_named
 from .nested import Assembly
@@ -79,17 +79,9 @@ def delete(store: "Store", given: "Model | Iterable[Model]") -> None:
         given.delete_objects()
     elif isinstance(given, Iterable):
         listed = list(given)
-        keys = set()
         for obj in listed:
             _check_own(store, obj)
-            key = type(obj), obj._o_key
-            if key in keys or not obj.is_valid:
-                raise NoSuchObject(f"this {type(obj).__name__} was deleted, or is given twice", class_name=type(obj).__name__)
-            keys.add(key)
-        with transaction.savepoint():
-            for obj in listed:
-                if obj.is_valid:  # it may have gone with one before it
-                    _delete(store, transaction, obj)
+        transaction.delete_together([store._binding(type(obj)).head for obj in listed], [obj._o_key for obj in listed])
     else:
         raise InvalidArgument(f"an object of a model is wanted, or several, not {given!r}")
 

@@ -4,6 +4,8 @@ import ctypes
 import sys
 import threading
 import weakref
+from array import array
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _ffi, columns, objects
@@ -30,6 +32,7 @@ _upsert = _ffi.bind("objstore_upsert")
 _set = _ffi.bind("objstore_set")
 _increment = _ffi.bind("objstore_increment")
 _delete = _ffi.bind("objstore_delete")
+_delete_together = _ffi.bind("objstore_delete_objects")
 _delete_all = _ffi.bind("objstore_delete_all")
 _delete_everything = _ffi.bind("objstore_delete_everything")
 _results_set = _ffi.bind("objstore_results_set")
@@ -317,17 +320,19 @@ class Transaction(View):
         self._added.append(group)
 
     def delete(self, binding: "Binding", key: int) -> None:
-        self.delete_many(binding, [key])
-
-    def delete_many(self, binding: "Binding", keys: list[int]) -> None:
         self.settle()
-        target = _ffi.Object(binding.class_id, binding.head >> 32, 0)
-        for target.key in keys:
-            check(_delete(self.handle, target))
-            self.written.add((binding.class_id, target.key))
+        check(_delete(self.handle, _ffi.Object(binding.class_id, binding.head >> 32, key)))
+        self.written.add((binding.class_id, key))
         if binding.is_target or binding.takes_along:
-            self._wrote_many()  # links to them are None now, whoever has them; and others may have gone, too
+            self._wrote_many()  # links to it are None now, whoever has them; and others may have gone, too
         self._evaluations.clear()
+
+    def delete_together(self, heads: "Sequence[int]", keys: "Sequence[int]") -> None:
+        """Deletes objects, all or none, whose class and store, and keys, are given."""
+        self.settle()
+        given = array("Q", [word for pair in zip(heads, keys) for word in pair])
+        check(_delete_together(self.handle, given.buffer_info()[0], len(keys)))
+        self._wrote_many()
 
     def delete_all(self, binding: "Binding") -> int:
         self.settle()
