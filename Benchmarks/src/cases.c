@@ -184,6 +184,8 @@ const benchmark_case cases[] = {
     {"graph_mixed_get", run_graph},
     {"graph_delete", run_graph},
     {"graph_delete_half", run_graph},
+    {"herd_delete_each", run_herd},
+    {"herd_delete_together", run_herd},
     {"json_import", run_json},
     {"many_classes", run_many_classes},
     {"many_stores", run_many_stores},

@@ -74,6 +74,7 @@ void run_big_values(bench *b, wanted_function *wanted);
 void run_lists(bench *b, wanted_function *wanted);
 void run_json(bench *b, wanted_function *wanted);
 void run_graph(bench *b, wanted_function *wanted);
+void run_herd(bench *b, wanted_function *wanted);
 void run_many_classes(bench *b, wanted_function *wanted);
 void run_many_stores(bench *b, wanted_function *wanted);
 void run_open_cold(bench *b, wanted_function *wanted);

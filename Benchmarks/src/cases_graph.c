@@ -133,6 +133,60 @@ static void run_half(bench *b, int slot, const graphs *p, result *r) {
     drop(path);
 }
 
+static const herds *herds_of(const peer *p) {
+    if (!strcmp(p->name, "sqlite")) return &herds_sqlite;
+#ifdef HAVE_OBJSTORE
+    if (!strcmp(p->name, "objstore")) return &herds_objstore;
+#endif
+    return NULL;
+}
+
+// Dogs that one large list has, in no order: some one by one, then half of the others together.
+void run_herd(bench *b, wanted_function *wanted) {
+    result *each = wanted("herd_delete_each") ? add_result(b, "herd_delete_each", "us/object", false) : NULL;
+    result *together = wanted("herd_delete_together") ? add_result(b, "herd_delete_together", "us/object", false) : NULL;
+    const size_t dogs = b->data->count, stride = dogs < 2000 ? 10 : dogs / 200;
+    int64_t *ids = must_alloc(dogs * 8), *singles = must_alloc(dogs * 8), *half = must_alloc(dogs * 8), *left = must_alloc(dogs * 8);
+    int64_t *found = must_alloc(dogs * 8);
+    random_source random = {13};
+    for (size_t i = 0; i < dogs; i++) {
+        const size_t other = random_next(&random) % (i + 1);
+        ids[i] = ids[other];
+        ids[other] = (int64_t)i;
+    }
+    size_t counts[3] = {0};
+    for (size_t i = 0; i < dogs; i++) {
+        if (i % stride == 0) singles[counts[0]++] = ids[i];
+        else if (random_next(&random) % 2) half[counts[1]++] = ids[i];
+        else left[counts[2]++] = ids[i];
+    }
+    for (size_t i = 0, n = repetitions(b, 3); i < n; i++) {
+        each_peer(b, slot) {
+            const herds *p = herds_of(b->peers[slot]);
+            if (!p) continue;
+            char *path = fresh_directory(b, slot, "herd");
+            herd *h = p->create(path);
+            p->fill(h, ids, dogs);
+            int64_t start = now_ns();
+            p->delete_each(h, singles, counts[0]);
+            if (each) series_add(&each->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)counts[0]);
+            start = now_ns();
+            p->delete_together(h, half, counts[1]);
+            if (together) series_add(&together->tracks[slot].repetitions, microseconds(now_ns() - start) / (double)counts[1]);
+            if (p->size(h) != counts[2]) die("herd: %s: %zu dogs are left, not %zu", b->peers[slot]->name, p->size(h), counts[2]);
+            p->read(h, found, counts[2]);
+            if (memcmp(found, left, counts[2] * 8)) die("herd: %s: other dogs are left, or in another order", b->peers[slot]->name);
+            p->close(h);
+            drop(path);
+        }
+    }
+    free(ids);
+    free(singles);
+    free(half);
+    free(left);
+    free(found);
+}
+
 void run_graph(bench *b, wanted_function *wanted) {
     const graph_results r = {
         .create = wanted("graph_create") ? add_result(b, "graph_create", "us/object", false) : NULL,

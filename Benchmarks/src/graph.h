@@ -37,6 +37,25 @@ extern const graphs graphs_sqlite;
 extern const graphs graphs_objstore;
 #endif
 
+// One herd, whose list has every dog once, in no order; a store of its own.
+typedef struct herd herd;
+
+typedef struct herds {
+    herd *(*create)(const char *dir);
+    void (*close)(herd *h);
+    void (*fill)(herd *h, const int64_t *ids, size_t count);                    // the dogs, by id, and the list in the order given
+    // One transaction each: the dogs leave the list.
+    void (*delete_each)(herd *h, const int64_t *ids, size_t count);
+    void (*delete_together)(herd *h, const int64_t *ids, size_t count);
+    void (*read)(herd *h, int64_t *ids, size_t count);                          // the first of the list
+    size_t (*size)(herd *h);
+} herds;
+
+extern const herds herds_sqlite;
+#ifdef HAVE_OBJSTORE
+extern const herds herds_objstore;
+#endif
+
 // The text that dog `id` has as its extra, NUL-terminated, or NULL: it has its id.
 static inline const char *extra_text(int64_t id) { return id % 3 ? NULL : "a text of twenty-four b." + id % 7; }
 static inline int64_t rank_of(int64_t id) { return (int64_t)(random_mix((uint64_t)id) % 100); }

@@ -24,6 +24,21 @@ static objstore_property_id property(objstore_view *view, objstore_class_id clas
     return id;
 }
 
+// Takes the schema.
+static objstore *open_store(const char *dir, objstore_schema *schema) {
+    objstore_config *config;
+    objstore *handle;
+    char *path = format_path("%s/graph.objstore", dir);
+    check(objstore_config_new(&config));
+    check(objstore_config_set_path(config, objstore_cstr(path)));
+    check(objstore_config_set_schema(config, schema, 1));
+    check(objstore_open(config, &handle));
+    check(objstore_config_close(config));
+    check(objstore_schema_close(schema));
+    free(path);
+    return handle;
+}
+
 static graph *create(const char *dir) {
     graph *g = must_alloc(sizeof *g);
     const objstore_text person = OBJSTORE_STR("Person"), dog = OBJSTORE_STR("Dog");
@@ -40,15 +55,7 @@ static graph *create(const char *dir) {
     check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("extra"), OBJSTORE_KIND_MIXED, 0));
     check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("rank"), OBJSTORE_KIND_INT, 0));
     check(objstore_schema_add_collection(schema, dog, OBJSTORE_STR("marks"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, OBJSTORE_KIND_INT, 0));
-    objstore_config *config;
-    char *path = format_path("%s/graph.objstore", dir);
-    check(objstore_config_new(&config));
-    check(objstore_config_set_path(config, objstore_cstr(path)));
-    check(objstore_config_set_schema(config, schema, 1));
-    check(objstore_open(config, &g->handle));
-    check(objstore_config_close(config));
-    check(objstore_schema_close(schema));
-    free(path);
+    g->handle = open_store(dir, schema);
     objstore_view *view;
     check(objstore_view_open(g->handle, &view));
     check(objstore_find_class(view, person, &g->person));
@@ -237,4 +244,106 @@ const graphs graphs_objstore = {
     .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
     .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
     .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
+};
+
+// The herd
+
+struct herd {
+    objstore *handle;
+    objstore_class_id dog;
+    objstore_property_id id, members;
+    objstore_object herd;
+};
+
+static herd *create_herd(const char *dir) {
+    herd *h = must_alloc(sizeof *h);
+    const objstore_text name = OBJSTORE_STR("Herd"), dog = OBJSTORE_STR("Dog");
+    objstore_schema *schema;
+    check(objstore_schema_new(&schema));
+    check(objstore_schema_add_class(schema, name));
+    check(objstore_schema_add_class(schema, dog));
+    check(objstore_schema_add_property(schema, dog, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY));
+    check(objstore_schema_add_link_collection(schema, name, OBJSTORE_STR("members"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, dog, 0));
+    h->handle = open_store(dir, schema);
+    objstore_view *t;
+    objstore_class_id class;
+    check(objstore_begin(h->handle, &t));
+    check(objstore_find_class(t, name, &class));
+    check(objstore_find_class(t, dog, &h->dog));
+    h->members = property(t, class, "members");
+    h->id = property(t, h->dog, "id");
+    check(objstore_create(t, class, NULL, NULL, 0, &h->herd));
+    check(objstore_commit(t, NULL));
+    return h;
+}
+
+static void close_herd(herd *h) {
+    check(objstore_close(h->handle));
+    free(h);
+}
+
+static void fill_herd(herd *h, const int64_t *ids, size_t count) {
+    objstore_object *dogs = must_alloc(count * sizeof *dogs);
+    objstore_view *t;
+    check(objstore_begin(h->handle, &t));
+    for (size_t i = 0; i < count; i++) {
+        const objstore_value id = objstore_int((int64_t)i);
+        check(objstore_create(t, h->dog, &h->id, &id, 1, &dogs[i]));
+    }
+    const objstore_collection members = objstore_collection_of(h->herd, h->members);
+    for (size_t i = 0; i < count; i++) {
+        const objstore_value link = objstore_link(dogs[ids[i]]);
+        check(objstore_list_insert(t, members, OBJSTORE_END, &link, 1));
+    }
+    check(objstore_commit(t, NULL));
+    free(dogs);
+}
+
+static void delete_members(herd *h, const int64_t *ids, size_t count, bool together) {
+    objstore_object *dogs = must_alloc(count * sizeof *dogs);
+    objstore_view *t;
+    check(objstore_begin(h->handle, &t));
+    for (size_t i = 0; i < count; i++) {
+        check(objstore_find(t, h->dog, objstore_int(ids[i]), &dogs[i], NULL));
+        if (!together) check(objstore_delete(t, dogs[i]));
+    }
+    if (together) check(objstore_delete_objects(t, dogs, count));
+    check(objstore_commit(t, NULL));
+    free(dogs);
+}
+
+static void delete_each(herd *h, const int64_t *ids, size_t count) { delete_members(h, ids, count, false); }
+static void delete_together(herd *h, const int64_t *ids, size_t count) { delete_members(h, ids, count, true); }
+
+static objstore_view *herd_view(herd *h) {
+    objstore_view *view;
+    check(objstore_view_open(h->handle, &view));
+    return view;
+}
+
+static void read_herd(herd *h, int64_t *ids, size_t count) {
+    objstore_view *view = herd_view(h);
+    objstore_value *links = must_alloc(count * sizeof *links), id;
+    size_t got;
+    check(objstore_collection_read(view, objstore_collection_of(h->herd, h->members), 0, count, NULL, NULL, links, &got));
+    if (got != count) die("objstore: %zu members, not %zu", got, count);
+    for (size_t i = 0; i < count; i++) {
+        check(objstore_get(view, links[i].data.link, h->id, NULL, &id));
+        ids[i] = id.data.integer;
+    }
+    check(objstore_view_close(view));
+    free(links);
+}
+
+static size_t herd_size(herd *h) {
+    objstore_view *view = herd_view(h);
+    uint64_t count;
+    check(objstore_collection_count(view, objstore_collection_of(h->herd, h->members), &count));
+    check(objstore_view_close(view));
+    return count;
+}
+
+const herds herds_objstore = {
+    .create = create_herd, .close = close_herd, .fill = fill_herd, .delete_each = delete_each, .delete_together = delete_together,
+    .read = read_herd, .size = herd_size,
 };

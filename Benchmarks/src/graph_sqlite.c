@@ -43,13 +43,17 @@ static int64_t ask(graph *g, const char *text) {
     return value;
 }
 
-static graph *create(const char *dir) {
-    graph *g = must_alloc(sizeof *g);
+static void open_database(graph *g, const char *dir) {
     char *path = format_path("%s/graph.sqlite", dir);
     check(g, sqlite3_open_v2(path, &g->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_CREATE, NULL));
     free(path);
     execute(g, "PRAGMA journal_mode=WAL");
     execute(g, "PRAGMA synchronous=FULL; PRAGMA cache_size=-65536; PRAGMA mmap_size=17179869184; PRAGMA foreign_keys=ON");
+}
+
+static graph *create(const char *dir) {
+    graph *g = must_alloc(sizeof *g);
+    open_database(g, dir);
     execute(g, "CREATE TABLE person(id INTEGER PRIMARY KEY);"
                "CREATE TABLE note(person INTEGER REFERENCES person(id) ON DELETE CASCADE, key TEXT, value INTEGER NOT NULL, PRIMARY KEY(person, key)) WITHOUT ROWID;"
                "CREATE TABLE label(person INTEGER REFERENCES person(id) ON DELETE CASCADE, value TEXT, PRIMARY KEY(person, value)) WITHOUT ROWID;"
@@ -199,4 +203,69 @@ const graphs graphs_sqlite = {
     .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
     .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
     .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
+};
+
+// The herd
+
+struct herd { struct graph tables; };
+
+static herd *create_herd(const char *dir) {
+    herd *h = must_alloc(sizeof *h);
+    open_database(&h->tables, dir);
+    execute(&h->tables, "CREATE TABLE dog(id INTEGER PRIMARY KEY);"
+                        "CREATE TABLE member(position INTEGER PRIMARY KEY, dog INTEGER REFERENCES dog(id) ON DELETE CASCADE);"
+                        "CREATE INDEX member_dog ON member(dog)");
+    return h;
+}
+
+static void close_herd(herd *h) {
+    check(&h->tables, sqlite3_close(h->tables.database));
+    free(h);
+}
+
+static void fill_herd(herd *h, const int64_t *ids, size_t count) {
+    graph *g = &h->tables;
+    sqlite3_stmt *dog = prepare(g, "INSERT INTO dog VALUES(?1)"), *member = prepare(g, "INSERT INTO member VALUES(?1, ?2)");
+    execute(g, "BEGIN");
+    for (size_t i = 0; i < count; i++) {
+        check(g, sqlite3_bind_int64(dog, 1, (int64_t)i));
+        run(g, dog);
+    }
+    for (size_t i = 0; i < count; i++) {
+        check(g, sqlite3_bind_int64(member, 1, (int64_t)i));
+        check(g, sqlite3_bind_int64(member, 2, ids[i]));
+        run(g, member);
+    }
+    execute(g, "COMMIT");
+    check(g, sqlite3_finalize(dog));
+    check(g, sqlite3_finalize(member));
+}
+
+// Rows of a table know no other way.
+static void delete_members(herd *h, const int64_t *ids, size_t count) {
+    graph *g = &h->tables;
+    sqlite3_stmt *q = prepare(g, "DELETE FROM dog WHERE id = ?1");
+    execute(g, "BEGIN");
+    for (size_t i = 0; i < count; i++) {
+        check(g, sqlite3_bind_int64(q, 1, ids[i]));
+        run(g, q);
+    }
+    execute(g, "COMMIT");
+    check(g, sqlite3_finalize(q));
+}
+
+static void read_herd(herd *h, int64_t *ids, size_t count) {
+    sqlite3_stmt *q = prepare(&h->tables, "SELECT dog FROM member ORDER BY position");
+    for (size_t i = 0; i < count; i++) {
+        if (sqlite3_step(q) != SQLITE_ROW) die("sqlite: no row: %s", sqlite3_errmsg(h->tables.database));
+        ids[i] = sqlite3_column_int64(q, 0);
+    }
+    check(&h->tables, sqlite3_finalize(q));
+}
+
+static size_t herd_size(herd *h) { return (size_t)ask(&h->tables, "SELECT count(*) FROM member"); }
+
+const herds herds_sqlite = {
+    .create = create_herd, .close = close_herd, .fill = fill_herd, .delete_each = delete_members, .delete_together = delete_members,
+    .read = read_herd, .size = herd_size,
 };

@@ -206,3 +206,32 @@ private struct Owners {
     }
     try verify(owners.store)
 }
+
+/// A walk through a large list or map ends behind the last link to the object that goes, however many there are.
+@Test(arguments: [[0], [2999], [0, 2999], [1, 2, 3, 1500], [1400, 2998, 2999], Array(0..<2999), Array(0..<3000)])
+func anObjectLeavesALargeCollection(places: [Int]) throws {
+    let owners = try Owners(nil)
+    defer { _ = objstore_close(owners.store) }
+    var person = objstore_object(), gone = objstore_object(), stays = objstore_object()
+    let here = Set(places)
+    try writing(owners.store) { tx in
+        (person, gone, stays) = (try owners.create(tx, owners.person), try owners.create(tx, owners.dog), try owners.create(tx, owners.dog))
+        let links = (0..<3000).map { objstore_link(here.contains($0) ? gone : stays) }
+        try ok(objstore_list_insert(tx, objstore_collection_of(person, owners.pets), 0, links, links.count))
+        let keys = (0..<3000).map { objstore_string(text(String(format: "%04d", $0))) }
+        try ok(objstore_collection_assign(tx, objstore_collection_of(person, owners.named), keys, links, links.count))
+    }
+    try writing(owners.store) { tx in try ok(objstore_delete(tx, gone)) }
+    try reading(owners.store) { view in
+        func read(_ property: objstore_property_id) throws -> [Int64] {
+            var values = [objstore_value](repeating: objstore_value(), count: 3001), count = 0
+            try ok(objstore_collection_read(view, objstore_collection_of(person, property), 0, values.count, nil, nil, &values, &count))
+            return values.prefix(count).map { $0.kind == .OBJSTORE_KIND_NULL ? -1 : $0.data.link.key }
+        }
+        #expect(try read(owners.pets) == Array(repeating: stays.key, count: 3000 - here.count))
+        #expect(try read(owners.named) == (0..<3000).map { here.contains($0) ? -1 : stays.key })
+        let owning = try incoming(view, stays, owners.pets)
+        #expect(owning == (here.count < 3000 ? [person.key] : []))
+    }
+    try verify(owners.store)
+}

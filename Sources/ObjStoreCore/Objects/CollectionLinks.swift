@@ -40,7 +40,7 @@ extension ClassState {
         let elements = try elements(owner, property), isMap = elements.kind == .map
         // Those that follow on each other go together.
         var runs: [Range<Int>] = [], keys: [OwnedValue] = [], index = 0, count = 0
-        try elements.forEachLink(isGone) { (index, key) throws(StoreError) in
+        try elements.forEachLink(isGone, atMost: try linkCount(elements, property, isGone)) { (index, key) throws(StoreError) in
             count += 1
             if isMap { keys.append(OwnedValue(key)) }
             if let last = runs.last, last.upperBound == index { runs[runs.count - 1] = last.lowerBound..<index + 1 } else { runs.append(index..<index + 1) }
@@ -56,11 +56,24 @@ extension ClassState {
         }
         return count
     }
+
+    /// How many links a walk through many elements looks for: behind the last one it need not go on.
+    private func linkCount(_ elements: CollectionElements, _ property: Int, _ selection: LinkSelection) throws(StoreError) -> Int {
+        guard case .to(let target) = selection, elements.kind != .set, let range = try elements.range(), range.count > ClassState.manyElements else { return .max }
+        return try inverses[schema.inversePosition(of: property)!].reader().linkCount(from: elements.owner, to: target)
+    }
+
+    /// So many are walked through in less time than the inverse is asked.
+    private static let manyElements = 1000
 }
 
 extension CollectionElements {
     /// Calls `body` with the index, and of maps the key, of the selected links, in order. Cost: O(n); of one link in a set O(log n).
-    func forEachLink(_ selection: LinkSelection, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void) throws(StoreError) {
+    ///
+    /// - Parameter most: there are no more.
+    func forEachLink(
+        _ selection: LinkSelection, atMost most: Int = .max, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+    ) throws(StoreError) {
         if case .to(let target) = selection {
             if kind == .set {
                 let (index, found) = try search(Value(kind: .link, low: target))
@@ -68,7 +81,7 @@ extension CollectionElements {
                 return
             }
         }
-        if let range = try range() { return try forEachLink(selection, in: range, body) }
+        if let range = try range() { return try forEachLink(selection, in: range, atMost: most, body) }
         var index = 0
         try forEach { (key, value) throws(StoreError) in
             if !value.isNull, try selection.has(value.low) { try body(index, key) }
@@ -79,13 +92,14 @@ extension CollectionElements {
 
     /// A leaf at a time, and its column of links alone, which need not be read either where its base says enough: a list may be long.
     private func forEachLink(
-        _ selection: LinkSelection, in range: Range<Int>, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+        _ selection: LinkSelection, in range: Range<Int>, atMost most: Int, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
         if range.isEmpty { return }
-        var cursor = try tree.cursor(at: range.lowerBound), left = range.count
+        var cursor = try tree.cursor(at: range.lowerBound), left = range.count, missing = most
         while true {
             let leaf = cursor.leaf, rest = cursor.rest(left), column = leaf.values
             func found(_ index: Int) throws(StoreError) {
+                missing -= 1
                 try body(range.count - left + index - rest.lowerBound, kind == .map ? leaf.keys.stored(index).value : .null)
             }
             if case .to(let target) = selection {
@@ -99,7 +113,7 @@ extension CollectionElements {
                 }
             }
             left -= rest.count
-            if left == 0 { return }
+            if left == 0 || missing == 0 { return }
             cursor.skip(to: rest.upperBound - 1)
             guard try cursor.advance() else { throw CollectionReader.damaged("it ends before the elements of \(owner)") }
         }

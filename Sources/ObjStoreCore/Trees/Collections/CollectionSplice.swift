@@ -1,12 +1,12 @@
 internal import CSystem
 
-/// Changes of one element in a leaf of numbers, in place: what most changes are.
+/// Changes of one element, and removals of some, in a leaf of numbers, in place: what most changes are.
 extension CollectionWriter {
-    /// Removes, sets or inserts one element where the leaf's columns are of numbers that hold the new one; nil where the leaf
+    /// Sets or inserts one element, or removes some, where the leaf's columns are of numbers that hold the new one; nil where the leaf
     /// has to be written anew.
     func spliced(_ ref: Ref, _ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) throws(StoreError) -> CollectionChild? {
         if isText(old.values.kind) || hasKeys && isText(old.keys.kind) { return nil }
-        guard let owner = ownerOfOne(old, positions, new) else { return nil }
+        guard let owner = positions.count > 1 ? ownerOfSome(old, positions, new) : ownerOfOne(old, positions, new) else { return nil }
         let at = positions.lowerBound, delta = new.count - positions.count, count = old.count + delta
         let bytes = NodeHeader.bytes(old.node) + delta * widths(old)
         guard bytes <= limits.leafBytes else { return nil }
@@ -52,6 +52,13 @@ extension CollectionWriter {
         return owner
     }
 
+    /// The same where several are removed.
+    private func ownerOfSome(_ old: CollectionLeaf, _ positions: Range<Int>, _ new: ContiguousArray<CollectionElement>) -> Int? {
+        guard new.isEmpty, old.values.kinds == nil, !old.values.mayHaveLong, !hasKeys || old.keys.kinds == nil else { return nil }
+        let owner = old.ownerIndex(ofElement: positions.lowerBound)
+        return old.end(owner) >= positions.upperBound && old.end(owner) - old.start(owner) > positions.count ? owner : nil
+    }
+
     /// Bytes of an element without its texts.
     func widths(_ leaf: CollectionLeaf) -> Int {
         leaf.values.lows.width + leaf.values.highs.width + (hasKeys ? leaf.keys.lows.width + leaf.keys.highs.width : 0)
@@ -64,7 +71,7 @@ extension CollectionWriter {
         var value: UInt64
     }
 
-    /// Makes room for an element in each of some columns that follow each other, or closes its gap.
+    /// Makes room for an element in each of some columns that follow each other, or closes the gap of those that go.
     private static func shift(
         _ columns: borrowing InlineArray<4, Move>, _ columnCount: Int, _ node: UnsafeMutableRawPointer, used: Int, count: Int, at: Int,
         delta: Int, stores: Bool
@@ -85,11 +92,11 @@ extension CollectionWriter {
         } else if delta < 0 {
             var shrink = 0
             for index in 0..<columnCount {
-                let width = columns[index].width
+                let width = columns[index].width, gone = -delta * width
                 let gap = columns[index].column + at * width, next = index + 1 < columnCount ? columns[index + 1].column + at * columns[index + 1].width : node + used
-                let rest = gap + width
+                let rest = gap + gone
                 memmove(gap - shrink, rest, next - rest)
-                shrink += width
+                shrink += gone
             }
         } else if stores {
             for index in 0..<columnCount { IndexColumn.store(columns[index].value, columns[index].column + at * columns[index].width, width: columns[index].width) }
