@@ -1007,6 +1007,16 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
 OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
     OBJSTORE_CHECKS(null(config, store), closed(config), kind(config));
 
+/** Says what objstore_open_default opens from now on, in all threads of the process: what the config says now; later changes of it
+ * mean nothing, and it may be closed; its callbacks' userdata is freed when the default is another. Stores that are open stay as they
+ * are. NULL, as in the beginning: the file default.objstore in the current directory, without a schema. */
+OBJSTORE_API objstore_status objstore_set_default(objstore_config *config)
+    OBJSTORE_CHECKS(nullable(config), closed(config), kind(config));
+
+/** Opens the default store, as objstore_open does: each call gives a handle of its own, to be closed; of one file they are one store. */
+OBJSTORE_API objstore_status objstore_open_default(objstore **store)
+    OBJSTORE_CHECKS(null(store));
+
 /** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their
  * free_userdata called), views and results closed. Calls in progress on other threads end first, waits are
  * woken. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is

@@ -7,6 +7,27 @@ final class ConfigBox {
     let lock = Lock()
     var configuration = StoreConfiguration()
     var callbacks = OpeningCallbacks()
+
+    /// What `objstore_open_default` opens. Looked at with its lock only.
+    nonisolated(unsafe) static let standard = {
+        let box = ConfigBox()
+        box.become(standardPlace, OpeningCallbacks())
+        return box
+    }()
+    static var standardPlace: StoreConfiguration {
+        var configuration = StoreConfiguration()
+        configuration.place = .file("default.objstore")
+        return configuration
+    }
+
+    func become(_ configuration: StoreConfiguration, _ callbacks: OpeningCallbacks) {
+        // What it had goes without the lock: the application may be told.
+        let old = lock.withLock {
+            defer { (self.configuration, self.callbacks) = (configuration, callbacks) }
+            return (self.configuration, self.callbacks)
+        }
+        withExtendedLifetime(old) {}
+    }
 }
 
 private func change(_ config: OpaquePointer?, _ body: (inout StoreConfiguration) throws(StoreError) -> Void) -> objstore_status {
@@ -22,6 +43,18 @@ private func use(_ config: OpaquePointer?, _ body: (ConfigBox) throws(StoreError
 @c @implementation
 public func objstore_config_new(_ config: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
     newHandle(config, "config", .config) { ConfigBox() }
+}
+
+@c @implementation
+public func objstore_set_default(_ config: OpaquePointer?) -> objstore_status {
+    guard config != nil else {
+        ConfigBox.standard.become(ConfigBox.standardPlace, OpeningCallbacks())
+        return .OBJSTORE_OK
+    }
+    return Handles.use(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
+        let (configuration, callbacks) = box.lock.withLock { (box.configuration, box.callbacks) }
+        ConfigBox.standard.become(configuration, callbacks)
+    }
 }
 
 /// A path: text without NUL bytes.

@@ -110,7 +110,7 @@ public func objstore_delete_files(_ path: objstore_text) -> objstore_status {
 }
 
 /// A call without a handle.
-private func withoutHandle(_ blame: Blame = [:], _ body: () throws(StoreError) -> Void) -> objstore_status {
+func withoutHandle(_ blame: Blame = [:], _ body: () throws(StoreError) -> Void) -> objstore_status {
     if Handles.isSilent { return fail(.inCallback, "this callback must not call the library") }
     do throws(StoreError) {
         try body()

@@ -22,18 +22,30 @@ final class StoreBox {
 public func objstore_open(_ config: OpaquePointer?, _ store: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
     guard let store else { return failNull("store") }
     store.pointee = nil
-    return Handles.pin(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
-        let (configuration, callbacks) = box.lock.withLock { (box.configuration, box.callbacks) }
-        let call = OpeningCall(callbacks)
-        do throws(StoreError) {
-            store.pointee = try call.handle(of: try Store.open(call.complete(configuration)))
-            return .OBJSTORE_OK
-        } catch {
-            call.abandon()
-            // The error is the callback's.
-            if call.answer != .OBJSTORE_OK { return call.answer }
-            throw error
-        }
+    return Handles.pin(config, .config, "config") { (box: ConfigBox) throws(StoreError) in try open(box, store) }
+}
+
+@c @implementation
+public func objstore_open_default(_ store: UnsafeMutablePointer<OpaquePointer?>?) -> objstore_status {
+    guard let store else { return failNull("store") }
+    store.pointee = nil
+    var answer = objstore_status.OBJSTORE_OK
+    let status = withoutHandle { () throws(StoreError) in answer = try open(ConfigBox.standard, store) }
+    return status == .OBJSTORE_OK ? answer : status
+}
+
+/// What a callback ended it with; else it worked.
+private func open(_ box: ConfigBox, _ store: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) -> objstore_status {
+    let (configuration, callbacks) = box.lock.withLock { (box.configuration, box.callbacks) }
+    let call = OpeningCall(callbacks)
+    do throws(StoreError) {
+        store.pointee = try call.handle(of: try Store.open(call.complete(configuration)))
+        return .OBJSTORE_OK
+    } catch {
+        call.abandon()
+        // The error is the callback's.
+        if call.answer != .OBJSTORE_OK { return call.answer }
+        throw error
     }
 }
 

@@ -62,6 +62,54 @@ private func files(_ folder: TestFolder) -> [String] {
 }
 
 @Suite struct OpeningTests {
+    @Test func A12_defaultStore() throws {
+        let folder = TestFolder(), calls = Calls()
+        defer { _ = objstore_set_default(nil) }
+        func config(_ path: String, _ configure: (OpaquePointer) throws -> Void = { _ in }) throws {
+            var schema: OpaquePointer?, config: OpaquePointer?
+            try ok(objstore_schema_new(&schema))
+            try ok(objstore_schema_add_class(schema, text("Dog")))
+            try ok(objstore_schema_add_property(schema, text("Dog"), text("name"), .OBJSTORE_KIND_STRING, 0))
+            try ok(objstore_schema_add_property(schema, text("Dog"), text("age"), .OBJSTORE_KIND_INT, 0))
+            try ok(objstore_config_new(&config))
+            try ok(objstore_config_set_path(config, text(path)))
+            try ok(objstore_config_set_schema(config, schema, 1))
+            try configure(config!)
+            try ok(objstore_set_default(config))
+            // Nothing that happens to them later counts.
+            try ok(objstore_config_set_path(config, text(path + "-other")))
+            try ok(objstore_config_close(config))
+            try ok(objstore_schema_close(schema))
+        }
+        func open() throws -> OpaquePointer {
+            var store: OpaquePointer?
+            try ok(objstore_open_default(&store))
+            return store!
+        }
+        calls.body = { _, tx in
+            let cls = try ClassOf(tx: tx, dogs)
+            try cls.create(tx, ["name": objstore_string(text("Rex")), "age": objstore_int(1)])
+        }
+        try config(folder.store, calls.fill)
+        let first = try open(), second = try open(), cls = try ClassOf(first, dogs)
+        #expect(first != second && calls.count == 1)
+        try writing(first) { tx in try cls.create(tx, ["name": objstore_string(text("Ella")), "age": objstore_int(2)]) }
+        try reading(second) { view in expect(try cls.count(view) == 2) }
+        try config(folder.path + "/copy")
+        let third = try open()
+        try reading(third) { view in expect(try cls.count(view) == 0) }
+        try reading(first) { view in expect(try cls.count(view) == 2) }
+        var exists = false
+        try ok(objstore_file_exists(text(folder.path + "/copy"), &exists))
+        expect(exists)
+        // What a callback says ends the opening.
+        calls.status = userStatus
+        try config(folder.path + "/other", calls.fill)
+        var none: OpaquePointer?
+        #expect(objstore_open_default(&none) == userStatus && none == nil)
+        for store in [first, second, third] { try ok(objstore_close(store)) }
+    }
+
     @Test func initialDataOnce() throws {
         let folder = TestFolder(), calls = Calls()
         var inside: OpaquePointer?

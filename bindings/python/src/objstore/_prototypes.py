@@ -59,6 +59,8 @@ PROTOTYPES = {
     "objstore_config_set_log": "wwwww",
     "objstore_config_close": "w",
     "objstore_open": "ww",
+    "objstore_set_default": "w",
+    "objstore_open_default": "w",
     "objstore_close": "w",
     "objstore_get_info": "ww",
     "objstore_get_statistics": "ww",
