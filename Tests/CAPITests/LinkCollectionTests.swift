@@ -177,7 +177,7 @@ private struct Owners {
         }
         // All or none.
         deleted(tx, [dogs[0], people[0], dogs[0]], .OBJSTORE_ERR_NO_SUCH_OBJECT)
-        #expect(String(cString: objstore_last_message()).hasPrefix("objects: "))
+        #expect(String(cString: objstore_last_message()) == "objects: the object Dog#0 is given twice")
         var stranger = dogs[1]
         stranger.store_tag ^= 1
         deleted(tx, [dogs[0], stranger], .OBJSTORE_ERR_WRONG_STORE)

@@ -43,7 +43,10 @@ extension View {
             var known = Set<ObjectID>(minimumCapacity: objects.count)
             for object in objects {
                 let cls = try classOf(object, try schema)
-                guard try transaction.state(Int(cls.id)).contains(object.key), known.insert(object).inserted else { throw View.noSuchObject(cls, object.key) }
+                guard try transaction.state(Int(cls.id)).contains(object.key) else { throw View.noSuchObject(cls, object.key) }
+                guard known.insert(object).inserted else {
+                    throw StoreError(.noSuchObject, "the object \(cls.name)#\(object.key) is given twice").at(class: cls.name)
+                }
             }
             for (classID, same) in Dictionary(grouping: objects, by: \.classID).sorted(by: { $0.key < $1.key }) {
                 let state = try transaction.state(ClassID.index(classID)), keys = KeyBuffer(capacity: same.count)
