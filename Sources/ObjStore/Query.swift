@@ -25,9 +25,9 @@ enum QueryNode: Sendable {
         do throws(ObjStoreError) { self = try body() } catch { self = .failed(error) }
     }
 
-    func compared(_ comparison: Comparison, _ value: _QueryValue) -> QueryNode {
+    func compared(_ comparison: Comparison, _ value: _QueryValue, isInside: Bool = false) -> QueryNode {
         switch self {
-        case .property(let index): .comparison(ComparisonNode(index: index, comparison: comparison, value: value))
+        case .property(let index): .comparison(ComparisonNode(index: index, comparison: comparison, value: value, isInside: isInside))
         case .failed: self
         case .object, .comparison: .failed(ObjStoreError(.notSupported, "only a property can be compared with a value in this version"))
         }
@@ -145,6 +145,12 @@ extension Optional: OrderedQueryOperand where Wrapped: OrderedQueryOperand {}
 extension Query where Value: QueryOperand {
     public static func == (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.equal, right._queryValue)) }
     public static func != (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.notEqual, right._queryValue)) }
+}
+
+extension Query {
+    /// Who has a link to the object, as the value, as an element, or anywhere inside of a value of any type: the inverse of a property
+    /// that declares none, `store.objects(Shelter.self).where { $0.dogs.links(to: rex) }`. A property without links: `.wrongType`.
+    public func links(to object: Object) -> Query<Bool> { .init(node.compared(.equal, object._queryValue, isInside: true)) }
 }
 
 extension Query where Value: OrderedQueryOperand {

@@ -355,4 +355,33 @@ import Testing
         }
         #expect(try store.verify() == [])
     }
+
+    final class Pen: Object {
+        @Persisted var dogs: List<Dog>
+        @Persisted var guests: MutableSet<Dog>
+        @Persisted var cages: Map<String, Dog?>
+    }
+
+    @Test func inversesWithoutDeclaration() throws {
+        let store = try memoryStore(MixedLinkTests.models + [Pen.self, Page.self, Tag.self]), one = dog("1"), two = dog("2"), pen = Pen(), page = Page()
+        try store.write { tx in
+            for dog in [one, two] { try tx.add(dog) }
+            try tx.add(pen)
+            try tx.add(page)
+            pen.dogs = [one, two, one]
+            pen.guests = [two]
+            pen.cages = ["x": one, "y": nil]
+            page.extra = [["k": .object(one)]]
+        }
+        func pens(_ condition: (Query<Pen>) -> Query<Bool>) -> Int { store.objects(Pen.self).where(condition).count }
+        #expect(pens { $0.dogs.links(to: one) } == 1 && pens { $0.dogs.links(to: two) } == 1)
+        #expect(pens { $0.guests.links(to: one) } == 0 && pens { $0.guests.links(to: two) } == 1)
+        #expect(pens { $0.cages.links(to: one) } == 1 && pens { $0.cages.links(to: two) } == 0)
+        let pages = store.objects(Page.self).where { $0.extra.links(to: one) }
+        #expect(pages.count == 1 && pages.first?.isSameObject(as: page) == true && pages.map(\.number) == [0])
+        #expect(store.objects(Page.self).where { $0.items.links(to: one) }.isEmpty)
+        #expect(code { try store.objects(Page.self).where { $0.number.links(to: one) }.validate() } == .wrongType)
+        #expect(code { try store.objects(Pen.self).where { $0.dogs.links(to: page) }.validate() } == .wrongType)
+        #expect(code { try store.objects(Pen.self).where { $0.dogs.links(to: Dog()) }.validate() } == .wrongView)
+    }
 }

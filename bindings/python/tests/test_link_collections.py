@@ -1,12 +1,12 @@
 """Lists, sets and dicts of objects, and who has them."""
 
 import random
-from typing import Optional
+from typing import Any, Optional
 
 import pytest
 
 import objstore
-from objstore import Backlinks, backlinks, field
+from objstore import Backlinks, backlinks, field, links_to
 
 
 class Hound(objstore.Model):
@@ -41,6 +41,45 @@ def names(objects):
 
 def ids(objects):
     return [o.id for o in objects]
+
+
+class Yard(objstore.Model):
+    n: int = 0
+    guard: Hound | None = None
+    dogs: list[Hound]
+    guests: set[Hound]
+    cages: dict[str, Optional[Hound]]
+    extra: Any = None
+    notes: list[Any]
+
+
+def test_inverses_without_declaration(path):
+    with objstore.open(path, models=[*MODELS, Yard]) as store:
+        with store.write():
+            a, b = (store.create(Hound, {"name": n}) for n in "ab")
+            store.add(Yard(n=0, guard=a, dogs=[a, b, a], guests={b}, cages={"x": b, "y": None}, extra=[{"k": a}]))
+            store.add(Yard(n=1, guard=b, dogs=[b], guests={a, b}, cages={"x": a}, extra=b, notes=[1, [b]]))
+
+        def who(prop, hound):
+            found = store.objects(Yard).where(links_to(prop, hound))
+            assert len(found) == found.count()
+            return [yard.n for yard in found]
+
+        properties = [Yard.guard, Yard.dogs, Yard.guests, Yard.cages, Yard.extra, Yard.notes]
+        assert [who(p, a) for p in properties] == [[0], [0], [1], [1], [0], []]
+        assert [who(p, b) for p in properties] == [[1], [0, 1], [0, 1], [0], [1], [1]]
+        for prop, value, error in (
+            (Yard.n, a, objstore.WrongType), (Shelter.id, a, objstore.WrongType), ("dogs", a, objstore.WrongType), (Yard.dogs, 5, objstore.WrongType),
+            (Yard.dogs, store.objects(Yard)[0], objstore.WrongType), (Yard.dogs, None, objstore.WrongType), (Yard.dogs, Hound(), objstore.WrongStore),
+            (Yard.extra, Hound(), objstore.WrongStore), (Yard.extra, "a", objstore.WrongType),
+        ):  # fmt: skip
+            with pytest.raises(error):
+                links_to(prop, value)
+        with pytest.raises(objstore.InvalidArgument, match="Yard"):
+            store.objects(Shelter).where(links_to(Yard.dogs, a))
+        with store.write():
+            store.delete(a)
+            assert [who(p, a) for p in properties] == [[]] * 6
 
 
 @pytest.mark.parametrize("inverse", ["shelters", "visited", "caged"])

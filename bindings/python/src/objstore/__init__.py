@@ -36,7 +36,7 @@ from .indexes import Index
 from .info import Pin, Statistics
 from .kinds import Float32
 from .jsons import parse_json
-from .links import backlinks
+from .links import backlinks, links_to
 from .lists import List
 from .migration import Migration
 from .mixed import MixedDict, MixedList
@@ -62,6 +62,6 @@ __all__ = [
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "NullValue", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "open",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "links_to", "open",
     "parse_json", "salvage", "set_default", "verify_file",
 ]  # fmt: skip

@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import objects
-from .errors import InvalidArgument, SchemaError, WrongStore
-from .kinds import MIXED, SET, is_embedded, is_loose
+from .errors import InvalidArgument, SchemaError, WrongStore, WrongType
+from .kinds import MIXED, SET, convert, is_embedded, is_loose, is_object, wrong
 
 if TYPE_CHECKING:
     from .kinds import Described
-    from .properties import Property
+    from .properties import Condition, Property
     from .transaction import Transaction
 
 
@@ -171,6 +171,21 @@ def backlinks(origin: str, *, init: Literal[False] = False) -> Any:
     if not isinstance(origin, str):
         raise InvalidArgument(f'backlinks() takes the name of a link, such as "owner", not {origin!r}')
     return DeclaredBacklinks(origin)
+
+
+def links_to(prop: Any, obj: Any) -> "Condition":
+    """Who has a link to an object, as the value, as an element, or anywhere inside of an Any: the inverse of a property that
+    declares none, `store.objects(Shelter).where(links_to(Shelter.dogs, rex))`. WrongType: a property without links, an object of
+    another class. WrongStore: an unmanaged object, to which nothing links."""
+    from .properties import LINKS_TO, Condition, Property
+
+    if not isinstance(prop, Property) or prop.target is None and not is_mixed(prop):
+        raise WrongType(f"a property with links is wanted, such as Shelter.dogs, not {prop!r}")
+    condition = Condition(prop, LINKS_TO, obj)
+    if not is_object(obj):
+        raise wrong(prop, obj, "an object")
+    place(prop, convert(condition.asked(), obj))
+    return condition
 
 
 def is_mixed(prop: "Property") -> bool:
