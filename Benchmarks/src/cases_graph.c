@@ -133,14 +133,6 @@ static void run_half(bench *b, int slot, const graphs *p, result *r) {
     drop(path);
 }
 
-static const herds *herds_of(const peer *p) {
-    if (!strcmp(p->name, "sqlite")) return &herds_sqlite;
-#ifdef HAVE_OBJSTORE
-    if (!strcmp(p->name, "objstore")) return &herds_objstore;
-#endif
-    return NULL;
-}
-
 // Dogs that one large list has, in no order: some one by one, then half of the others together.
 void run_herd(bench *b, wanted_function *wanted) {
     result *each = wanted("herd_delete_each") ? add_result(b, "herd_delete_each", "us/object", false) : NULL;
@@ -162,8 +154,9 @@ void run_herd(bench *b, wanted_function *wanted) {
     }
     for (size_t i = 0, n = repetitions(b, 3); i < n; i++) {
         each_peer(b, slot) {
-            const herds *p = herds_of(b->peers[slot]);
-            if (!p) continue;
+            const graphs *engine = graphs_of(b->peers[slot]);
+            if (!engine) continue;
+            const herds *p = engine->herds;
             char *path = fresh_directory(b, slot, "herd");
             herd *h = p->create(path);
             p->fill(h, ids, dogs);

@@ -12,6 +12,7 @@
 enum { marks_of_a_dog = 5, note_key_length = 12 };
 
 typedef struct graph graph;
+typedef struct herds herds;
 
 typedef struct graphs {
     graph *(*create)(const char *dir);
@@ -30,6 +31,7 @@ typedef struct graphs {
     int64_t (*sum_marks)(graph *g);
     size_t (*dogs_without_owner)(graph *g);
     size_t (*dogs_without_friend)(graph *g);
+    const herds *herds;     // of the same engine
 } graphs;
 
 extern const graphs graphs_sqlite;
@@ -40,7 +42,7 @@ extern const graphs graphs_objstore;
 // One herd, whose list has every dog once, in no order; a store of its own.
 typedef struct herd herd;
 
-typedef struct herds {
+struct herds {
     herd *(*create)(const char *dir);
     void (*close)(herd *h);
     void (*fill)(herd *h, const int64_t *ids, size_t count);                    // the dogs, by id, and the list in the order given
@@ -49,12 +51,7 @@ typedef struct herds {
     void (*delete_together)(herd *h, const int64_t *ids, size_t count);
     void (*read)(herd *h, int64_t *ids, size_t count);                          // the first of the list
     size_t (*size)(herd *h);
-} herds;
-
-extern const herds herds_sqlite;
-#ifdef HAVE_OBJSTORE
-extern const herds herds_objstore;
-#endif
+};
 
 // The text that dog `id` has as its extra, NUL-terminated, or NULL: it has its id.
 static inline const char *extra_text(int64_t id) { return id % 3 ? NULL : "a text of twenty-four b." + id % 7; }

@@ -240,12 +240,6 @@ static size_t dogs_without(graph *g, int link) {
 static size_t dogs_without_owner(graph *g) { return dogs_without(g, dog_owner); }
 static size_t dogs_without_friend(graph *g) { return dogs_without(g, dog_friend); }
 
-const graphs graphs_objstore = {
-    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
-    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
-    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
-};
-
 // The herd
 
 struct herd {
@@ -343,7 +337,14 @@ static size_t herd_size(herd *h) {
     return count;
 }
 
-const herds herds_objstore = {
+static const herds all_herds = {
     .create = create_herd, .close = close_herd, .fill = fill_herd, .delete_each = delete_each, .delete_together = delete_together,
     .read = read_herd, .size = herd_size,
+};
+
+const graphs graphs_objstore = {
+    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
+    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
+    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
+    .herds = &all_herds,
 };

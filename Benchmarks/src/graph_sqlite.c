@@ -199,12 +199,6 @@ static int64_t sum_marks(graph *g) { return ask(g, "SELECT sum(value) FROM mark"
 static size_t dogs_without_owner(graph *g) { return (size_t)ask(g, "SELECT count(*) FROM dog WHERE owner IS NULL"); }
 static size_t dogs_without_friend(graph *g) { return (size_t)ask(g, "SELECT count(*) FROM dog WHERE friend IS NULL"); }
 
-const graphs graphs_sqlite = {
-    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
-    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
-    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
-};
-
 // The herd
 
 struct herd { struct graph tables; };
@@ -265,7 +259,14 @@ static void read_herd(herd *h, int64_t *ids, size_t count) {
 
 static size_t herd_size(herd *h) { return (size_t)ask(&h->tables, "SELECT count(*) FROM member"); }
 
-const herds herds_sqlite = {
+static const herds all_herds = {
     .create = create_herd, .close = close_herd, .fill = fill_herd, .delete_each = delete_members, .delete_together = delete_members,
     .read = read_herd, .size = herd_size,
+};
+
+const graphs graphs_sqlite = {
+    .create = create, .close = close_graph, .fill = fill, .fill_notes = fill_notes, .fill_labels = fill_labels,
+    .delete_persons = delete_persons, .delete_dogs = delete_dogs, .dogs_of = dogs_of, .read_notes = read_notes, .have_labels = have_labels,
+    .read_extras = read_extras, .sum_marks = sum_marks, .dogs_without_owner = dogs_without_owner, .dogs_without_friend = dogs_without_friend,
+    .herds = &all_herds,
 };

@@ -40,11 +40,7 @@ extension Object {
         guard let space = _space, let binding = _binding?.takeUnretainedValue() else {
             throw ObjStoreError(.wrongView, "an unmanaged object has no JSON text: add it to a store first", class: ClassInfo.name(of: type(of: self)))
         }
-        return try core { () throws(StoreError) in
-            let writer = JSONWriter(format.core)
-            try space.current.write(binding.id(_key), depth: try checked(depth), to: writer)
-            return String(decoding: writer.text, as: UTF8.self)
-        }
+        return try written(format) { (writer) throws(StoreError) in try space.current.write(binding.id(_key), depth: try checked(depth), to: writer) }
     }
 }
 
@@ -83,11 +79,19 @@ extension AnyMap {
 
 private func text(of place: CollectionPlace?, _ name: String, _ depth: Int, _ format: JSONFormat, at path: [AnyStep] = []) throws(ObjStoreError) -> String {
     guard let place else { throw ObjStoreError(.wrongView, "an unmanaged \(name) has no JSON text: add its object to a store first") }
-    return try core { () throws(StoreError) in
-        let writer = JSONWriter(format.core), id = place.id, depth = try checked(depth)
+    return try written(format) { (writer) throws(StoreError) in
+        let id = place.id, depth = try checked(depth)
         try AnyStep.withPath(path) { (path) throws(StoreError) in
             try place.binding.space.current.write(id.owner, id.propertyID, path, depth: depth, to: writer)
         }
+    }
+}
+
+/// The text that `body` writes.
+private func written(_ format: JSONFormat, _ body: (JSONWriter) throws(StoreError) -> Void) throws(ObjStoreError) -> String {
+    try core { () throws(StoreError) in
+        let writer = JSONWriter(format.core)
+        try body(writer)
         return String(decoding: writer.text, as: UTF8.self)
     }
 }
@@ -137,11 +141,7 @@ extension AnyValue {
     /// its own, and the object whose property the value is, too.
     public func json(format: JSONFormat = []) throws(ObjStoreError) -> String {
         if let object = objects.first { throw ObjStoreError(.wrongType, "the value has the \(object.name) in it: ask an object for its JSON text") }
-        return try core { () throws(StoreError) in
-            let writer = JSONWriter(format.core)
-            try withValue { (value) throws(StoreError) in try writer.append(value) }
-            return String(decoding: writer.text, as: UTF8.self)
-        }
+        return try written(format) { (writer) throws(StoreError) in try withValue { (value) throws(StoreError) in try writer.append(value) } }
     }
 }
 

@@ -27,17 +27,27 @@ private func hand(_ text: Value, to json: UnsafeMutablePointer<objstore_text>?) 
     json?.pointee = objstore_text(bytes: Value.text(text.pointer), length: Int64(text.count))
 }
 
+/// Hands out the text that `body` writes.
+private func text(
+    _ view: OpaquePointer?, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?,
+    _ blame: Blame, _ body: (View, Int, JSONWriter) throws(StoreError) -> Void
+) -> objstore_status {
+    guard buffer != nil else { return failNull("buffer") }
+    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
+        guard let output = try outputBuffer(buffer) else { return }
+        let depth = try checked(depth: depth), writer = JSONWriter(try writing(flags))
+        try body(view, depth, writer)
+        hand(try writer.copy(into: output), to: json)
+    }
+}
+
 @c @implementation
 public func objstore_to_json(
     _ view: OpaquePointer?, _ object: objstore_object, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?,
     _ json: UnsafeMutablePointer<objstore_text>?
 ) -> objstore_status {
-    guard buffer != nil else { return failNull("buffer") }
-    return Handles.use(view, .view, "view", [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object"]) { (view: View) throws(StoreError) in
-        guard let output = try outputBuffer(buffer) else { return }
-        let depth = try checked(depth: depth), writer = JSONWriter(try writing(flags))
+    text(view, depth, flags, buffer, json, [.noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object"]) { (view, depth, writer) throws(StoreError) in
         try view.write(objectID(object), depth: depth, to: writer)
-        hand(try writer.copy(into: output), to: json)
     }
 }
 
@@ -46,18 +56,14 @@ public func objstore_property_to_json(
     _ view: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ steps: UnsafePointer<objstore_value>?,
     _ step_count: Int, _ depth: UInt32, _ flags: UInt32, _ buffer: UnsafeMutablePointer<objstore_buffer>?, _ json: UnsafeMutablePointer<objstore_text>?
 ) -> objstore_status {
-    guard buffer != nil else { return failNull("buffer") }
     let blame: Blame = [
         .noSuchClass: "object", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .wrongType: "property_id or steps",
         .notFound: "steps",
     ]
-    return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
-        guard let output = try outputBuffer(buffer) else { return }
-        let depth = try checked(depth: depth), writer = JSONWriter(try writing(flags))
+    return text(view, depth, flags, buffer, json, blame) { (view, depth, writer) throws(StoreError) in
         try withPath(steps, step_count) { (path) throws(StoreError) in
             try view.write(objectID(object), property_id, path, depth: depth, to: writer)
         }
-        hand(try writer.copy(into: output), to: json)
     }
 }
 

@@ -96,5 +96,8 @@ extension ClassSchema {
         named(StoreError(error.code, "\(name).\(properties[property].name): \(error.message)"), property)
     }
 
+    /// The same of one that may be about another object, of which it says all.
+    func namingOnce(_ error: StoreError, _ property: Int) -> StoreError { error.className == nil ? naming(error, property) : error }
+
     func named(_ error: StoreError, _ property: Int) -> StoreError { error.at(class: name, property: properties[property].name) }
 }

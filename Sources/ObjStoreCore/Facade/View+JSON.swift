@@ -40,9 +40,9 @@ extension View {
 }
 
 extension ClassSchema {
-    /// Names the property in what fails, unless it was something in another object.
+    /// Names the property in what fails.
     fileprivate func locating(_ position: Int, _ body: () throws(StoreError) -> Void) throws(StoreError) {
-        do throws(StoreError) { try body() } catch { throw error.className == nil ? naming(error, position) : error }
+        do throws(StoreError) { try body() } catch { throw namingOnce(error, position) }
     }
 }
 

@@ -74,12 +74,10 @@ extension CollectionElements {
     func forEachLink(
         _ selection: LinkSelection, atMost most: Int = .max, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
-        if case .to(let target) = selection {
-            if kind == .set {
-                let (index, found) = try search(Value(kind: .link, low: target))
-                if found { try body(index, .null) }
-                return
-            }
+        if case .to(let target) = selection, kind == .set {
+            let (index, found) = try search(Value(kind: .link, low: target))
+            if found { try body(index, .null) }
+            return
         }
         if let range = try range() { return try forEachLink(selection, in: range, atMost: most, body) }
         var index = 0

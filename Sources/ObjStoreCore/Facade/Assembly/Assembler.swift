@@ -335,7 +335,7 @@ final class Assembler {
         var next = index
         do throws(StoreError) { try append(&next, to: builder, cls, position) } catch {
             current = min(next, flat.values.count) - 1
-            throw error.className == nil ? cls.naming(error, position) : error
+            throw cls.namingOnce(error, position)
         }
         let buffer = ByteBuffer(capacity: max(16, builder.node.count))
         buffer.append(bytes: builder.node.baseAddress, count: builder.node.count)

@@ -96,11 +96,7 @@ class Collection:
         view, (head, key, property_id) = self._view(), self._place  # the view: kept during the call
 
         def call(function: Any, *rest: Any) -> int:
-            s = take()
-            s.head.value, s.key.value = head, key
-            status: int = function(view.handle, s.object, property_id, None, 0, *rest)
-            give_back(s)
-            return status
+            return jsons.placed(function, view.handle, head, key, property_id, None, 0, *rest)
 
         return jsons.of_property(call, depth, jsons.flags(pretty, extended, nan_as_null))
 

@@ -58,22 +58,28 @@ def of_object(obj: Any, depth: int, flags: int) -> str:
     if store is None:
         raise WrongStore(f"this {type(obj).__name__} belongs to no store: add it to one first")
     view = store._reader()  # kept during the call: another thread may move on meanwhile
-    s = take()
-    s.head.value, s.key.value = store._binding(type(obj)).head, obj._o_key
-    buffer = _ffi.Buffer()
-    try:
-        check(_to_json(view.handle, s.object, _checked(depth), flags, ctypes.byref(buffer), None))
-        give_back(s)
-        return ctypes.string_at(buffer.bytes, buffer.length).decode()
-    finally:
-        _buffer_free(ctypes.byref(buffer))
+    return _written(lambda *rest: placed(_to_json, view.handle, store._binding(type(obj)).head, obj._o_key, *rest), depth, flags)
 
 
 def of_property(call: Callable[..., int], depth: int, flags: int) -> str:
     """The text of a value in an object: `call` says to objstore_property_to_json which one, and hands on what else it wants."""
+    return _written(lambda *rest: call(_property_to_json, *rest), depth, flags)
+
+
+def placed(function: Any, view: int, head: int, key: int, *rest: Any) -> int:
+    """Calls a function of a view and an object; its status."""
+    s = take()
+    s.head.value, s.key.value = head, key
+    status: int = function(view, s.object, *rest)
+    give_back(s)
+    return status
+
+
+def _written(call: Callable[..., int], depth: int, flags: int) -> str:
+    """What a function writes to a buffer, which it takes behind depth and flags."""
     buffer = _ffi.Buffer()
     try:
-        check(call(_property_to_json, _checked(depth), flags, ctypes.byref(buffer), None))
+        check(call(_checked(depth), flags, ctypes.byref(buffer), None))
         return ctypes.string_at(buffer.bytes, buffer.length).decode()
     finally:
         _buffer_free(ctypes.byref(buffer))

@@ -128,8 +128,7 @@ class Binding:
         self.scalars = [p for p in self.properties if p.shape is None and not p.embeds]
         self.collections = [p for p in self.properties if p.shape is not None and not p.embeds]
         self.generated = [p for p in self.properties if p.generated]
-        # Any, and lists, sets and dicts of it.
-        self.mixed = [p for p in self.properties if MIXED in (p.kind, p.shape and p.shape.element.kind)]
+        self.mixed = [p for p in self.properties if links.is_mixed(p)]
         # To other objects, by each name.
         self.leading = [name for p in self.properties if p.target is not None for name in (p.name, p.stored_as) if name is not None]
         self.is_alone = not self.leading
