@@ -26,12 +26,13 @@ let package = Package(
     targets: [
         // C, seen from Swift.
         .systemLibrary(name: "CFFI", pkgConfig: "libffi", providers: [.apt(["libffi-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CObjStore", path: "include", publicHeadersPath: "."),  // include/objstore.h, header only
         .target(name: "CSystem"),  // system calls and atomics the Glibc module does not show
         .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.
-        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI"], swiftSettings: settings),
+        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings),
         .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
         .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
 

@@ -878,6 +878,12 @@ OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config,
 OBJSTORE_API objstore_status objstore_config_set_seed(objstore_config *config, objstore_text path)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(path));
 
+/** What the file of the seed must be, byte for byte: its SHA-256, in 64 hexadecimal digits (what `sha256sum FILE` prints). Checked
+ * when it is copied, which reads it once more; a seed with another one is OBJSTORE_ERR_CORRUPT of objstore_open, and no file is
+ * left. INVALID_ARGUMENT: it is no SHA-256 (an empty text is none), and of objstore_open: there is no seed. */
+OBJSTORE_API objstore_status objstore_config_set_seed_sha256(objstore_config *config, objstore_text digest)
+    OBJSTORE_CHECKS(null(config), closed(config), kind(config), text(digest));
+
 /** Fills a new store through `transaction`, with which it also gets its schema. `store` is the handle that
  * objstore_open is going to return. Neither may be closed inside (IN_CALLBACK), nor the transaction ended. Any other status
  * than OBJSTORE_OK undoes everything, and objstore_open returns it. */

@@ -53,6 +53,10 @@ extension Store {
         /// The path of a store whose content a new one begins with: copied when there is no file. It is only read, and
         /// nobody may be writing it. Errors of opening: `.notFound`, `.notAStore`, `.needsLog` of the seed.
         public var seedPath: String?
+        /// What the file at ``seedPath`` must be, byte for byte: its SHA-256, in 64 hexadecimal digits. Checked when it is copied.
+        /// Errors of opening: `.corrupt`: it has another one, and no file is left; `.invalidArgument`: it is no SHA-256, or there is
+        /// no ``seedPath``.
+        public var seedSHA256: String?
         /// Fills a new store, in the write that creates its classes: once, whoever opens it, and not where a seed was copied. What it
         /// throws leaves no file; opening throws it if it is an ``ObjStoreError``, and `.callback` with its description for any
         /// other error. Objects are of no use after it.
@@ -131,6 +135,7 @@ extension Store.Configuration {
             if deletesIfMigrationNeeded { result.flags = (result.flags ?? []).union(.deletesWhereItDiffers) }
             let usual = Store.Configuration(path: "")
             if valueLimit != usual.valueLimit { try result.set(.valueBytes, Int64(valueLimit)) }
+            if let seedSHA256 { result.steps.seedDigest = try SHA256(seedSHA256) }
             if transactionLimit != usual.transactionLimit { try result.set(.transactionBytes, Int64(transactionLimit)) }
         } catch {
             throw ObjStoreError(error)

@@ -139,6 +139,13 @@ public func objstore_config_set_seed(_ config: OpaquePointer?, _ path: objstore_
 }
 
 @c @implementation
+public func objstore_config_set_seed_sha256(_ config: OpaquePointer?, _ digest: objstore_text) -> objstore_status {
+    change(config) { (configuration) throws(StoreError) in
+        configuration.steps.seedDigest = try naming("digest") { () throws(StoreError) in try SHA256(try string(digest)) }
+    }
+}
+
+@c @implementation
 public func objstore_config_set_initial_data(
     _ config: OpaquePointer?, _ fill: objstore_initial_data?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
 ) -> objstore_status {

@@ -39,14 +39,16 @@ private final class Calls {
 
 private let userStatus = objstore_status(rawValue: objstore_status.OBJSTORE_USER_STATUS.rawValue + 7)!
 
-private func opening(_ body: () throws -> Void) -> objstore_status {
+private func opening(_ body: () throws -> Void) -> objstore_status { outcome(body).status }
+
+private func outcome(_ body: () throws -> Void) -> Failure {
     do {
         try body()
-        return .OBJSTORE_OK
+        return Failure(status: .OBJSTORE_OK, description: "")
     } catch let failure as Failure {
-        return failure.status
+        return failure
     } catch {
-        return .OBJSTORE_ERR_INTERNAL
+        return Failure(status: .OBJSTORE_ERR_INTERNAL, description: "\(error)")
     }
 }
 
@@ -226,6 +228,37 @@ private func files(_ folder: TestFolder) -> [String] {
         let store = try open(folder.store, seed)
         try reading(store) { view in expect(try cls.count(view) == 2) }
         try ok(objstore_close(store))
+    }
+
+    @Test("D81: a seed is the file that was meant") func seedOfASHA256() throws {
+        let folder = TestFolder(), seed = folder.path + "/other", digits = String(repeating: "0", count: 64)
+        try ok(objstore_close(try openStore(seed, [dogs])))
+        func open(_ path: String?, _ digest: String) throws {
+            let store = try openStore(path, [dogs]) { config in
+                try ok(objstore_config_set_seed(config, text(seed)))
+                try ok(objstore_config_set_seed_sha256(config, text(digest)))
+            }
+            try ok(objstore_close(store))
+        }
+        for path in [folder.store, nil] {
+            let refused = outcome { try open(path, digits) }
+            #expect(refused.status == .OBJSTORE_ERR_CORRUPT)
+            let words = refused.description.split(separator: " ")
+            expect(words.suffix(2) == ["not", digits[...]])
+            #expect(files(folder) == (path == nil ? ["other", "store"] : ["other"]))
+            // What it has instead.
+            let digest = try #require(words.dropLast(2).last).dropLast()
+            expect(digest.utf8.count == 64)
+            try open(path, digest.uppercased())
+        }
+        for wrong in ["", String(digits.dropLast()), digits + "0", "x" + digits.dropLast(), String(digits.dropLast(2)) + "é"] {
+            let refused = outcome { try open(nil, wrong) }
+            #expect(refused.status == .OBJSTORE_ERR_INVALID_ARGUMENT && refused.description.contains("digest: a SHA-256 "))
+        }
+        #expect(opening {
+            _ = try openStore(folder.path + "/none", [dogs]) { try ok(objstore_config_set_seed_sha256($0, text(digits))) }
+        } == .OBJSTORE_ERR_INVALID_ARGUMENT)
+        #expect(files(folder) == ["other", "store"])
     }
 
     @Test func deleteWhereItDiffers() throws {

@@ -158,4 +158,28 @@ private struct NotToday: Error {}
         store = try Store(configuration)
         #expect(store.objects(Old.Guest.self).count == 2)
     }
+
+    /// D81. The digest is that of an empty file.
+    @Test func seedOfASHA256() throws {
+        let folder = Folder()
+        var configuration = Store.Configuration(path: folder.file(), models: [Old.Guest.self])
+        configuration.seedSHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        #expect(code { try Store(configuration) } == .invalidArgument)
+        configuration.seedPath = folder.file("seed")
+        #expect(code { try Store(configuration) } == .notFound)
+        // Its digest is right, but a store it is not.
+        close(open(folder.file("seed"), O_CREAT | O_WRONLY, 0o600))
+        #expect(code { try Store(configuration) } == .notAStore)
+        unlink(folder.file("seed"))
+        try Store.open(path: folder.file("seed"), models: [Old.Guest.self]).close()
+        let error = #expect(throws: ObjStoreError.self) { try Store(configuration) }
+        #expect(error?.code == .corrupt && error?.message.contains("not e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855") == true)
+        #expect(try !Store.exists(atPath: folder.file()))
+        // The message names the digest that the file has.
+        let found = try #require(error?.message.split(separator: " ").first { $0.hasSuffix(",") && $0.count == 65 }.map { String($0.dropLast()) })
+        configuration.seedSHA256 = found
+        try Store(configuration).close()
+        configuration.seedSHA256 = String(found.dropLast())
+        #expect(code { try Store(configuration) } == .invalidArgument)
+    }
 }

@@ -66,6 +66,7 @@ SPECIAL = {
     ("objstore_describe", "capacity"): "8", ("objstore_describe", "depth"): "0",
     ("objstore_create_from", "values"): "NESTED", ("objstore_create_from", "count"): "3",
     ("objstore_set_from", "values"): "NESTED + 2", ("objstore_set_from", "count"): "1",
+    ("objstore_config_set_seed_sha256", "digest"): 'OBJSTORE_STR("%s")' % ("0" * 64),
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
     ("objstore_find_class", "name"): 'OBJSTORE_STR("Item")',
     ("objstore_read_column", "values"): "FIXED", ("objstore_read_text_column", "property_id"): "P_NAME",

@@ -17,7 +17,7 @@ soname=$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
 needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 for name in $needed; do
     case $name in
-        libc.so.6 | libm.so.6 | libgcc_s.so.1 | libstdc++.so.6 | libffi.so.8 | ld-linux-*) ;;
+        libc.so.6 | libm.so.6 | libgcc_s.so.1 | libstdc++.so.6 | libffi.so.8 | libcrypto.so.3 | ld-linux-*) ;;
         *) fail "needs $name" ;;
     esac
 done

@@ -22,7 +22,7 @@ says() { grep -F -- "$2" "$work/$1" >/dev/null || { cat "$work/$1" >&2; fail "no
 needed=$(readelf -d "$tool" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 for name in $needed; do
     case $name in
-        libc.so.6 | libm.so.6 | libgcc_s.so.1 | libstdc++.so.6 | libffi.so.8 | ld-linux-*) ;;
+        libc.so.6 | libm.so.6 | libgcc_s.so.1 | libstdc++.so.6 | libffi.so.8 | libcrypto.so.3 | ld-linux-*) ;;
         *) fail "needs $name" ;;
     esac
 done

@@ -11,6 +11,8 @@
 package struct OpeningSteps: Sendable {
     /// A store whose content a new one begins with.
     package var seed: String?
+    /// What the seed must be, byte for byte.
+    package var seedDigest: SHA256?
     /// Fills a store that has no schema yet, in the transaction that gives it one. What it throws undoes both.
     package var initialData: (@Sendable (View) throws(StoreError) -> Void)?
     /// Puts right what the file's objects lack for a higher schema version, in the transaction that changes the schema: gets it, the version
@@ -66,6 +68,9 @@ extension Store {
         let store: Store
         do throws(StoreError) {
             // Before there is a file.
+            if configuration.steps.seedDigest != nil, configuration.steps.seed == nil {
+                throw StoreError(.invalidArgument, "the SHA-256 of a seed is given, but no seed")
+            }
             let names = try configuration.schema?.storedNames() ?? StoredNames()
             let shared = try SharedStore.open(configuration, machine: machine)
             do throws(StoreError) { store = try Store(shared, configuration, names) } catch {

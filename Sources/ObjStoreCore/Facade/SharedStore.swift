@@ -159,7 +159,7 @@ package final class SharedStore: @unchecked Sendable {
         let isNew = identity == nil
         if isNew && mayCreate { options.creates = true }
         if isNew, let seed = configuration.steps.seed, options.creates, !options.isInMemory {
-            do throws(StoreError) { try StoreFiles.copy(seed, to: path, machine: machine) } catch {
+            do throws(StoreError) { try StoreFiles.copy(seed, configuration.steps.seedDigest, to: path, machine: machine) } catch {
                 // Another process was faster.
                 guard error.code == .alreadyExists, configuration.creation != .always else { throw error }
             }
@@ -167,7 +167,7 @@ package final class SharedStore: @unchecked Sendable {
         let database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil)
         do throws(StoreError) {
             if case .file = configuration.place { identity = try database.file.identity() }
-            if options.isInMemory, let seed = configuration.steps.seed { try StoreFiles.copy(seed, into: database, machine: machine) }
+            if options.isInMemory, let seed = configuration.steps.seed { try StoreFiles.copy(seed, configuration.steps.seedDigest, into: database, machine: machine) }
         } catch {
             try? database.close()
             throw error

@@ -36,27 +36,32 @@ extension StoreFiles {
 
     /// A new store at `target` with the content of the one at `path`, which nobody may be writing.
     ///
-    /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one that is copied.
-    static func copy(_ path: String, to target: String, machine: Machine) throws(StoreError) {
-        try withSeed(path, machine) { (snapshot) throws(StoreError) in
+    /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one that is copied;
+    /// `.corrupt`: it has another digest.
+    static func copy(_ path: String, _ digest: SHA256?, to target: String, machine: Machine) throws(StoreError) {
+        try withSeed(path, digest, machine) { (snapshot) throws(StoreError) in
             try makeStore(of: .version(snapshot), at: target, machine: machine) { (_, _) throws(StoreError) in }
         }
     }
 
     /// The same for a store that is new and empty.
-    static func copy(_ path: String, into database: Database, machine: Machine) throws(StoreError) {
-        try withSeed(path, machine) { (snapshot) throws(StoreError) in
+    static func copy(_ path: String, _ digest: SHA256?, into database: Database, machine: Machine) throws(StoreError) {
+        try withSeed(path, digest, machine) { (snapshot) throws(StoreError) in
             try StoreCopy(source: .version(snapshot), database: database).run { (_, _) throws(StoreError) in }
         }
     }
 
-    private static func withSeed(_ path: String, _ machine: Machine, _ body: (Snapshot) throws(StoreError) -> Void) throws(StoreError) {
+    private static func withSeed(
+        _ path: String, _ digest: SHA256?, _ machine: Machine, _ body: (Snapshot) throws(StoreError) -> Void
+    ) throws(StoreError) {
         var options = StoreOptions()
         options.isReadOnly = true
         options.hasBackgroundThread = false
         do throws(StoreError) {
+            let checked = try digest.map { (digest) throws(StoreError) in try check(path, digest, machine) }
             let seed = try Database.open(path, options: options, machine: machine)
             do throws(StoreError) {
+                if let checked, try seed.file.identity() != checked { throw StoreError(.busy, "it was replaced while it was read") }
                 try body(try seed.snapshot())
             } catch {
                 try? seed.close()
@@ -68,6 +73,15 @@ extension StoreFiles {
             if error.code == .alreadyExists { throw error }
             throw StoreError(error.code, "the seed \(path): \(error.message)").system(error.systemError)
         }
+    }
+
+    /// The file that was checked: a store is opened by its path.
+    private static func check(_ path: String, _ digest: SHA256, _ machine: Machine) throws(StoreError) -> FileIdentity {
+        let file = try machine.open(path, .readOnly)
+        defer { file.close() }
+        let found = try SHA256(of: file)
+        guard found == digest else { throw StoreError(.corrupt, "its SHA-256 is \(found.text), not \(digest.text)") }
+        return try file.identity()
     }
 }
 

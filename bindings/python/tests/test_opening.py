@@ -1,5 +1,6 @@
 """What is added to opening: the default store, seed, initial data, compaction, deleting what differs; and copies."""
 
+import hashlib
 import os
 
 import pytest
@@ -174,6 +175,48 @@ def test_seed(path):
     with objstore.open(path, models=[Dog], seed=seed) as store:
         assert [dog.name for dog in store.objects(Dog)] == ["Rex", "Fido"]
     assert os.listdir(path.parent) == [path.name]
+
+
+def test_seed_of_a_sha256(path):
+    """D81: the seed is the very file that was meant, or nothing comes of it."""
+    seed = path.with_name("seed")
+    with objstore.open(seed, models=[Dog]) as store, store.write():
+        store.add_all(Dog(name=f"dog {n}") for n in range(20_000))  # more than is read at once
+    content = seed.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    for memory in (None, ""):
+        place = {"path": path} if memory is None else {"memory": memory}
+        with objstore.open(**place, models=[Dog], seed=seed, seed_sha256=digest.upper()) as store:
+            assert len(store.objects(Dog)) == 20_000
+            # It was its seed once; what it is now is its own.
+            with store.write():
+                store.add(Dog(name="Fido"))
+        changed = bytearray(content)
+        changed[-1] ^= 1
+        for other in (bytes(changed), content[:-1], content + b"\0", b"", b"no store at all"):
+            seed.write_bytes(other)
+            if memory is None:
+                with objstore.open(path, models=[Dog], seed=seed, seed_sha256=digest) as store:
+                    assert len(store.objects(Dog)) == 20_001
+                path.unlink()
+            with pytest.raises(objstore.Corrupt, match=f"{hashlib.sha256(other).hexdigest()}, not {digest}"):
+                objstore.open(**place, models=[Dog], seed=seed, seed_sha256=digest)
+            assert os.listdir(path.parent) == ["seed"]
+            if memory is None:
+                seed.write_bytes(content)
+                with objstore.open(path, models=[Dog], seed=seed) as store, store.write():
+                    store.add(Dog(name="Fido"))
+        path.unlink(missing_ok=True)
+        seed.write_bytes(content)
+    seed.unlink()
+    with pytest.raises(objstore.NotFound, match="seed"):
+        objstore.open(path, models=[Dog], seed=seed, seed_sha256=digest)
+    for wrong in ("", digest[:-1], digest + "0", "g" + digest[1:], "é" * 32, digest.encode(), 5):
+        with pytest.raises(objstore.InvalidArgument, match="hexadecimal digits"):
+            objstore.open(path, models=[Dog], seed=seed, seed_sha256=wrong)
+    with pytest.raises(objstore.InvalidArgument, match="no seed"):
+        objstore.open(path, models=[Dog], seed_sha256=digest)
+    assert os.listdir(path.parent) == []
 
 
 def test_a_slow_machine_lets_go_of_nothing_while_opening(path, monkeypatch):

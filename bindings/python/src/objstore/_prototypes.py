@@ -50,6 +50,7 @@ PROTOTYPES = {
     "objstore_config_set_durability": "www",
     "objstore_config_set_schema": "www",
     "objstore_config_set_seed": "wT",
+    "objstore_config_set_seed_sha256": "wT",
     "objstore_config_set_initial_data": "wwww",
     "objstore_config_set_migration": "wwww",
     "objstore_migrate_property": "wwwww",

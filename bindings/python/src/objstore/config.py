@@ -18,6 +18,7 @@ _set_creation = _ffi.bind("objstore_config_set_creation")
 _set_durability = _ffi.bind("objstore_config_set_durability")
 _set_schema = _ffi.bind("objstore_config_set_schema")
 _set_seed = _ffi.bind("objstore_config_set_seed")
+_set_seed_sha256 = _ffi.bind("objstore_config_set_seed_sha256")
 _set_initial_data = _ffi.bind("objstore_config_set_initial_data")
 _set_migration = _ffi.bind("objstore_config_set_migration")
 _set_compaction = _ffi.bind("objstore_config_set_compaction")
@@ -83,9 +84,13 @@ class Config:
     def schema(self, schema: Any, version: int) -> None:
         check(_set_schema(self.handle, schema, whole("schema_version", version, UINT64)))
 
-    def seed(self, path: "str | os.PathLike[str] | None") -> None:
+    def seed(self, path: "str | os.PathLike[str] | None", sha256: str | None) -> None:
         if path is not None:
             check(_set_seed(self.handle, _ffi.text_of(os.fsencode(path))))
+        if sha256 is not None:
+            if not isinstance(sha256, str):
+                raise InvalidArgument(f"seed_sha256 is a string of 64 hexadecimal digits, not {sha256!r}")
+            check(_set_seed_sha256(self.handle, _ffi.text(sha256)))
 
     def callbacks(self, initial_data: Any, migration: Any, compaction: Any) -> None:
         """C functions, which the caller keeps until the store is open."""

@@ -36,6 +36,7 @@ def open(
     without_log: bool = False,
     delete_if_migration_needed: bool = False,
     seed: "str | os.PathLike[str] | None" = None,
+    seed_sha256: str | None = None,
     initial_data: Callable[[Store], object] | None = None,
     migrate: Callable[[Migration, int], object] | None = None,
     compact: Callable[[int, int], bool] | None = None,
@@ -62,6 +63,7 @@ def open(
                     for development: a file whose classes differ from the models is deleted, and made anew; Busy where
                     somebody has it open
     seed            a store whose content a new one begins with: copied when there is no file
+    seed_sha256     what that file must be, byte for byte: hashlib.sha256(…).hexdigest(); Corrupt where it has another one
     initial_data    initial_data(store) fills a new store, in the write that creates its classes; an exception in it is raised
                     here, and leaves no file
     migrate         migrate(migration, old_version) changes objects when schema_version is higher than the file's, in the
@@ -82,7 +84,7 @@ def open(
         made.schema(schema.handle, schema_version)
         made.flags(exclusive, without_log, delete_if_migration_needed)
         made.limits(limits)
-        made.seed(seed)
+        made.seed(seed, seed_sha256)
         opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, migrate, compact)
         made.callbacks(opening.initial_data, opening.migration, opening.compaction)
         return opening.open(made)
