@@ -87,6 +87,7 @@ struct Control {
         Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
         Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),
         Control(bug: .mixedLinkKept, row: "-", mistake: "a link that left a mixed value still counts", named: ["inverse"], isWhole: true),
+        Control(bug: .inverseWaits, row: "-", mistake: "a deletion does not see links that its transaction made", named: ["delete", "content"], isWhole: true),
         Control(bug: .orphansEmbedded, row: "-", mistake: "a class becomes embedded although objects of it have no parent", named: ["refusal", "verify"], isWhole: true),
     ]
 }

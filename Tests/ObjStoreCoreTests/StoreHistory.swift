@@ -66,9 +66,9 @@ class StoreHistory<Model> {
     // MARK: Transactions
 
     /// Ends the transaction, mostly by a commit, and begins the next. `copying`: now and then also the store is copied.
-    func end(copying: Bool = false) throws {
+    func end(copying: Bool = false, mayCancel: Bool = true) throws {
         scopes = []
-        if below(4) == 0 {
+        if mayCancel, below(4) == 0 {
             try tx.cancel()
             model = committed
         } else {

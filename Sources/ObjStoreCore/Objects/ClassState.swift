@@ -17,6 +17,7 @@ package final class ClassState {
     let collections: [CollectionWriter]
     /// In the order of `schema.inverses`.
     let inverses: [InverseWriter]
+    let linkPlaces = LinkPlaces()
     /// In the order of `schema.mixedInverses`.
     let mixedInverses: [MixedInverse]
     /// Those of one property, with the property, for those who change one object: nothing is counted.
@@ -136,6 +137,7 @@ package final class ClassState {
     /// Its transaction has ended. False: it holds so much memory that it should not be kept for the next one.
     func close() -> Bool {
         isOpen = false
+        linkPlaces.forgetAll()
         return cluster.isSmall && indexes.allSatisfy(\.isSmall) && inverses.allSatisfy(\.isSmall) && mixedInverses.allSatisfy(\.isSmall)
     }
 

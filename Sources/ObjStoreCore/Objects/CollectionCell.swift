@@ -102,14 +102,25 @@ package struct CollectionElements {
             }
         }
         if start >= range.count { return }
-        var cursor = try tree.cursor(at: range.lowerBound + start), left = min(limit, range.count - start)
-        while true {
-            // A leaf at a time.
-            let leaf = cursor.leaf, rest = cursor.rest(left)
+        try forEachLeaf(in: range.lowerBound + start..<range.lowerBound + start + min(limit, range.count - start)) { (leaf, rest, _) throws(StoreError) in
             for index in rest {
                 let value = try tree.resolve(leaf.values.stored(index))
-                guard try body(kind == .map ? leaf.keys.stored(index).value : .null, value) else { return }
+                guard try body(kind == .map ? leaf.keys.stored(index).value : .null, value) else { return false }
             }
+            return true
+        }
+    }
+
+    /// Calls `body` with each leaf, what of it is in `range`, positions in the tree, and the index in `range` where that begins, until it
+    /// returns false.
+    func forEachLeaf(
+        in range: Range<Int>, _ body: (_ leaf: CollectionLeaf, _ rest: Range<Int>, _ first: Int) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        if range.isEmpty { return }
+        var cursor = try tree.cursor(at: range.lowerBound), left = range.count
+        while true {
+            let rest = cursor.rest(left)
+            guard try body(cursor.leaf, rest, range.count - left) else { return }
             left -= rest.count
             if left == 0 { return }
             cursor.skip(to: rest.upperBound - 1)

@@ -19,7 +19,7 @@ enum LinkSelection {
 extension ClassState {
     /// The objects that have links to `target` in a collection, ascending, but for one of them.
     func owners(ofLinksTo target: Int64, _ property: Int, without: Int64?) throws(StoreError) -> KeyBuffer {
-        try inverses[schema.inversePosition(of: property)!].reader().owners(of: target, without: without)
+        try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).owners(of: target, without: without)
     }
 
     /// All objects that have links in a collection, ascending.
@@ -40,7 +40,7 @@ extension ClassState {
         let elements = try elements(owner, property), isMap = elements.kind == .map
         // Those that follow on each other go together.
         var runs: [Range<Int>] = [], keys: [OwnedValue] = [], index = 0, count = 0
-        try elements.forEachLink(isGone, atMost: try linkCount(elements, property, isGone)) { (index, key) throws(StoreError) in
+        try forEachLink(elements, property, isGone) { (index, key) throws(StoreError) in
             count += 1
             if isMap { keys.append(OwnedValue(key)) }
             if let last = runs.last, last.upperBound == index { runs[runs.count - 1] = last.lowerBound..<index + 1 } else { runs.append(index..<index + 1) }
@@ -54,13 +54,23 @@ extension ClassState {
             // From the end: the others stay where they are.
             for run in runs.reversed() { try splice(owner, property, run, []) }
         }
+        if case .to(let target) = isGone { linkPlaces.remove(target, property, elements) }
         return count
     }
 
-    /// How many links a walk through many elements looks for: behind the last one it need not go on.
-    private func linkCount(_ elements: CollectionElements, _ property: Int, _ selection: LinkSelection) throws(StoreError) -> Int {
-        guard case .to(let target) = selection, elements.kind != .set, let range = try elements.range(), range.count > ClassState.manyElements else { return .max }
-        return try inverses[schema.inversePosition(of: property)!].reader().linkCount(from: elements.owner, to: target)
+    /// Those that are going to be removed.
+    private func forEachLink(
+        _ elements: CollectionElements, _ property: Int, _ selection: LinkSelection, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        guard case .to(let target) = selection, elements.kind != .set, let range = try elements.range(), range.count > ClassState.manyElements else {
+            return try elements.forEachLink(selection, body)
+        }
+        // Behind the last one a walk need not go on.
+        let count = try inverses[schema.inversePosition(of: property)!].reader(ofLinksTo: target).linkCount(from: elements.owner, to: target)
+        guard let indexes = try linkPlaces.indexes(of: target, count: count, property, elements, range) else {
+            return try elements.forEachLink(selection, in: range, atMost: count, body)
+        }
+        for index in indexes { try body(index, elements.kind == .map ? try elements.tree.entry(at: range.lowerBound + index).key : .null) }
     }
 
     /// So many are walked through in less time than the inverse is asked.
@@ -69,17 +79,15 @@ extension ClassState {
 
 extension CollectionElements {
     /// Calls `body` with the index, and of maps the key, of the selected links, in order. Cost: O(n); of one link in a set O(log n).
-    ///
-    /// - Parameter most: there are no more.
     func forEachLink(
-        _ selection: LinkSelection, atMost most: Int = .max, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
+        _ selection: LinkSelection, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
         if case .to(let target) = selection, kind == .set {
             let (index, found) = try search(Value(kind: .link, low: target))
             if found { try body(index, .null) }
             return
         }
-        if let range = try range() { return try forEachLink(selection, in: range, atMost: most, body) }
+        if let range = try range() { return try forEachLink(selection, in: range, atMost: .max, body) }
         var index = 0
         try forEach { (key, value) throws(StoreError) in
             if !value.isNull, try selection.has(value.low) { try body(index, key) }
@@ -89,16 +97,17 @@ extension CollectionElements {
     }
 
     /// A leaf at a time, and its column of links alone, which need not be read either where its base says enough: a list may be long.
-    private func forEachLink(
+    ///
+    /// - Parameter most: there are no more.
+    fileprivate func forEachLink(
         _ selection: LinkSelection, in range: Range<Int>, atMost most: Int, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
-        if range.isEmpty { return }
-        var cursor = try tree.cursor(at: range.lowerBound), left = range.count, missing = most
-        while true {
-            let leaf = cursor.leaf, rest = cursor.rest(left), column = leaf.values
+        var missing = most
+        try forEachLeaf(in: range) { (leaf, rest, first) throws(StoreError) in
+            let column = leaf.values
             func found(_ index: Int) throws(StoreError) {
                 missing -= 1
-                try body(range.count - left + index - rest.lowerBound, kind == .map ? leaf.keys.stored(index).value : .null)
+                try body(first + index - rest.lowerBound, kind == .map ? leaf.keys.stored(index).value : .null)
             }
             if case .to(let target) = selection {
                 let wanted = UInt64(bitPattern: target &- Int64(bitPattern: column.lows.base))
@@ -110,10 +119,7 @@ extension CollectionElements {
                     if try selection.has(Int64(bitPattern: column.lows.base &+ column.lows.offset(index))) { try found(index) }
                 }
             }
-            left -= rest.count
-            if left == 0 || missing == 0 { return }
-            cursor.skip(to: rest.upperBound - 1)
-            guard try cursor.advance() else { throw CollectionReader.damaged("it ends before the elements of \(owner)") }
+            return missing > 0
         }
     }
 }

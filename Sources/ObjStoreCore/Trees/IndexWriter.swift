@@ -169,6 +169,12 @@ package final class IndexWriter {
         return treeReader
     }
 
+    /// Reads the tree, without what waits.
+    func readerWithoutWaiting() throws(StoreError) -> IndexReader {
+        if let failure { throw failure }
+        return treeReader
+    }
+
     private var treeReader: IndexReader { IndexReader(source: builder.space.source, root: root, kind: kind, longValues: longValues) }
 
     /// Brings what waits into the tree (dirty nodes in the arena).

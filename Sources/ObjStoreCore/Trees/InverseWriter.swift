@@ -17,17 +17,22 @@ final class InverseWriter {
     private var noted = IndexEntryBuffer()
     /// Owners from this key on have no entries yet.
     private var firstNewOwner: Int64 = 0
+    private var waiting = WaitingTargets()
     private var failure: StoreError?
 
     init(space: WriteSpace) { index = IndexWriter(space: space, root: .null, kind: .link, unique: false) }
 
-    deinit { noted.release() }
+    deinit {
+        noted.release()
+        waiting.release()
+    }
 
     /// For the next transaction, which begins with that tree; objects from `nextKey` on do not exist yet.
     func begin(root: Ref, nextKey: Int64) {
         index.begin(root: root)
         noted.count = 0
         firstNewOwner = nextKey
+        waiting.end()
         failure = nil
     }
 
@@ -41,6 +46,7 @@ final class InverseWriter {
         var entry = IndexEntry(target: target, occurrence: 0, owner: owner)
         if isRemoval { entry.flags |= IndexEntry.removal }
         try noted.append(entry)
+        waiting.note(target)
         if noted.count >= index.pendingLimit { try resolve() }
     }
 
@@ -97,6 +103,18 @@ final class InverseWriter {
         return try index.reader()
     }
 
+    /// Reads the links to one object, and no others. Who deletes objects one by one asks each time something else than
+    /// what has just changed, which goes on waiting. Valid until the next change.
+    func reader(ofLinksTo target: Int64) throws(StoreError) -> IndexReader {
+        if waiting.excludes(target) {
+            if let failure { throw failure }
+            return try index.readerWithoutWaiting()
+        }
+        let whole = try reader()
+        waiting.begin()
+        return whole
+    }
+
     /// Takes every pair away.
     func removeAll() throws(StoreError) {
         noted.count = 0
@@ -116,6 +134,45 @@ final class InverseWriter {
         noted.count = 0
         failure = nil
         index.restore(root: root)
+    }
+}
+
+/// The objects of which links have changed that may not be in the tree yet, and some others: bits by hash, kept as soon as somebody asks.
+private struct WaitingTargets {
+    private var bits: UnsafeMutablePointer<UInt64>?
+    private var isAsked = false
+
+    private static let words = 4096
+
+    /// Nothing waits now.
+    mutating func begin() {
+        let bits = bits ?? .allocate(capacity: WaitingTargets.words)
+        bits.initialize(repeating: 0, count: WaitingTargets.words)
+        self.bits = bits
+        isAsked = true
+    }
+
+    mutating func end() { isAsked = false }
+
+    mutating func release() { bits?.deallocate() }
+
+    @inline(__always)
+    func note(_ target: Int64) {
+        if !isAsked { return }
+        let (word, bit) = place(target)
+        bits.unsafelyUnwrapped[word] |= bit
+    }
+
+    func excludes(_ target: Int64) -> Bool {
+        if !isAsked { return false }
+        let (word, bit) = place(target)
+        return bits.unsafelyUnwrapped[word] & bit == 0 || InjectedBug.active(.inverseWaits)
+    }
+
+    @inline(__always)
+    private func place(_ target: Int64) -> (word: Int, bit: UInt64) {
+        let hash = UInt64(bitPattern: target) &* 0x9e37_79b9_7f4a_7c15
+        return (Int(hash >> 52), 1 << (hash >> 46 & 63))
     }
 }
 

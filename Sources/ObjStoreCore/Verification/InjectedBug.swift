@@ -74,6 +74,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case rollbackLogged  // changes that a rollback to a savepoint undoes stay in the log
     case mixedLinkKept  // a link that leaves a mixed value, or element, is still in the inverse
     case orphansEmbedded  // a class becomes embedded although some of its objects have no parent
+    case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
 
     /// Whether the mistake is to be made now.
     @inline(__always)
