@@ -685,7 +685,9 @@ OBJSTORE_API objstore_status objstore_schema_set_class_flags(objstore_schema *sc
 OBJSTORE_API objstore_status objstore_schema_drop_class(objstore_schema *schema, objstore_text class_name)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name), name(class_name));
 
-/** Adds a property to a class of the schema. The order in which properties are added is their order everywhere.
+/** Adds a property to a class of the schema. The order in which properties are added is theirs for who opens a store with it:
+ * that of values which are given without names, and of JSON and objstore_describe, also where the file has another
+ * (objstore_property_at). Without a schema it is the file's.
  * `flags` are OBJSTORE_PROPERTY_…, or 0. A class can have 65,000 properties; those of two words (TIMESTAMP, DECIMAL128,
  * OBJECT_ID, UUID) count twice.
  * NO_SUCH_CLASS: no class of that name in the schema. INVALID_SCHEMA: a bad name, one that is there, a second
@@ -1393,7 +1395,8 @@ typedef struct objstore_property_info {
     uint32_t reserved;
 } objstore_property_info;
 
-/** The property at `index` (0 to property_count - 1, in the order of the schema that created the class).
+/** The property at `index` (0 to property_count - 1, in the order of the file: that of the schema that created the
+ * class, then what was added later, and what got another kind or became the primary key).
  * OUT_OF_RANGE. */
 OBJSTORE_API objstore_status objstore_property_at(objstore_view *view, objstore_class_id class_id, size_t index,
                                                   objstore_property_info *info)
@@ -2702,8 +2705,8 @@ typedef objstore_status (*objstore_json_convert)(objstore_property_id property_i
  * the order of the properties. Names that a class does not have are passed over, at every depth. Types must fit: no number is made of
  * a string or a bool, and a string is no TIMESTAMP, BINARY, OBJECT_ID or UUID, but for `convert` (NULL: none) or
  * OBJSTORE_JSON_EXTENDED. `flags`: OBJSTORE_JSON_EXTENDED, RELAXED, or 0. `object` and `outcome` may be NULL.
- * INVALID_JSON, and the errors of objstore_create_from: position, line, column and path say where in the text,
- * class_name and property_name of what. */
+ * INVALID_JSON, and the errors of objstore_create_from: position, line, column and path say where in the text, and
+ * class_name and property_name of what, unless it cannot be of any: INVALID_JSON, a wrong {"$oid": …}, a string that is too long. */
 OBJSTORE_API objstore_status objstore_create_from_json(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags, objstore_text json,
     objstore_json_convert convert, void *userdata, objstore_free_userdata free_userdata, objstore_object *object,

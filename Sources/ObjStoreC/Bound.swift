@@ -14,7 +14,7 @@ public func objstore_observe_typed(
     token.pointee = nil
     guard let function else { return failNull("function") }
     return Handles.pin(store, .store, "store", [.noSuchClass: "class_id", .noSuchProperty: "properties"]) { (box: StoreBox) throws(StoreError) in
-        try check(count: property_count, "property_count")
+        try check(properties: property_count, "property_count")
         try check(array: properties, property_count, "properties")
         let text: String
         do throws(StoreError) { text = try name(signature) } catch { throw StoreError(error.code, "signature: \(error.message)") }

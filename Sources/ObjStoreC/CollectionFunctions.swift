@@ -85,7 +85,7 @@ public func objstore_list_insert(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ values: UnsafePointer<objstore_value>?, _ count: Int
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: values, count, "values")
         // OBJSTORE_END has every bit set.
         let at = index == -1 ? nil : ObjStoreC.index(index)

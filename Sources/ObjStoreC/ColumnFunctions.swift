@@ -12,7 +12,7 @@ public func objstore_insert_rows(
         .duplicateKey: "columns",
     ]
     return Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
-        try check(count: column_count, "column_count")
+        try check(properties: column_count, "column_count")
         try check(count: row_count, "row_count")
         try check(array: columns, column_count, "columns")
         let policy = try ObjStoreC.policy(policy)
@@ -104,7 +104,7 @@ public func objstore_results_read(
     let blame: Blame = [.outOfRange: "start", .noSuchProperty: "properties"]
     return Handles.use(results, .results, "results", blame) { (results: Results) throws(StoreError) in
         try check(count: row_count, "row_count")
-        try check(count: property_count, "property_count")
+        try check(properties: property_count, "property_count")
         try check(array: properties, property_count, "properties")
         let output = try outputBuffer(buffer).unsafelyUnwrapped
         do throws(StoreError) {

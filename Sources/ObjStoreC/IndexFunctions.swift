@@ -8,17 +8,21 @@ public func objstore_schema_add_index(
     Handles.use(schema, .schema, "schema", [:]) { (box: SchemaBox) throws(StoreError) in
         try box.lock.withLock { () throws(StoreError) in
             let className = try naming("class_name") { () throws(StoreError) in try name(class_name) }
-            try check(count: count, "count")
+            try check(elements: count, "count")
             try check(array: names, count, "names")
             guard flags & ~SchemaDraft.IndexFlags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+            guard count <= OBJSTORE_MAX_INDEX_PROPERTIES else { throw StoreError(.invalidSchema, tooMany(count).message).at(class: className) }
             var list: [String] = []
-            // One more than there can be says that there are too many.
-            for index in 0..<min(count, Int(OBJSTORE_MAX_INDEX_PROPERTIES) + 1) {
+            for index in 0..<count {
                 list.append(try naming("names") { () throws(StoreError) in try name(names.unsafelyUnwrapped[index]) })
             }
             try box.draft.addIndex(className, list, SchemaDraft.IndexFlags(rawValue: flags))
         }
     }
+}
+
+private func tooMany(_ count: Int) -> StoreError {
+    StoreError(.noSuchIndex, "count is \(count): an index has \(OBJSTORE_MAX_INDEX_PROPERTIES) properties at most")
 }
 
 // MARK: By properties and id
@@ -69,8 +73,9 @@ public func objstore_find_index(
     guard let index_id else { return failNull("index_id") }
     return Handles.use(view, .view, "view", [.noSuchClass: "class_id", .noSuchProperty: "properties", .noSuchIndex: "properties"]) {
         (view: View) throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: properties, count, "properties")
+        guard count <= OBJSTORE_MAX_INDEX_PROPERTIES else { throw tooMany(count) }
         index_id.pointee = try view.findIndex(class_id, UnsafeBufferPointer(start: properties, count: count))
     }
 }
@@ -88,8 +93,9 @@ public func objstore_find_by(
         .noSuchObject: "values",
     ]
     return Handles.use(view, .view, "view", blame) { (view: View) throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: values, count, "values")
+        guard count <= OBJSTORE_MAX_INDEX_PROPERTIES else { throw StoreError(.invalidArgument, tooMany(count).message) }
         try withValues(values, count) { (values) throws(StoreError) in
             try answer(try view.find(by: index_id, UnsafeBufferPointer(start: values, count: count)), object, found)
         }

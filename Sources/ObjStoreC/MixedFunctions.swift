@@ -155,7 +155,7 @@ public func objstore_document_pack(
 ) -> objstore_status {
     guard buffer != nil else { return failNull("buffer") }
     return plain([.wrongType: "values", .invalidUTF8: "values", .valueTooLarge: "values", .outOfRange: "values", .notSupported: "values"]) { () throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: values, count, "values")
         guard let output = try outputBuffer(buffer) else { return }
         let value = try flatValues(values, count).withUnsafeBufferPointer { (flat) throws(StoreError) in try DocumentArray.pack(flat, into: output) }

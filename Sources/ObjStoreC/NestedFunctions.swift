@@ -65,7 +65,7 @@ public func objstore_set_from(
 private func withNested<T>(
     _ values: UnsafePointer<objstore_value>, _ count: Int, _ body: (UnsafeBufferPointer<Value>) throws(StoreError) -> T
 ) throws(StoreError) -> T {
-    try check(count: count, "count")
+    try check(elements: count, "count")
     return try flatValues(values, count).withUnsafeBufferPointer { (values) throws(StoreError) in try body(values) }
 }
 

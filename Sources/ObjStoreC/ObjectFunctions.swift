@@ -4,7 +4,7 @@ internal import ObjStoreCore
 func propertyArray(_ properties: UnsafePointer<objstore_property_id>?, _ values: UnsafeRawPointer?, _ count: Int) throws(StoreError)
     -> UnsafeBufferPointer<UInt32>
 {
-    try check(count: count, "count")
+    try check(properties: count, "count")
     try check(array: properties, count, "properties")
     try check(array: values, count, "values")
     return UnsafeBufferPointer(start: properties, count: count)
@@ -164,7 +164,7 @@ public func objstore_delete(_ transaction: OpaquePointer?, _ object: objstore_ob
 @c @implementation
 public func objstore_delete_objects(_ transaction: OpaquePointer?, _ objects: UnsafePointer<objstore_object>?, _ count: Int) -> objstore_status {
     Handles.use(transaction, .view, "transaction", [.noSuchClass: "objects", .noSuchObject: "objects", .wrongStore: "objects"]) { (view: View) throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: objects, count, "objects")
         try view.delete(UnsafeBufferPointer(start: objects, count: count).map(objectID))
     }

@@ -1,3 +1,4 @@
+internal import CSystem
 import CObjStore
 internal import ObjStoreCore
 
@@ -37,7 +38,7 @@ final class OpeningCall: @unchecked Sendable {
             nonisolated(unsafe) let function = function
             result.steps.compaction = { (total, used) throws(StoreError) in
                 var isWanted = false
-                try self.check(function(total, used, &isWanted, userdata.pointer))
+                try self.ask { function(total, used, &isWanted, userdata.pointer) }
                 return isWanted
             }
         }
@@ -67,12 +68,19 @@ final class OpeningCall: @unchecked Sendable {
         }
         for view in views { handles.append(try Handles.open(.view, view, parent: store)) }
         // It cannot be closed inside.
-        try check(Handles.pin(store, .store, "store") { (_: StoreBox) throws(StoreError) in body(store, handles) })
+        try ask { Handles.pin(store, .store, "store") { (_: StoreBox) throws(StoreError) in body(store, handles) } }
     }
 
-    private func check(_ status: objstore_status) throws(StoreError) {
+    /// Calls a callback. What failed in it, or what it said by `objstore_fail`, is the last error, else its status.
+    private func ask(_ body: () -> objstore_status) throws(StoreError) {
+        let thread = cs_thread_current()!, before = thread.pointee.status, nothing: Int32 = -1
+        thread.pointee.status = nothing
+        let status = body(), isSilent = thread.pointee.status == nothing
+        if isSilent { thread.pointee.status = before }
         if status == .OBJSTORE_OK { return }
         answer = status
-        throw StoreError(.callback, "a callback ended the opening with status \(status.rawValue)")
+        let message = "a callback ended the opening with status \(status.rawValue)"
+        if isSilent { remember(status.rawValue, message, callbackCode: Int64(status.rawValue)) }
+        throw StoreError(.callback, message)
     }
 }

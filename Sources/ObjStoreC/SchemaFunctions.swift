@@ -17,7 +17,7 @@ private func change(
 
 /// Names the argument in an error of reading it.
 func naming<T>(_ argument: StaticString, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-    do throws(StoreError) { return try body() } catch { throw StoreError(error.code, "\(argument): \(error.message)").at(class: error.className, property: error.propertyName) }
+    do throws(StoreError) { return try body() } catch { throw error.prefixed("\(argument): ") }
 }
 
 @c @implementation
@@ -72,7 +72,8 @@ public func objstore_schema_add_property(
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let kind = try valueKind(kind, "kind")
-        guard flags & ~SchemaDraft.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        guard !kind.isCollection else { throw StoreError(.invalidSchema, "a \(kind) needs a kind of elements: objstore_schema_add_collection").at(class: className, property: property) }
+        try check(flags, SchemaDraft.Flags.all)
         try draft.addProperty(className, property, kind, SchemaDraft.Flags(rawValue: flags))
     }
 }
@@ -104,15 +105,24 @@ private func addCollection(
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind"), (kind, target) = try elements()
         let given = SchemaDraft.Flags(rawValue: flags), known: SchemaDraft.Flags = target == nil ? .nullable : [.nullable, .cascade]
-        guard given.isSubset(of: known) else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try check(flags, known)
         try draft.addCollection(
             className, property, collection, ElementSchema(kind: kind, isNullable: given.contains(.nullable), keyKind: key), target: target,
             isCascading: given.contains(.cascade))
     }
 }
 
+/// Flags of a property that can be asked for here.
+private func check(_ flags: UInt32, _ known: SchemaDraft.Flags) throws(StoreError) {
+    let others = flags & ~known.rawValue
+    if others == 0 { return }
+    let what = SchemaDraft.Flags.all.union(.hasDefault).isSuperset(of: SchemaDraft.Flags(rawValue: others)) ? "flags that such a property cannot have" : "unknown bits"
+    throw StoreError(.invalidArgument, "flags: 0x\(String(others, radix: 16)): \(what)")
+}
+
 /// A kind of value, or of what is said of a property.
 private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(StoreError) -> ValueKind {
+    guard kind != .OBJSTORE_KIND_DOCUMENT else { throw StoreError(.invalidArgument, "\(argument): no property is a document; one of kind mixed can hold it") }
     guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "\(argument): kind \(kind.rawValue) has no name") }
     return ValueKind(rawValue: UInt8(kind.rawValue))!
 }
@@ -125,7 +135,7 @@ public func objstore_schema_add_link(
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let target = try naming("target_class") { () throws(StoreError) in try ObjStoreC.name(target_class) }
-        guard flags & ~SchemaDraft.Flags.all.rawValue == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        try check(flags, SchemaDraft.Flags.all)
         try draft.addLink(className, property, to: target, SchemaDraft.Flags(rawValue: flags))
     }
 }

@@ -114,7 +114,7 @@ public func objstore_collection_assign(
         .invalidArgument: "values",
     ]
     return Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: values, count, "values")
         let id = collectionID(collection)
         try withValues(values, count) { (values) throws(StoreError) in
@@ -155,7 +155,7 @@ public func objstore_set_combine(
 ) -> objstore_status {
     Handles.use(transaction, .view, "transaction", sets) { (view: View) throws(StoreError) in
         guard let operation = SetOperation(rawValue: operation.rawValue) else { throw StoreError(.invalidArgument, "no operation has the number \(operation.rawValue)") }
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: values, count, "values")
         let number = try withValues(values, count) { (values) throws(StoreError) in try view.combine(collectionID(collection), operation, values, count) }
         changed?.pointee = UInt64(number)
@@ -169,7 +169,7 @@ public func objstore_set_compare(
 ) -> objstore_status {
     guard let relation else { return failNull("relation") }
     return Handles.use(view, .view, "view", sets) { (view: View) throws(StoreError) in
-        try check(count: count, "count")
+        try check(elements: count, "count")
         try check(array: values, count, "values")
         relation.pointee = try withValues(values, count) { (values) throws(StoreError) in
             try view.relation(collectionID(collection), to: values, count).rawValue

@@ -176,6 +176,24 @@ func check(array: UnsafeRawPointer?, _ count: Int, _ argument: StaticString) thr
     if array == nil, count > 0 { throw StoreError(.invalidArgument, "\(argument) is NULL, with \(count) elements") }
 }
 
+/// Of an array that is given: no address space holds more.
+@inline(__always)
+func check(elements count: Int, _ argument: StaticString) throws(StoreError) {
+    try check(count: count, argument)
+    if count > mostElements { throw StoreError(.invalidArgument, "\(argument) is \(count): more than memory can hold") }
+}
+
+private let mostElements = 1 << 44
+
+/// Of an array that has each property of a class at most once.
+@inline(__always)
+func check(properties count: Int, _ argument: StaticString) throws(StoreError) {
+    try check(count: count, argument)
+    if count > mostProperties { throw StoreError(.invalidArgument, "\(argument) is \(count): a class has \(mostProperties) properties at most") }
+}
+
+private let mostProperties = 65_000
+
 /// The buffer, if it is one.
 @inline(__always)
 func outputBuffer(_ buffer: UnsafeMutablePointer<objstore_buffer>?) throws(StoreError) -> UnsafeMutablePointer<OutputBuffer>? {

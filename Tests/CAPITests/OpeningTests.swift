@@ -150,6 +150,39 @@ private func files(_ folder: TestFolder) -> [String] {
         #expect(calls.count == 2)
     }
 
+    /// Values without names are in the order that the program declares, whatever the file has.
+    @Test func orderOfDeclaration() throws {
+        let folder = TestFolder(), kind = objstore_kind.OBJSTORE_KIND_STRING, nullable = Int32(OBJSTORE_PROPERTY_NULLABLE)
+        func cls(_ names: [String]) -> TestClass { TestClass(name: "T", properties: names.map { ($0, kind, nullable) }) }
+        func made(_ names: [String], version: UInt64) throws -> [String] {
+            let store = try openStore(folder.store, [cls(names)], version: version)
+            var texts: [String] = []
+            try writing(store) { tx in
+                var id: objstore_class_id = 0, object = objstore_object(), buffer = objstore_buffer_init(), json = objstore_text()
+                try ok(objstore_find_class(tx, text("T"), &id))
+                let values = [objstore_list_of(Int64(names.count))] + names.map { objstore_string(text($0.uppercased())) }
+                try ok(objstore_create_from(tx, id, .OBJSTORE_POLICY_ERROR, 0, values, values.count, &object, nil))
+                try ok(objstore_to_json(tx, object, 0, 0, &buffer, &json))
+                texts.append(string(json)!)
+                let array = "[" + names.map { "\"\($0.uppercased())\"" }.joined(separator: ",") + "]"
+                try ok(objstore_create_from_json(tx, id, .OBJSTORE_POLICY_ERROR, 0, text(array), nil, nil, nil, &object, nil))
+                try ok(objstore_to_json(tx, object, 0, 0, &buffer, &json))
+                texts.append(string(json)!)
+                refused(
+                    objstore_create_from_json(tx, id, .OBJSTORE_POLICY_ERROR, 0, text("[null, 5]"), nil, nil, nil, &object, nil), .OBJSTORE_ERR_WRONG_TYPE)
+                let message = String(cString: objstore_last_message())
+                expect(message.contains("$[1]") && message.contains("T.\(names[1])"))
+                _ = objstore_buffer_free(&buffer)
+            }
+            try ok(objstore_close(store))
+            return texts
+        }
+        for (names, version) in [(["a", "c"], 1), (["c", "a"], 1), (["a", "b", "c"], 2), (["c", "b", "a"], 2)] as [([String], UInt64)] {
+            let json = "{" + names.map { "\"\($0)\":\"\($0.uppercased())\"" }.joined(separator: ",") + "}"
+            #expect(try made(names, version: version) == [json, json])
+        }
+    }
+
     @Test func initialDataThatFails() throws {
         let folder = TestFolder(), calls = Calls()
         calls.status = userStatus
@@ -339,17 +372,20 @@ private func files(_ folder: TestFolder) -> [String] {
                 refused(objstore_copy(view, text(copy), nil, nil, nil), .OBJSTORE_ERR_ALREADY_EXISTS)
             }
             // `progress` may read the transaction, but not change it.
-            struct Context { var tx: OpaquePointer; var cls: objstore_class_id; var object: objstore_object; var counted: UInt64 = 0; var writes = false }
+            struct Context { var tx: OpaquePointer; var cls: objstore_class_id; var object: objstore_object; var counted: UInt64 = 0; var writes = false; var refused = objstore_status.OBJSTORE_OK }
             var context = Context(tx: tx!, cls: cls.id, object: fido)
             let progress: objstore_progress = { _, _, userdata in
                 let context = userdata!.assumingMemoryBound(to: Context.self)
                 let status = objstore_count(context.pointee.tx, context.pointee.cls, &context.pointee.counted)
-                return context.pointee.writes ? objstore_delete(context.pointee.tx, context.pointee.object) : status
+                if !context.pointee.writes { return status }
+                context.pointee.refused = objstore_delete(context.pointee.tx, context.pointee.object)
+                return context.pointee.refused
             }
             try ok(withUnsafeMutablePointer(to: &context) { objstore_copy(tx, text(other), progress, $0, nil) })
             #expect(context.counted == 2)
             context.writes = true
-            refused(withUnsafeMutablePointer(to: &context) { objstore_copy(tx, text(folder.path + "/third"), progress, $0, nil) }, .OBJSTORE_ERR_IN_CALLBACK)
+            refused(withUnsafeMutablePointer(to: &context) { objstore_copy(tx, text(folder.path + "/third"), progress, $0, nil) }, .OBJSTORE_ERR_CANCELLED)
+            #expect(context.refused == .OBJSTORE_ERR_IN_CALLBACK)
             refused(objstore_copy(tx, text(other), nil, nil, nil), .OBJSTORE_ERR_ALREADY_EXISTS)
             try ok(objstore_cancel(tx))
             try ok(objstore_close(store))

@@ -31,6 +31,9 @@ final class ColumnInsert {
     init(_ view: View, _ cls: ClassSchema, _ columns: UnsafeBufferPointer<InputColumn>, _ rows: Int) throws(StoreError) {
         self.view = view
         self.cls = cls
+        guard columns.count <= cls.columns.count else {
+            throw StoreError(.invalidArgument, "\(columns.count) columns are given, class \(cls.name) has \(cls.columns.count) properties").at(class: cls.name)
+        }
         let own = UnsafeMutableBufferPointer<InputColumn>.allocate(capacity: max(1, columns.count + cls.columns.count))
         for (index, column) in columns.enumerated() { own.initializeElement(at: index, to: column) }
         self.columns = UnsafeBufferPointer(rebasing: own[..<columns.count])

@@ -93,7 +93,7 @@ extension ClassSchema {
 
     /// An error that says nothing of the property yet.
     func naming(_ error: StoreError, _ property: Int) -> StoreError {
-        named(StoreError(error.code, "\(name).\(properties[property].name): \(error.message)"), property)
+        named(error.prefixed("\(name).\(properties[property].name): "), property)
     }
 
     /// The same of one that may be about another object, of which it says all.

@@ -206,7 +206,10 @@ package final class SharedStore: @unchecked Sendable {
             StoreError(.configMismatch, "this process has \(path) open with \(what)")
         }
         if let asked = configuration.sharedFlags, asked != flags { throw mismatch("other flags") }
-        for (limit, value) in configuration.limits where !limit.isOfHandle && limits[limit] != value { throw mismatch("another limit \(limit)") }
+        for (limit, value) in configuration.limits where !limit.isOfHandle {
+            let here = limits[limit] ?? limit.standard
+            if here != value { throw mismatch("the limit \(limit) \(here), not \(value)") }
+        }
         if isImmutable && configuration.mode != .immutable { throw mismatch("the mode immutable") }
     }
 

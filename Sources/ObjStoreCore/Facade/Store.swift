@@ -8,6 +8,7 @@ package final class Store: @unchecked Sendable {
     package let writeTimeout: Int64
     /// What the program calls what it calls otherwise than the file.
     let names: StoredNames
+    let order: DeclaredOrder
     /// It is the first of the process.
     let isFirst: Bool
     /// This handle created the file / replayed its log.
@@ -26,12 +27,13 @@ package final class Store: @unchecked Sendable {
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
 
-    init(_ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames) throws(StoreError) {
+    init(_ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames, _ order: DeclaredOrder) throws(StoreError) {
         self.shared = shared
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
         self.names = names
+        self.order = order
         isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered

@@ -40,6 +40,21 @@ package struct StoreConfiguration: Sendable {
             }
         }
 
+        /// Where nobody asks for another.
+        var standard: Int64 {
+            let options = StoreOptions()
+            return switch self {
+            case .writeTimeout: -1
+            case .openTimeout: 30_000
+            case .valueBytes: Int64(options.valueLimit)
+            case .checkpointLogBytes: Int64(options.checkpointBytes)
+            case .checkpointOperations: Int64(options.checkpointOperations)
+            case .checkpointIdle: options.checkpointIdle < 0 ? -1 : options.checkpointIdle / 1_000_000
+            case .logBytes: Int64(options.logBytesLimit)
+            case .transactionBytes: Int64(options.transactionBytes)
+            }
+        }
+
         /// Belongs to a handle, not to the store that several handles share.
         var isOfHandle: Bool { self == .writeTimeout || self == .openTimeout }
     }
@@ -91,7 +106,7 @@ package struct StoreConfiguration: Sendable {
     var deletesWhereItDiffers: Bool { flags?.contains(.deletesWhereItDiffers) ?? false }
 
     /// Milliseconds, or negative: for ever.
-    var writeTimeout: Int64 { limits[.writeTimeout] ?? -1 }
+    var writeTimeout: Int64 { limits[.writeTimeout] ?? Limit.writeTimeout.standard }
 
     func options() -> StoreOptions {
         var options = StoreOptions()
@@ -111,7 +126,7 @@ package struct StoreConfiguration: Sendable {
         if let changes = limits[.checkpointOperations] { options.checkpointOperations = Int(changes) }
         if let bytes = limits[.transactionBytes] { options.transactionBytes = Int(bytes) }
         if let idle = limits[.checkpointIdle] { options.checkpointIdle = nanoseconds(idle) }
-        options.openTimeout = nanoseconds(limits[.openTimeout] ?? 30_000)
+        options.openTimeout = nanoseconds(limits[.openTimeout] ?? Limit.openTimeout.standard)
         return options
     }
 }

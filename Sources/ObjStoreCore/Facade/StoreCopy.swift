@@ -14,15 +14,17 @@ extension View {
         lock.lock()
         defer { lock.unlock() }
         let transaction = try writing()
+        isCopied = true
+        // Who changes something next has to look for its class, and is refused.
+        written = nil
+        defer { isCopied = false }
         try StoreFiles.makeStore(of: .transaction(transaction), at: path, machine: machine) { (done, total) throws(StoreError) in
             let before = epoch
             // What it calls may read the transaction.
             lock.unlock()
             defer { lock.lock() }
             try progress(done, total)
-            guard before == stamp else {
-                throw StoreError(.inCallback, "progress: the transaction was changed, or ended, while it was copied")
-            }
+            guard before == stamp else { throw StoreError(.inCallback, "progress: the transaction was changed, or ended, while it was copied") }
         }
     }
 }

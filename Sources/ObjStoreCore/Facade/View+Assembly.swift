@@ -37,12 +37,16 @@ extension View {
             _ = try state.row(object.key)
             try assembler.willChange()
             if cls.columns[position].kind.isCollection || state.embedded(position) != nil { return try assembler.fill(state, object.key, position, 0, isNew: false) }
-            if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
-            return try assembler.within(.name(cls.properties[position].name)) { () throws(StoreError) in
-                let value = try cls.columns[position].kind == .link ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
-                let parts = Assembler.Parts(properties: [propertyID], positions: [position], values: [value])
-                return try assembler.write(state, object.key, parts, all: policy != .modified)
+            assembler.path = [.property(cls, position)]
+            let value = try cls.columns[position].kind == .link ? assembler.link(cls, position, 0) : assembler.scalar(0, cls.columns[position].kind, cls, position)
+            if cls.isKeyPart(position) {
+                guard try state.value(object.key, position).isSame(as: value) else { throw keyImmutable(cls, position) }
+                return false
             }
+            // What is wrong with it names the property.
+            assembler.path = []
+            let parts = Assembler.Parts(properties: [propertyID], positions: [position], values: [value])
+            return try assembler.write(state, object.key, parts, all: policy != .modified)
         }
     }
 

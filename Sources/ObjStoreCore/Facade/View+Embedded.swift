@@ -47,6 +47,7 @@ extension View {
             guard place.low >= 0, place.low <= count else { throw cls.outOfRange(position, Int(place.low), count) }
             return .list(Int(place.low))
         case .map:
+            guard place.kind == cls.elements(of: position).keyKind else { throw wrong("a key of type \(cls.elements(of: position).keyKind)") }
             try check(place, keyOf: position, cls)
             _ = try state.row(owner)
             return .map(OwnedValue(place))

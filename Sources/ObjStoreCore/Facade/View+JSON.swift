@@ -89,7 +89,7 @@ private struct JSONExport {
         }
         open.append((cls.classID, key))
         writer.begin(.map)
-        for position in cls.properties.indices {
+        for position in view.store.order.positions(cls) ?? Array(cls.properties.indices) {
             writer.key(view.store.names.name(cls, position))
             try cls.locating(position) { () throws(StoreError) in try value(try reader.value(row, position), cls, key, position, depth) }
         }

@@ -112,11 +112,11 @@ extension Assembler {
                 case .name(let name) where value.kind == .map:
                     if FlatValues.isSame(flat[next], name) { found = next + 1 }
                     next = flat.end(next + 1)
-                case .property(let name, let storedName, _) where value.kind == .map:
-                    if FlatValues.isSame(flat[next], name) || FlatValues.isSame(flat[next], storedName) { found = next + 1 }
+                case .property(let cls, let position) where value.kind == .map:
+                    if FlatValues.isSame(flat[next], view.store.names.name(cls, position)) || FlatValues.isSame(flat[next], cls.properties[position].name) { found = next + 1 }
                     next = flat.end(next + 1)
-                case .property(_, _, let wanted) where value.kind == .list:
-                    if number == wanted { found = next }
+                case .property(let cls, let position) where value.kind == .list:
+                    if (view.store.order.positions(cls)?[number] ?? number) == position { found = next }
                     next = flat.end(next)
                 case .index(let wanted):
                     if value.kind == .map { next += 1 }

@@ -167,6 +167,7 @@ extension View {
             let cls = try classOf(object, try schema)
             let reader = try reader(cls)
             guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
+            try checkCount(cls, properties.count)
             // No scratch memory here: a frozen view is read by several threads at a time.
             let memory = UnsafeMutableRawPointer.allocate(byteCount: properties.count * 8 + cls.columns.count, alignment: 8)
             defer { memory.deallocate() }
@@ -339,7 +340,8 @@ extension View {
         try serialised { () throws(StoreError) in
             let cls = try schema.cls(classID)
             if let snapshot { return ClassNode.objectCount(try snapshot.classNode(Int(cls.id))) }
-            return try writing().state(Int(cls.id)).objectCount
+            guard let transaction else { throw closedError }
+            return try transaction.state(Int(cls.id)).objectCount
         }
     }
 
@@ -432,7 +434,8 @@ extension View {
 
     /// Positions of the given properties, each once. Valid until the next call.
     func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
-        let positions = scratch.positions(max(properties.count, cls.columns.count))
+        try checkCount(cls, properties.count)
+        let positions = scratch.positions(cls.columns.count)
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
         try checkOnce(cls, positions, properties.count, scratch.marks(cls.columns.count))
         return positions
@@ -495,6 +498,14 @@ extension View {
         }
     }
 
+    /// Of more than a class has, one is given twice: said before anything is looked at.
+    @inline(__always)
+    private func checkCount(_ cls: ClassSchema, _ count: Int) throws(StoreError) {
+        guard count <= cls.columns.count else {
+            throw StoreError(.invalidArgument, "\(count) properties are given, class \(cls.name) has \(cls.columns.count)").at(class: cls.name)
+        }
+    }
+
     private func givenTwice(_ cls: ClassSchema, _ position: Int) -> StoreError {
         cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position)
     }
@@ -518,6 +529,7 @@ extension View {
 
     @inline(never)
     private func completeRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
+        try checkCount(cls, properties.count)
         let row = scratch.reserve(cls.columns.count)
         let marks = scratch.marks(cls.columns.count)
         for index in 0..<properties.count {

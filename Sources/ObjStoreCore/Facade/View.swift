@@ -37,6 +37,8 @@ package final class View: @unchecked Sendable {
     var layout: UInt64 = 1
     /// Given to the body of a `write`, who ends it: nobody else may.
     package var isBodys = false
+    /// A transaction that is being copied: who is told of the progress may read it.
+    var isCopied = false
     /// Part of a change set, with which it is closed: nobody else may.
     package var isOfChanges = false
     private let closed = Atomic<Bool>(false)
@@ -254,6 +256,7 @@ package final class View: @unchecked Sendable {
     @inline(__always)
     func writing() throws(StoreError) -> WriteTransaction {
         guard let transaction else { throw kind == .transaction ? closedError : notInWrite }
+        if isCopied { throw StoreError(.inCallback, "the transaction is being copied: until that is done it can be read, but not changed") }
         return transaction
     }
 

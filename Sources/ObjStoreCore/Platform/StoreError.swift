@@ -29,7 +29,7 @@ public final class StoreError: Error, @unchecked Sendable {
     }
 
     /// The same error with words before its message.
-    func prefixed(_ words: String) -> StoreError {
+    package func prefixed(_ words: String) -> StoreError {
         let error = StoreError(code, words + message).at(class: className, property: propertyName, position: position).callback(callbackCode)
         return error.system(systemError)
     }

@@ -4,7 +4,7 @@ extension Assembler {
     @discardableResult
     func fill(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
         let cls = state.schema
-        return try within(step(cls, position)) { () throws(StoreError) in
+        return try within(.property(cls, position)) { () throws(StoreError) in
             current = index
             if let link = state.embedded(position) {
                 if cls.columns[position].kind == .link { return try embed(state, key, link, index, isNew: isNew) }

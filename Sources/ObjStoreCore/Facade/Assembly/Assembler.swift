@@ -39,7 +39,7 @@ final class Assembler {
         case name(String)
         case index(Int)
         /// By its name, or its place in a list of values.
-        case property(String, storedName: String, position: Int)
+        case property(ClassSchema, Int)
     }
 
     private var created: [(classIndex: Int, key: Int64)] = []
@@ -104,7 +104,8 @@ final class Assembler {
     var pathText: String {
         path.reduce("$") { text, step in
             switch step {
-            case .name(let name), .property(let name, _, _): "\(text).\(name)"
+            case .name(let name): "\(text).\(name)"
+            case .property(let cls, let position): "\(text).\(view.store.names.name(cls, position))"
             case .index(let index): "\(text)[\(index)]"
             }
         }
@@ -206,16 +207,12 @@ final class Assembler {
     /// The property of an object that an error is about belongs to the path.
     private func naming<T>(_ cls: ClassSchema, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         do throws(StoreError) { return try body() } catch {
-            if error.className == cls.name, let property = error.propertyName, let position = cls.propertyIndex(named: property) { path.append(step(cls, position)) }
+            if error.className == cls.name, let property = error.propertyName, let position = cls.propertyIndex(named: property) { path.append(.property(cls, position)) }
             throw error
         }
     }
 
     // MARK: Properties
-
-    func step(_ cls: ClassSchema, _ position: Int) -> Step {
-        .property(view.store.names.name(cls, position), storedName: cls.properties[position].name, position: position)
-    }
 
     /// Splits a description into its properties; objects that links describe are made.
     func described(_ cls: ClassSchema, _ start: Int) throws(StoreError) -> Parts {
@@ -230,11 +227,16 @@ final class Assembler {
                 let name = flat[index]
                 if let position = propertyPosition(cls, name, guess: number) {
                     guard given.insert(position).inserted else {
-                        path.append(step(cls, position))
+                        path.append(.property(cls, position))
                         throw cls.named(StoreError(.invalidArgument, "\(cls.name).\(cls.properties[position].name) is given twice"), position)
                     }
                     try add(&parts, cls, position, index + 1)
-                } else if !options.ignoresUnknown {
+                } else {
+                    try checkText(index, through: flat.end(index + 1), cls)
+                    if options.ignoresUnknown {
+                        index = flat.end(index + 1)
+                        continue
+                    }
                     let name = name.text
                     throw StoreError(.noSuchProperty, "class \(cls.name) does not have a property \(name)").at(class: cls.name, property: FlatValues.name(flat[index]))
                 }
@@ -245,13 +247,14 @@ final class Assembler {
             guard count <= cls.properties.count else {
                 throw StoreError(.outOfRange, "more values (\(count)) than properties (\(cls.properties.count)) of class \(cls.name)").at(class: cls.name)
             }
+            let order = view.store.order.positions(cls)
             if options.isExact, count < cls.properties.count {
-                let missing = cls.properties[count].name
+                let missing = cls.properties[order?[count] ?? count].name
                 throw StoreError(.missingValue, "\(count) values for the \(cls.properties.count) properties of class \(cls.name): that of \(missing) is missing").at(class: cls.name, property: missing)
             }
             var index = start + 1
-            for position in 0..<count {
-                try add(&parts, cls, position, index)
+            for place in 0..<count {
+                try add(&parts, cls, order?[place] ?? place, index)
                 index = flat.end(index)
             }
         default:
@@ -261,6 +264,14 @@ final class Assembler {
         return parts
     }
 
+    /// What is passed over has valid texts, too.
+    private func checkText(_ start: Int, through end: Int, _ cls: ClassSchema) throws(StoreError) {
+        for index in start..<end where flat[index].kind == .string && !ValueCheck.isUTF8(flat[index].pointer, flat[index].count) {
+            current = index
+            throw StoreError(.invalidUTF8, index == start ? "a name in an object of class \(cls.name) is not valid UTF-8" : "the text is not valid UTF-8").at(class: cls.name)
+        }
+    }
+
     /// The property of a name. Objects of one kind mostly have their names in one order.
     private func propertyPosition(_ cls: ClassSchema, _ name: Value, guess: Int) -> Int? {
         if guess < cls.properties.count, FlatValues.isSame(name, cls.properties[guess].name) { return guess }
@@ -268,7 +279,7 @@ final class Assembler {
     }
 
     private func add(_ parts: inout Parts, _ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) {
-        path.append(step(cls, position))
+        path.append(.property(cls, position))
         current = index
         let column = cls.columns[position]
         if try isPlace(cls, position) {
@@ -322,7 +333,12 @@ final class Assembler {
         if kind == .mixed { return try mixed(index, cls, position) }
         if value.kind == kind && value.high & FlatValues.numberText == 0 || value.isNull { return value }
         if let convert = options.convert, let converted = try convert(value, kind, cls, position) { return converted }
-        return value.widened(to: kind) ?? value
+        if let widened = value.widened(to: kind) { return widened }
+        switch (value.kind, kind) {
+        case (.int, .double), (.int, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is not exactly a \(kind)"), position)
+        case (.double, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is beyond a float"), position)
+        default: return value
+        }
     }
 
     private func mixed(_ index: Int, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {

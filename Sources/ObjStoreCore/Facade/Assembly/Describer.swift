@@ -31,7 +31,8 @@ final class Describer {
         open.append(object)
         let length = path.utf8.count
         values.append(Value(kind: .map, low: Int64(cls.properties.count)))
-        for (position, property) in cls.properties.enumerated() {
+        for position in view.store.order.positions(cls) ?? Array(cls.properties.indices) {
+            let property = cls.properties[position]
             append(text: property.name)
             path += ".\(property.name)"
             if property.kind.isCollection {

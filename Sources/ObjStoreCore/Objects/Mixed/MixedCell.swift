@@ -71,6 +71,6 @@ package enum MixedCell {
     static func none(_ error: StoreError) -> StoreError { StoreError(.invalidArgument, "it is no document: \(error.message)") }
 
     static func tooLarge(_ count: Int, _ limit: Int) -> StoreError {
-        StoreError(.valueTooLarge, "\(count) bytes are more than the limit of \(limit), less one for the kind of a text")
+        StoreError(.valueTooLarge, "\(count) bytes are more than the limit of \(limit), of which a value inside any values takes some")
     }
 }
