@@ -159,6 +159,15 @@ def test_initial_data_that_fail(path):
         objstore.open(path, models=[Dog], initial_data=5)
 
 
+def test_models_that_are_none(path):
+    for models in (5, "Dog", Dog, [5], ["Dog"], [Dog, None], None):
+        with pytest.raises(objstore.InvalidArgument, match="models is a list of model classes"):
+            objstore.open(path, models=models)
+    with pytest.raises(objstore.InvalidArgument, match="memory is a name, not 5"):
+        objstore.open(memory=5, models=[Dog])
+    assert os.listdir(path.parent) == []
+
+
 def test_seed(path):
     seed = path.with_name("seed")
     with pytest.raises(objstore.NotFound, match="seed"):

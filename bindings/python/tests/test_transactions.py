@@ -3,12 +3,14 @@
 import asyncio
 import threading
 import warnings
+from datetime import datetime
 
 import pytest
 
 import objstore
 from conftest import KENNEL
 from models import Dog, Frog, Item, Person, Turtle
+from objstore import field
 
 
 def test_cancel(store):
@@ -503,3 +505,70 @@ def test_an_update_of_keys_changes_nothing_before_it_is_refused(store):
         assert people.where(Person.id == 1).update(name="changed", id=1) == 1  # it has that key
         assert people.where(Person.id == 9).update(name="changed", id=1) == 0
     assert [person.name for person in people] == ["changed", "two"]
+
+
+class Parcel(objstore.Model):
+    id: int = field(primary_key=True)
+    sent: datetime | None = None
+    scans: objstore.Counter = 0
+
+
+def test_cancelling_inside_a_hook_is_refused_and_undone_by_the_error():
+    with objstore.open(memory="", models=[Parcel]) as store:
+        text = '{"id": 1, "sent": "x"}'
+        with pytest.raises(objstore.Error), store.write() as tx:
+            store.create_from_json(Parcel, text, convert=lambda prop, value: tx.cancel())
+        with store.write() as tx:
+            store.add(Parcel(id=2))
+            with pytest.raises(objstore.Error), tx.savepoint() as scope:
+                store.add(Parcel(id=3))
+                store.create_from_json(Parcel, text, convert=lambda prop, value: scope.cancel())
+        assert [parcel.id for parcel in store.objects(Parcel)] == [2]
+
+
+def test_an_outer_scope_is_cancelled_inside_an_inner_one():
+    with objstore.open(memory="", models=[Parcel]) as store:
+        with store.write() as tx:
+            store.add(Parcel(id=1))
+            with tx.savepoint() as outer:
+                store.add(Parcel(id=2))
+                with tx.savepoint():
+                    store.add(Parcel(id=3))
+                    outer.cancel()
+                    store.add(Parcel(id=4))
+            store.add(Parcel(id=5))
+        assert [parcel.id for parcel in store.objects(Parcel)] == [1, 4, 5]
+
+
+def test_nobody_else_ends_a_transaction():
+    found = []
+
+    def attempt(call):
+        try:
+            call()
+        except objstore.Error as error:
+            found.append(type(error))
+
+    with objstore.open(memory="", models=[Parcel]) as store:
+        with store.write() as tx:
+            store.add(Parcel(id=1))
+            for call in (tx.cancel, lambda: tx.__exit__(None, None, None)):
+                thread = threading.Thread(target=attempt, args=[call])
+                thread.start()
+                thread.join()
+        assert found == [objstore.NotInWrite] * 2 and store.objects(Parcel).count() == 1
+
+
+def test_a_detached_counter_is_a_number_of_its_own():
+    with objstore.open(memory="", models=[Parcel]) as store, objstore.open(memory="", models=[Parcel]) as other:
+        with store.write():
+            parcel = store.add(Parcel(id=1, scans=3))
+        copies = [parcel.detach(), *store.objects(Parcel).detach()]
+        with store.write():
+            parcel.scans.increment(10)
+        assert [copy.scans.value for copy in copies] == [3, 3] and int(copies[0].scans) == 3
+        copies[0].scans.increment()
+        assert copies[0].scans.value == 4 and parcel.scans.value == 13
+        with other.write():
+            assert other.copy(copies[0]).scans.value == 4
+    assert copies[1].scans.value == 3

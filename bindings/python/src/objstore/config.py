@@ -67,6 +67,8 @@ class Config:
         if (path is None) == (memory is None):
             raise InvalidArgument("a store is opened either by its path or, with memory=, by a name in memory")
         if memory is not None:
+            if not isinstance(memory, str):
+                raise InvalidArgument(f"memory is a name, not {memory!r}")
             check(_set_memory(self.handle, _ffi.text(memory)))
         elif path is not None:
             check(_set_path(self.handle, _ffi.text_of(os.fsencode(path))))

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import described, elements, kinds, objects
+from .counters import Counter
 from .errors import DuplicateKey, InvalidArgument
 from .kinds import LIST
 
@@ -82,6 +83,8 @@ class _Detaching:
                 return self._mixed(kinds.convert(prop, value), further)
             if prop.shape is not None and prop.shape.element.kind == kinds.MIXED:
                 return self.content(prop, value, further)
+            if isinstance(value, Counter):
+                return value.value
             return value if prop.shape is None else value.copy()
         if not prop.embeds:
             left = None if left is None else left - 1

@@ -76,7 +76,7 @@ def open(
     """
     if isinstance(drop, str):
         raise InvalidArgument(f"drop is a list of names of classes, not {drop!r}")
-    classes = list(models)
+    classes = _checked(models)
     with config.Config() as made, Schema(classes, drop) as schema:
         made.place(path, memory)
         made.mode(mode, create)
@@ -88,6 +88,16 @@ def open(
         opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, migrate, compact)
         made.callbacks(opening.initial_data, opening.migration, opening.compaction)
         return opening.open(made)
+
+
+def _checked(models: Any) -> list[ModelMeta]:
+    if isinstance(models, (str, ModelMeta)) or not isinstance(models, Iterable):
+        raise InvalidArgument(f"models is a list of model classes, not {models!r}")
+    classes = list(models)
+    for model in classes:
+        if not isinstance(model, ModelMeta):
+            raise InvalidArgument(f"models is a list of model classes: {model!r} is none")
+    return classes
 
 
 class _Opening:

@@ -319,8 +319,8 @@ def field(
                      checkers
     primary_key      int, str, ObjectId or UUID: unique, and never changed
     generated        ObjectId, UUID, or an int that is the primary key: an object that is made without a value gets a new
-                     one. Ids are there at once; an int is None until the object is added, and then above all that were
-                     ever there, from 1
+                     one. Ids are there at once; an int is None until the object is added, and then above all that
+                     there are and all that were generated, from 1
     indexed          comparisons find their objects without a scan; not for bytes
     unique           no two objects have the same value, but any number None; has an index; not for bytes
     on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads to by

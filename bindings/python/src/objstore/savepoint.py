@@ -43,7 +43,9 @@ class Savepoint:
             self._undo()
             return
         self.is_open = False
-        check(_release(self._transaction.handle, self._id))
+        status = _release(self._transaction.handle, self._id)
+        if status not in (0, Status.OUT_OF_RANGE):  # one around it was cancelled in the meantime
+            raise failure(status)
 
     def cancel(self) -> None:
         """Undoes what was done in the scope and ends it; what follows in the with block belongs to the scope around it."""
@@ -53,9 +55,11 @@ class Savepoint:
         self._undo()
 
     def _undo(self) -> None:
-        self.is_open = False
         self._transaction.settle()
         status = _rollback(self._transaction.handle, self._id)
+        if status == Status.IN_CALLBACK:  # of a call that is not over: it stays open
+            raise failure(status)
+        self.is_open = False
         if status == Status.OUT_OF_RANGE:  # one around it was cancelled in the meantime
             return
         problem = failure(status) if status else None

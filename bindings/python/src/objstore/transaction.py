@@ -111,8 +111,9 @@ class Transaction(View):
         if not self.is_open:
             return
         if kind is not None:
-            self.cancel()
+            self._cancel()
             return
+        self._check_mine()
         self._outlive()
         version = ctypes.c_uint64()
         status = _commit(self.handle, ctypes.byref(version))
@@ -126,8 +127,18 @@ class Transaction(View):
         """Undoes everything and ends the transaction; what follows in the with block is outside of it."""
         if not self.is_open:
             raise NotInWrite("the transaction has ended already")
+        self._check_mine()
+        self._cancel()
+
+    def _check_mine(self) -> None:
+        if not self.mine():
+            raise NotInWrite("the transaction belongs to another thread or task")
+
+    def _cancel(self) -> None:
         self._outlive()
         status = _cancel(self.handle)
+        if status == Status.IN_CALLBACK:  # of a call that is not over: it goes on
+            raise failure(status)
         problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
         self._end(committed=False)
         if problem is not None:
