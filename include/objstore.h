@@ -752,12 +752,28 @@ OBJSTORE_API objstore_status objstore_schema_add_index(objstore_schema *schema, 
 
 /** What a property gets when an object is created without it. Without a default a nullable property gets null,
  * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null.
- * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit.
- * INVALID_SCHEMA: the property is the primary key. */
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit. OUT_OF_RANGE: it is none of the
+ * property's enumeration (objstore_schema_set_enumeration). INVALID_SCHEMA: the property is the primary key. */
 OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema, objstore_text class_name,
                                                          objstore_text name, objstore_value value)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, value),
                     name(class_name, name));
+
+#define OBJSTORE_ENUMERATION_KEYS 0x1u /* the values are those of a map's keys, not of its entries' values */
+
+/** Says that a property of kind INT or STRING, or the elements of a collection of them, have no other values than these, beside null
+ * where that may be: an enumeration of the program. What is written through a store that is opened with the schema is one of them,
+ * whatever writes it: single values, rows, columns, nested values, JSON; else OUT_OF_RANGE. Nothing can be added to such a property
+ * (WRONG_TYPE). Objects that are there when the property comes into the file have its default, or the first of the values. Nothing else
+ * of it is in the file: what was there before, or what other programs write, is read as it is. `values`, `count` of them, are copied;
+ * those of an earlier call for the same are replaced. `flags`: OBJSTORE_ENUMERATION_KEYS, or 0.
+ * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE: a property, or a value, of another kind, or keys of what is no map.
+ * OUT_OF_RANGE: the default is none of them. INVALID_ARGUMENT: no values. INVALID_SCHEMA: a counter, or generated. */
+OBJSTORE_API objstore_status objstore_schema_set_enumeration(objstore_schema *schema, objstore_text class_name,
+                                                             objstore_text name, const objstore_value *values, size_t count,
+                                                             uint32_t flags)
+    OBJSTORE_CHECKS(null(schema), nullable(values), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
+                    array(values, count), count(count), flags(flags));
 
 /** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
  * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be
@@ -1582,7 +1598,9 @@ OBJSTORE_API objstore_status objstore_create_embedded(
  *   it), or an object in its turn: created, or, with a policy other than ERROR, updated where its primary key is known.
  * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their text). They
  *   replace what is there.
- * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one.
+ * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one. One that lies
+ *   in the same list or map already may be given as an objstore_link, each once, at any place: it keeps being that object, and what is
+ *   not given is deleted.
  * - A mixed value is anything, lists and maps become documents.
  * - Values are of the property's kind. An INT may stand for a FLOAT, DOUBLE or DECIMAL128 that is exactly it, a DOUBLE for the
  *   nearest FLOAT.

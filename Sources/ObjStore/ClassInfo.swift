@@ -264,6 +264,7 @@ final class ClassInfo: @unchecked Sendable {
                         ).at(class: name, property: property.name)
                     }
                     try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target, isCascading: property.isCascading)
+                    try setEnumerations(property, in: &draft)
                     continue
                 }
                 var flags: SchemaDraft.Flags = []
@@ -278,6 +279,7 @@ final class ClassInfo: @unchecked Sendable {
                     try draft.addLink(name, property.name, to: ClassInfo.name(of: target), flags)
                 } else {
                     try draft.addProperty(name, property.name, property.type.valueKind, flags)
+                    try setEnumerations(property, in: &draft)
                 }
             }
             for (property, formerName) in type.formerNames { try draft.addFormerName(name, property, formerName) }
@@ -295,6 +297,23 @@ final class ClassInfo: @unchecked Sendable {
                 // "nil unless told otherwise" is what an optional is anyway.
                 if !value.isNull { try draft.setDefault(name, property.name, value) }
             }
+        }
+    }
+
+    private func setEnumerations(_ property: Property, in draft: inout SchemaDraft) throws(StoreError) {
+        for (cases, areKeys) in [(property.type.cases, false), (property.type.keyCases, true)] {
+            guard let cases else { continue }
+            let encoder = _RowEncoder()
+            cases(encoder)
+            let count = encoder.count
+            var result = Result<Void, StoreError>.success(())
+            encoder.drain { _, values in
+                let values = Array(UnsafeBufferPointer(start: values, count: count))
+                // Raw values of other kinds have no bounds.
+                guard let first = values.first, first.kind == .int || first.kind == .string else { return }
+                result = Result { () throws(StoreError) in try draft.setEnumeration(name, property.name, areKeys: areKeys, values) }
+            }
+            try result.get()
         }
     }
 

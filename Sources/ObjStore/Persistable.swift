@@ -54,6 +54,9 @@ public struct _PropertyType: Sendable {
     var isInverse = false
     /// Of an int: it is counted.
     var isCounter = false
+    /// Of an enum, or elements or keys that are enums: writes all cases.
+    var cases: (@Sendable (_RowEncoder) -> Void)?
+    private(set) var keyCases: (@Sendable (_RowEncoder) -> Void)?
 
     var valueKind: ValueKind { ValueKind(rawValue: kind) ?? .null }
 
@@ -65,6 +68,8 @@ public struct _PropertyType: Sendable {
         hasOptionalElements = elements.isOptional
         keyKind = keys?.kind ?? 0
         linked = elements.linked
+        cases = elements.cases
+        keyCases = keys?.cases
     }
 
     var isCollection: Bool { valueKind.isCollection }

@@ -144,13 +144,18 @@ extension Timestamp: _PersistableValue {
 /// ```swift
 /// enum Color: String, PersistableEnum { case red, green }
 /// ```
-/// A stored raw value that is no case any more is reported as `.outOfRange` and read as the first case.
+/// What is written is one of the cases, whatever writes it: JSON, a dictionary (`.outOfRange`). Objects that are there when a property is added
+/// have its default, or the first case. A stored raw value that is no case any more is reported as `.outOfRange` and read as the first case.
 public protocol PersistableEnum: _PersistableValue, RawRepresentable, CaseIterable, QueryOperand
 where RawValue: _PersistableValue & QueryOperand {}
 
 extension PersistableEnum {
     public static var _initial: Self { allCases[allCases.startIndex] }
-    public static var _type: _PropertyType { RawValue._type }
+    public static var _type: _PropertyType {
+        var type = RawValue._type
+        type.cases = { encoder in for value in allCases { RawValue._encode(value.rawValue, encoder) } }
+        return type
+    }
     public static func _get(_ object: Object, _ index: UInt32) -> Self { fromRaw(RawValue._get(object, index), object, index) }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Self? {
         RawValue._getOptional(object, index).map { fromRaw($0, object, index) }

@@ -414,7 +414,7 @@ func randomHistoriesOfCollections(_ seed: UInt64) throws {
     try ok(objstore_close(store))
 }
 
-private struct CollectionRandom: RandomNumberGenerator {
+struct CollectionRandom: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {
         state ^= state << 13

@@ -40,7 +40,7 @@ import Testing
                 try ok(objstore_create_embedded(tx, jane, home["Person.others"], place, nil, nil, 0, nil))
             }
             expect(try home.count(tx, "Address") == 3)
-            var message = refused(objstore_set(tx, jane, home["Person.address"], objstore_link(rome)), .OBJSTORE_ERR_EMBEDDED)
+            var message = refused(objstore_set(tx, jane, home["Person.address"], objstore_link(rome)), .OBJSTORE_ERR_NO_SUCH_OBJECT)
             #expect(message.contains("Person.address"))
             message = refused(objstore_create(tx, home.classes["Address"]!, nil, nil, 0, nil), .OBJSTORE_ERR_EMBEDDED)
             #expect(message.contains("Address"))
@@ -111,8 +111,91 @@ import Testing
             // Null takes it out of its key, which stays; then nothing that is given was there.
             try ok(objstore_map_set(tx, named, objstore_string(text("a")), objstore_null(), &isNew))
             #expect(!isNew)
-            refused(give(tx, made[3], to: 3), .OBJSTORE_ERR_EMBEDDED)
+            refused(give(tx, made[3], to: 3), .OBJSTORE_ERR_NO_SUCH_OBJECT)
             expect(try home.count(tx, "Address") == 4)
+        }
+        try verify(home.store)
+    }
+
+    /// Those of a list or map may be given in any order, with new ones between them: against an array and a dictionary.
+    @Test(arguments: 1...20) func givenInAnotherOrder(seed: UInt64) throws {
+        let home = try NamedStore { schema in
+            for cls in ["Person", "Address"] { try ok(objstore_schema_add_class(schema, text(cls))) }
+            try ok(objstore_schema_set_class_flags(schema, text("Address"), UInt32(OBJSTORE_CLASS_EMBEDDED)))
+            try ok(objstore_schema_add_property(schema, text("Address"), text("n"), .OBJSTORE_KIND_INT, 0))
+            for (name, kind, keys) in [("others", objstore_kind.OBJSTORE_KIND_LIST, objstore_kind.OBJSTORE_KIND_NULL), ("named", .OBJSTORE_KIND_MAP, .OBJSTORE_KIND_STRING)] {
+                try ok(objstore_schema_add_link_collection(schema, text("Person"), text(name), kind, keys, text("Address"), 0))
+            }
+        }
+        defer { home.close() }
+        var random = CollectionRandom(state: seed)
+        try writing(home.store) { tx in
+            var jane = objstore_object(), next: Int64 = 0
+            try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, &jane))
+            let id = home["Address.n"]
+            func element(_ collection: objstore_collection, _ index: Int) throws -> (key: String, object: objstore_object?) {
+                var key = objstore_null(), value = objstore_null()
+                try ok(objstore_collection_get(tx, collection, index, nil, &key, &value))
+                return (string(key) ?? "", value.kind == .OBJSTORE_KIND_LINK ? value.data.link : nil)
+            }
+            func number(_ object: objstore_object?) throws -> Int64? {
+                guard let object else { return nil }
+                var value = objstore_null()
+                try ok(objstore_get(tx, object, id, nil, &value))
+                return value.data.integer
+            }
+            for isMap in [false, true] {
+                let property = home[isMap ? "Person.named" : "Person.others"], collection = objstore_collection_of(jane, property)
+                // Key, number, object key.
+                var model: [(key: String, number: Int64?, object: Int64?)] = []
+                for step in 0..<40 {
+                    var old = try model.indices.map { try element(collection, $0).object }.filter { $0 != nil }
+                    if random.below(3) > 0 { old.shuffle(using: &random) }
+                    old = old.filter { _ in random.below(4) > 0 }
+                    var given: [(key: String, object: objstore_object?, number: Int64?)] = []
+                    for object in old { given.append(("", object, try number(object))) }
+                    for _ in 0..<random.below(4) {
+                        next += 1
+                        given.insert(("", nil, isMap && random.below(4) == 0 ? nil : next), at: random.below(given.count + 1))
+                    }
+                    var flat = [isMap ? objstore_map_of(Int64(given.count)) : objstore_list_of(Int64(given.count))]
+                    var keys = (0..<given.count + 3).map { "k\($0)" }
+                    keys.shuffle(using: &random)
+                    for index in given.indices {
+                        given[index].key = isMap ? keys[index] : ""
+                        if isMap { flat.append(objstore_string(text(keys[index]))) }
+                        if let object = given[index].object {
+                            flat.append(objstore_link(object))
+                        } else if let number = given[index].number {
+                            flat += [objstore_map_of(1), objstore_string(text("n")), objstore_int(number)]
+                        } else {
+                            flat.append(objstore_null())
+                        }
+                    }
+                    let policy = [objstore_policy.OBJSTORE_POLICY_ERROR, .OBJSTORE_POLICY_MODIFIED, .OBJSTORE_POLICY_ALL][random.below(3)]
+                    try ok(objstore_set_from(tx, jane, property, policy, flat, flat.count, nil))
+                    if isMap { given.sort { $0.key < $1.key } }
+                    var count: UInt64 = 0
+                    try ok(objstore_collection_count(tx, collection, &count))
+                    #expect(Int(count) == given.count, "seed \(seed), step \(step)")
+                    model = []
+                    for index in given.indices {
+                        let found = try element(collection, index)
+                        expect(try found.key == given[index].key && number(found.object) == given[index].number, "seed \(seed), step \(step)")
+                        if let object = given[index].object { #expect(found.object?.key == object.key, "seed \(seed), step \(step)") }
+                        model.append((found.key, given[index].number, found.object?.key))
+                    }
+                    // One of them twice, or one that is gone: nothing happens.
+                    if let some = try model.indices.compactMap({ try element(collection, $0).object }).last {
+                        let twice = isMap
+                            ? [objstore_map_of(2), objstore_string(text("x")), objstore_link(some), objstore_string(text("y")), objstore_link(some)]
+                            : [objstore_list_of(2), objstore_link(some), objstore_link(some)]
+                        #expect(refused(objstore_set_from(tx, jane, property, .OBJSTORE_POLICY_ERROR, twice, twice.count, nil), .OBJSTORE_ERR_EMBEDDED).contains("given twice"))
+                        for index in model.indices { expect(try element(collection, index).object?.key == model[index].object) }
+                    }
+                }
+            }
+            expect(try home.count(tx, "Address") == (home.elements(tx, jane, "Person.others") + home.elements(tx, jane, "Person.named")).filter { $0.kind == .OBJSTORE_KIND_LINK }.count)
         }
         try verify(home.store)
     }

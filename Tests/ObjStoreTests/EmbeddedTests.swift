@@ -58,6 +58,25 @@ import Testing
         #expect(store.objects(R.EAddress.self).isEmpty && store.objects(R.ECountry.self).isEmpty && second.isInvalidated && !kermit.isInvalidated)
     }
 
+    /// Those of a list or map may be given in another order: they stay what they are.
+    @Test func givenInAnotherOrder() throws {
+        let store = try memoryStore(R.models)
+        let business = try R.Business(value: ["id": 1, "addresses": [["street": "a"], ["street": "b"], ["street": "c"]], "branches": ["x": ["street": "d"]]])
+        try store.write { tx in try tx.add(business) }
+        let (a, b, c, d) = (business.addresses[0], business.addresses[1], business.addresses[2], try #require(business.branches["x"] ?? nil))
+        try store.write { _ in business.addresses = List(business.addresses.filter { $0.street != "a" }.reversed()) }
+        #expect(business.addresses.map(\.street) == ["c", "b"] && business.addresses[0].isSameObject(as: c) && business.addresses[1].isSameObject(as: b) && a.isInvalidated)
+        try store.write { _ in
+            business.addresses = [b, R.address("new"), c]
+            business.branches = ["y": d, "z": nil]
+        }
+        #expect(business.addresses.map(\.street) == ["b", "new", "c"] && business.addresses[2].isSameObject(as: c))
+        #expect(business.branches.count == 2 && (business.branches["y"] ?? nil)?.isSameObject(as: d) == true)
+        #expect(code { try store.write { _ in business.addresses = [b, b] } } == .embedded)
+        #expect(code { try store.write { _ in business.addresses = [a] } } != nil)
+        #expect(store.objects(R.EAddress.self).count == 4)
+    }
+
     @Test func oneParentEach() throws {
         let store = try memoryStore(R.models), other = try memoryStore(R.models)
         let kermit = try R.Contact(value: ["id": 1, "address": ["street": "Swamp Lane"]]), piggy = try R.Contact(value: ["id": 2])

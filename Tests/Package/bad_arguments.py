@@ -55,6 +55,8 @@ SPECIAL = {
     ("objstore_results_increment", "delta"): "objstore_int(1)", ("objstore_delete_objects", "objects"): "&OBJ", ("objstore_delete_objects", "count"): "1",
     ("objstore_schema_add_link", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_link_collection", "name"): 'OBJSTORE_STR("fresh")',
     ("objstore_schema_add_link_collection", "collection"): "OBJSTORE_KIND_LIST", ("objstore_schema_add_link_collection", "key_kind"): "OBJSTORE_KIND_NULL",
+    ("objstore_schema_set_enumeration", "class_name"): 'OBJSTORE_STR("Other")', ("objstore_schema_set_enumeration", "name"): 'OBJSTORE_STR("x")',
+    ("objstore_schema_set_enumeration", "count"): "1",
     ("objstore_schema_add_former_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_add_former_name", "former_name"): 'OBJSTORE_STR("m")',
     ("objstore_schema_set_stored_name", "name"): 'OBJSTORE_STR("n")', ("objstore_schema_set_stored_name", "stored_name"): 'OBJSTORE_STR("s")',
     ("objstore_schema_set_stored_class_name", "stored_name"): 'OBJSTORE_STR("S")',

@@ -88,6 +88,13 @@ final class ColumnInsert {
                 try validateLinks(column, position)
             default: guard column.values != nil else { throw noValues(position) }
             }
+            if let enumeration = view.enumerations?.find(position, cls)?.values { try validate(column, position, enumeration) }
+        }
+    }
+
+    private func validate(_ column: InputColumn, _ position: Int, _ enumeration: Enumeration) throws(StoreError) {
+        for row in 0..<rows where !column.isNull(row) && !enumeration.has(column.value(row)) {
+            throw refuse(.outOfRange, position, row: row, enumeration.refuse(column.value(row), "").message)
         }
     }
 

@@ -68,12 +68,16 @@ extension Schema {
 
     func cls(_ id: UInt32) throws(StoreError) -> ClassSchema {
         let index = ClassID.index(id)
-        guard index >= 0, index < classes.count, !classes[index].isDropped else { throw Schema.noSuchClass(id) }
+        guard index >= 0, index < classes.count, !classes[index].isDropped else { throw noSuchClass(id) }
         return classes[index]
     }
 
     @inline(never)
-    static func noSuchClass(_ id: UInt32) -> StoreError { StoreError(.noSuchClass, "no class has the id \(id)") }
+    func noSuchClass(_ id: UInt32) -> StoreError {
+        let index = ClassID.index(id)
+        guard index >= 0, index < classes.count else { return StoreError(.noSuchClass, "no class has the id \(id)") }
+        return StoreError(.noSuchClass, "class \(classes[index].name) has been dropped").at(class: classes[index].name)
+    }
 }
 
 extension ClassSchema {
@@ -85,7 +89,9 @@ extension ClassSchema {
 
     @inline(never)
     func noSuchProperty(_ propertyID: UInt32) -> StoreError {
-        StoreError(.noSuchProperty, "class \(name) does not have a property with the id \(propertyID)").at(class: name)
+        let wasDropped = propertyID &>> 16 == id &+ 1 && propertyID & 0xffff != 0 && propertyID & 0xffff <= nextColumnID
+        let what = wasDropped ? "has not got the property with the id \(propertyID) any more: it was dropped" : "does not have a property with the id \(propertyID)"
+        return StoreError(.noSuchProperty, "class \(name) \(what)").at(class: name)
     }
 
     package var classID: UInt32 { ClassID.of(Int(id)) }

@@ -72,9 +72,9 @@ extension Store {
                 throw StoreError(.invalidArgument, "the SHA-256 of a seed is given, but no seed")
             }
             let names = try configuration.schema?.storedNames() ?? StoredNames()
-            let order = DeclaredOrder(try configuration.schema?.stored() ?? SchemaDraft())
+            let draft = try configuration.schema?.stored() ?? SchemaDraft()
             let shared = try SharedStore.open(configuration, machine: machine)
-            do throws(StoreError) { store = try Store(shared, configuration, names, order) } catch {
+            do throws(StoreError) { store = try Store(shared, configuration, names, draft) } catch {
                 try? shared.leave()
                 throw error
             }

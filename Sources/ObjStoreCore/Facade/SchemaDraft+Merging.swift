@@ -134,6 +134,8 @@ extension SchemaDraft {
                 guard !property.isPrimaryKey || migrates else { throw mismatch(property.name, "a primary key can be added to a class that exists by a migration only, which gives it values") }
                 guard next < UInt32(SchemaDraft.maximumProperties) else { throw mismatch(property.name, "the class has had too many properties") }
                 var added = property
+                // What is not given in objects that are there already: nothing that the enumeration does not have.
+                if added.defaultValue == nil, !added.isNullable, !added.kind.isCollection, let first = cls.enumerations[added.name]?.values?.first { added.fill = first }
                 added.columnID = next
                 added.target = cls.targets[property.name].map { indexes[$0]! }
                 next += 1

@@ -14,6 +14,8 @@ package struct SchemaDraft: Sendable {
         /// What the file calls the class, and properties by their names, where that differs.
         fileprivate(set) var storedName: String?
         fileprivate(set) var storedNames: [String: String] = [:]
+        /// By the names of properties.
+        fileprivate(set) var enumerations: [String: PropertyEnumerations] = [:]
         /// Lines that a leaf's directory needs for them: values of two words take two.
         fileprivate(set) var lines = 0
 
@@ -43,6 +45,7 @@ package struct SchemaDraft: Sendable {
                 if result.propertyIndex(named: property.name) != nil { throw invalid("another property is stored as \(property.name), too") }
                 result.append(property, target: target)
                 result.formerNames[property.name] = formerNames[own]
+                result.enumerations[property.name] = enumerations[own]
                 if formerNames[own]?.contains(property.name) == true { throw invalid("it was called \(property.name) before, which is what it is stored as") }
             }
             result.indexes = indexes.map { index in (index.names.map { storedNames[$0] ?? $0 }, index.isUnique, index.isPrimaryKey) }
@@ -260,9 +263,38 @@ package struct SchemaDraft: Sendable {
         let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0), cell = ByteBuffer()
         let value = try MixedCell.column(value, property, cls, limit: Int(Int32.max), into: cell)
         try ValueCheck.check(value, for: property, of: cls, limit: Int(Int32.max))
+        if let enumeration = classes[index].enumerations[name]?.values, !value.isNull, !enumeration.has(value) {
+            throw cls.naming(enumeration.refuse(value, "the default "), property)
+        }
         classes[index].properties[property].defaultValue = OwnedValue(value)
         classes[index].properties[property].fill = OwnedValue(value)
         withExtendedLifetime(cell) {}
+    }
+
+    /// The values that a property, the elements of a collection, or with `areKeys` the keys of a map may have.
+    package mutating func setEnumeration(_ className: String, _ name: String, areKeys: Bool, _ values: [Value]) throws(StoreError) {
+        let index = try classIndex(className)
+        guard let position = classes[index].propertyIndex(named: name) else {
+            throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
+        }
+        func refused(_ code: StatusCode, _ what: String) -> StoreError {
+            StoreError(code, "\(className).\(name): \(what)").at(class: className, property: name)
+        }
+        let property = classes[index].properties[position]
+        if areKeys, property.kind != .map { throw refused(.wrongType, "it is a \(property.kind): only the entries of a map have keys") }
+        let kind = (areKeys ? property.elements?.keyKind : property.elements?.kind) ?? property.kind
+        guard kind == .int || kind == .string else { throw refused(.wrongType, "an enumeration is of ints or of strings, not of kind \(kind)") }
+        if property.isGenerated || property.isCounter { throw refused(.invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration") }
+        for value in values {
+            guard value.kind == kind else { throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kind) (\(value.text))") }
+            if kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) { throw refused(.invalidUTF8, "the text is not valid UTF-8") }
+        }
+        guard let enumeration = Enumeration(values) else { throw refused(.invalidArgument, "its enumeration has no values") }
+        if !property.kind.isCollection, let given = property.defaultValue?.value, !given.isNull, !enumeration.has(given) {
+            throw refused(.outOfRange, enumeration.refuse(given, "the default ").message)
+        }
+        if areKeys { classes[index].enumerations[name, default: PropertyEnumerations()].keys = enumeration }
+        else { classes[index].enumerations[name, default: PropertyEnumerations()].values = enumeration }
     }
 
     /// A property was called otherwise before: a file that knows it by that name keeps its values.

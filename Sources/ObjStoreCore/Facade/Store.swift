@@ -9,6 +9,7 @@ package final class Store: @unchecked Sendable {
     /// What the program calls what it calls otherwise than the file.
     let names: StoredNames
     let order: DeclaredOrder
+    let enumerations: Enumerations
     /// It is the first of the process.
     let isFirst: Bool
     /// This handle created the file / replayed its log.
@@ -27,13 +28,15 @@ package final class Store: @unchecked Sendable {
     /// Hubs beside the handle's own; see `makeHub`.
     private var hubs: [ObserverHub] = []
 
-    init(_ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames, _ order: DeclaredOrder) throws(StoreError) {
+    /// - Parameter draft: with the names that the file has.
+    init(_ shared: SharedStore, _ configuration: StoreConfiguration, _ names: StoredNames, _ draft: SchemaDraft) throws(StoreError) {
         self.shared = shared
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
         self.names = names
-        self.order = order
+        order = DeclaredOrder(draft)
+        enumerations = Enumerations(draft)
         isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered

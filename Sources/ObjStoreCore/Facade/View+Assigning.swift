@@ -15,7 +15,7 @@ extension View {
             let kept = KeptTexts()
             defer { withExtendedLifetime(kept) {} }
             for index in 0..<count {
-                if let keys { try check(keys[index], keyOf: position, cls) }
+                if let keys { try check(keys[index], newKeyOf: position, cls) }
                 let value = try checked(values.unsafelyUnwrapped[index], elementOf: position, cls)
                 new.append((keys.map { kept.keep($0[index]) } ?? .null, kept.keep(value)))
             }

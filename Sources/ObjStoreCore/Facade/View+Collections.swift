@@ -256,7 +256,7 @@ extension View {
     /// Gives a key of a map a value, of embedded objects null, or the one that is there; true: the key is new. `.embedded`.
     package func set(_ id: CollectionID, key: Value, _ value: Value) throws(StoreError) -> Bool {
         try changing(id, .map) { (state, elements, position) throws(StoreError) in
-            try check(key, keyOf: position, state.schema)
+            try check(key, newKeyOf: position, state.schema)
             let (index, found) = try elements.search(key)
             if try isGiven(value, state, position, there: { () throws(StoreError) in found ? try elements.element(at: index).value : .null }) {
                 try state.splice(id.owner.key, position, index..<index + 1, [(key, value.asElement)])
@@ -316,6 +316,7 @@ extension View {
         if _slowPath(cls.elements(of: position).kind == .mixed) { try checkMixedLinks(value, position, cls) }
         let stored = try asked(value, elementOf: position, cls)
         if stored.kind == .link { try checkExists(stored.low, position, cls, try linkTargets(position, cls)) }
+        try enumerations?.check(value, position, cls)
         return stored
     }
 
@@ -335,6 +336,12 @@ extension View {
     func check(_ key: Value, keyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
         guard cls.columns[position].kind == .map else { throw cls.wrongCollection(position, "a map", "only its entries have keys") }
         try ValueCheck.check(key, as: cls.elements(of: position).keyKind, isNullable: false, "a key", position, cls, limit: View.longestKey)
+    }
+
+    /// The same for a key that may be new.
+    func check(_ key: Value, newKeyOf position: Int, _ cls: ClassSchema) throws(StoreError) {
+        try check(key, keyOf: position, cls)
+        try enumerations?.check(key: key, position, cls)
     }
 
     /// A key of a map from its text, as nested values and paths have it.

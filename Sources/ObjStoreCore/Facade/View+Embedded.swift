@@ -48,7 +48,7 @@ extension View {
             return .list(Int(place.low))
         case .map:
             guard place.kind == cls.elements(of: position).keyKind else { throw wrong("a key of type \(cls.elements(of: position).keyKind)") }
-            try check(place, keyOf: position, cls)
+            try check(place, newKeyOf: position, cls)
             _ = try state.row(owner)
             return .map(OwnedValue(place))
         default:
@@ -85,10 +85,12 @@ extension View {
         if value.isNull, !old.isNull { try deleteOrphans(state, link.target, [old.low]) }
     }
 
-    /// A link to an embedded object may be given only where it is already. `.embedded`: it lies elsewhere.
+    /// A link to an embedded object may be given only where it is already. `.embedded`: it lies elsewhere. `.noSuchObject`.
     func confirm(_ value: Value, _ cls: ClassSchema, _ link: OwningLink, there: Value) throws(StoreError) {
         try checkTarget(value.givenObject, link.property, cls)
-        guard !there.isNull, there.low == value.low else { throw givenEmbedded(link.property, cls, try schema.classes[link.target]) }
+        if !there.isNull, there.low == value.low { return }
+        try checkExists(value.low, link.property, cls, try writing().state(link.target))
+        throw givenEmbedded(link.property, cls, try schema.classes[link.target])
     }
 
     /// Whether an element that is given is the embedded object that is there; false: it is something else, which is to be checked.

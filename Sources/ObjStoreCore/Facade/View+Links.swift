@@ -88,7 +88,7 @@ extension View {
             let object = try mixedObject(link, isInside: value.kind != .link, position, cls)
             let index = ClassID.index(object.classID)
             guard index >= 0, index < schema.classes.count, !schema.classes[index].isDropped else {
-                throw cls.naming(Schema.noSuchClass(object.classID), position)
+                throw cls.naming(schema.noSuchClass(object.classID), position)
             }
             let target = schema.classes[index]
             if target.isEmbedded { throw givenEmbedded(position, cls, target) }

@@ -40,6 +40,7 @@ extension View {
             guard place.index >= 0, place.index <= count else { throw cls.outOfRange(position, given, count) }
         }
         guard place.isThere || isNew else { throw refuse(.notFound, "the \(elements.kind) has no \(first.text)") }
+        if isNew, elements.kind == .map { try enumerations?.check(key: place.key, position, cls) }
         let old = place.index..<place.index + (place.isThere ? 1 : 0), key = OwnedValue(place.key)
         defer { withExtendedLifetime(key) {} }
         if path.count == 1 {

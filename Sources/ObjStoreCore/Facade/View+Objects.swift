@@ -167,7 +167,7 @@ extension View {
             let cls = try classOf(object, try schema)
             let reader = try reader(cls)
             guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
-            try checkCount(cls, properties.count)
+            try checkCount(cls, properties)
             // No scratch memory here: a frozen view is read by several threads at a time.
             let memory = UnsafeMutableRawPointer.allocate(byteCount: properties.count * 8 + cls.columns.count, alignment: 8)
             defer { memory.deallocate() }
@@ -274,6 +274,7 @@ extension View {
                 throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not an int"), position)
             }
             if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
+            try enumerations?.checkAddition(position, cls)
             return try changing(state) { () throws(StoreError) in try state.increment(object.key, position, delta) }
         }
     }
@@ -434,7 +435,7 @@ extension View {
 
     /// Positions of the given properties, each once. Valid until the next call.
     func positions(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) -> UnsafeMutablePointer<Int> {
-        try checkCount(cls, properties.count)
+        try checkCount(cls, properties)
         let positions = scratch.positions(cls.columns.count)
         for index in 0..<properties.count { positions[index] = try cls.position(properties[index]) }
         try checkOnce(cls, positions, properties.count, scratch.marks(cls.columns.count))
@@ -474,6 +475,7 @@ extension View {
         try ValueCheck.check(value, for: position, of: cls, limit: shared.database.options.valueLimit)
         if value.count > View.longestKey { try checkLong(value, position, cls) }
         if _slowPath(value.kind == .link) { try checkLink(value, position, cls) }
+        if _slowPath(enumerations != nil) { try enumerations?.check(value, position, cls) }
     }
 
     @inline(never)
@@ -500,10 +502,11 @@ extension View {
 
     /// Of more than a class has, one is given twice: said before anything is looked at.
     @inline(__always)
-    private func checkCount(_ cls: ClassSchema, _ count: Int) throws(StoreError) {
-        guard count <= cls.columns.count else {
-            throw StoreError(.invalidArgument, "\(count) properties are given, class \(cls.name) has \(cls.columns.count)").at(class: cls.name)
-        }
+    private func checkCount(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>) throws(StoreError) {
+        if properties.count <= cls.columns.count { return }
+        // One may have been dropped since its id was asked for.
+        for id in properties { _ = try cls.position(id) }
+        throw StoreError(.invalidArgument, "\(properties.count) properties are given, class \(cls.name) has \(cls.columns.count)").at(class: cls.name)
     }
 
     private func givenTwice(_ cls: ClassSchema, _ position: Int) -> StoreError {
@@ -529,7 +532,7 @@ extension View {
 
     @inline(never)
     private func completeRow(_ cls: ClassSchema, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>) throws(StoreError) -> UnsafePointer<Value> {
-        try checkCount(cls, properties.count)
+        try checkCount(cls, properties)
         let row = scratch.reserve(cls.columns.count)
         let marks = scratch.marks(cls.columns.count)
         for index in 0..<properties.count {

@@ -21,6 +21,7 @@ extension View {
                 throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind): \(what)"), position)
             }
             if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
+            try enumerations?.checkAddition(position, cls)
             if keys.count == 0 { return 0 }
             return try whole(state) { (transaction) throws(StoreError) in try transaction.increment(state, keys, position, delta) }
         }

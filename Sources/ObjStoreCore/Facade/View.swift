@@ -48,12 +48,15 @@ package final class View: @unchecked Sendable {
     var scratch = ValueScratch()
     /// Of transactions: where the cells of mixed values are made.
     let cells = CellBuffers()
+    /// Of transactions; nil where the program has none.
+    let enumerations: EnumerationCheck?
 
     init(store: Store, snapshot: Snapshot, kind: Kind) {
         self.store = store
         self.kind = kind
         self.snapshot = snapshot
         lookUp = SnapshotAccess(snapshot)
+        enumerations = nil
         shared = store.shared
         shared.didOpen(snapshot.version)
         tether.hold(self)
@@ -63,6 +66,7 @@ package final class View: @unchecked Sendable {
         self.store = store
         kind = .transaction
         self.transaction = transaction
+        enumerations = store.enumerations.isEmpty ? nil : EnumerationCheck(store.enumerations)
         shared = store.shared
         shared.didOpen(nil)
         shared.isWritten(through: self)
@@ -271,7 +275,7 @@ package final class View: @unchecked Sendable {
     func classOf(_ object: ObjectID, _ schema: Schema) throws(StoreError) -> ClassSchema {
         guard _fastPath(object.storeTag == shared.tag) else { throw View.wrongStore(object) }
         let index = ClassID.index(object.classID)
-        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else { throw Schema.noSuchClass(object.classID) }
+        guard _fastPath(index >= 0 && index < schema.classes.count && !schema.classes[index].isDropped) else { throw schema.noSuchClass(object.classID) }
         return schema.classes[index]
     }
 

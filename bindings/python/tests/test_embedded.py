@@ -557,3 +557,74 @@ def test_json_of_objects_deep_inside_each_other(path):
         with store.write():
             top.box = None
         assert store.objects(Box).count() == 0
+
+
+def test_given_in_another_order(store, ann):
+    """What lies in a list or dict already keeps being the object that it is, wherever it is given."""
+    with store.write():
+        ann.others = [Place(city=c) for c in "abcde"]
+        ann.named = {c: Place(city=c) for c in "xyz"}
+    kept = {p.city: p for p in ann.others} | {p.city: p for p in ann.named.values()}
+
+    def shown():
+        return "".join(p.city for p in ann.others)
+
+    def same():
+        return all(kept[p.city] == p for p in [*ann.others, *ann.named.values()] if p is not None and p.city in kept)
+
+    with store.write():
+        ann.others = [p for p in ann.others if p.city != "a"]
+    assert shown() == "bcde" and same() and not kept["a"].is_valid
+    with store.write():
+        ann.others = ann.others[::-1]
+    assert shown() == "edcb" and same()
+    with store.write():
+        ann.others[1:3] = sorted(ann.others[1:3], key=lambda p: p.city)
+    assert shown() == "ecdb" and same()
+    with store.write():
+        ann.others[0], ann.others[0:0] = ann.others[0], []  # where it is
+        ann.others[::2] = ann.others[::2][::-1]
+    assert shown() == "dceb" and same()
+    with store.write():
+        ann.others = [Place(city="n"), ann.others[3], ann.others[0], Place(city="m")]
+    assert shown() == "nbdm" and same() and not kept["c"].is_valid and not kept["e"].is_valid
+    with store.write():
+        ann.others[1:3] = [ann.others[2], Place(city="o"), ann.others[1]]
+    assert shown() == "ndobm" and same()
+    with store.write():
+        ann.named = {"b": ann.named["x"], "x": ann.named["z"], "n": None, "m": Place(city="m")}
+    assert {k: p and p.city for k, p in ann.named.items()} == {"b": "x", "m": "m", "n": None, "x": "z"}
+    assert same() and not kept["y"].is_valid
+    for value in ([kept["d"], kept["d"]], [kept["x"]], [Place(), kept["x"]]):
+        with store.write(), pytest.raises(objstore.Embedded):
+            ann.others = value
+    with store.write(), pytest.raises(objstore.NoSuchObject):
+        ann.others = [kept["a"]]
+    with store.write(), pytest.raises(ValueError):
+        ann.others[::2] = [ann.others[0]]
+    assert shown() == "ndobm" and same() and len(store.objects(Place)) == 8
+
+
+def test_given_in_another_order_at_random(store, ann):
+    random = Random(11)
+    for step in range(60):
+        with store.write():
+            new = [p for p in ann.others if random.random() < 0.8]
+            random.shuffle(new)
+            for n in range(random.randrange(3)):
+                new.insert(random.randrange(len(new) + 1), Place(city=f"{step}.{n}"))
+            cities = [p.city for p in new]
+            if random.random() < 0.5:
+                ann.others = new
+            else:
+                low = random.randrange(len(ann.others) + 1)
+                new = ann.others[:]
+                part = new[low:]
+                random.shuffle(part)
+                new[low:] = part
+                cities = [p.city for p in new]
+                ann.others[low:] = part
+        assert [p.city for p in ann.others] == cities, step
+        assert len(store.objects(Place)) == len(cities)
+        if not step % 10:
+            store.checkpoint()

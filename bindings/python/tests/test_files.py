@@ -101,7 +101,7 @@ def test_timeouts(store, path, seconds):
         other.add(Dog())
     with store.observe(Dog, lambda change: None):  # so that there is something to deliver
         assert store.wait(seconds) == 1
-    with pytest.raises(objstore.InvalidArgument, match="for ever"):
+    with pytest.raises(objstore.InvalidArgument, match="relaxed is a number of seconds"):
         objstore.open(path, models=KENNEL, durability="relaxed", relaxed=float("inf"))
 
 

@@ -38,6 +38,7 @@ PROTOTYPES = {
     "objstore_schema_add_index": "wTwww",
     "objstore_schema_drop_class": "wT",
     "objstore_schema_set_default": "wTTV",
+    "objstore_schema_set_enumeration": "wTTwww",
     "objstore_schema_add_former_name": "wTTT",
     "objstore_schema_set_stored_name": "wTTT",
     "objstore_schema_set_stored_class_name": "wTT",

@@ -32,16 +32,17 @@ def switch(what: str, value: Any) -> bool:
     raise InvalidArgument(f"{what} is True or False, not {value!r} ({type(value).__name__})")
 
 
-def seconds(what: str, value: Any) -> float | None:
-    """A number of seconds from 0 on; None: for ever, which infinity says, too."""
-    if value is None:
+def seconds(what: str, value: Any, *, ever: bool = True) -> float | None:
+    """A number of seconds from 0 on; with `ever` None: for ever, which infinity says, too."""
+    if value is None and ever:
         return None
+    or_none = ", or None for ever" if ever else ""
     number: Any = value  # numbers.Real declares no comparisons
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidArgument(f"{what} is a number of seconds, or None for ever, not {value!r} ({type(value).__name__})")
-    if number >= 0:  # which NaN is not
+        raise InvalidArgument(f"{what} is a number of seconds{or_none}, not {value!r} ({type(value).__name__})")
+    if number >= 0 and (ever or number != math.inf):  # which NaN is not
         return None if number == math.inf else float(min(number, LONGEST))
-    raise InvalidArgument(f"{what} is a number of seconds from 0 on, or None for ever, not {value!r}")
+    raise InvalidArgument(f"{what} is a number of seconds from 0 on{or_none}, not {value!r}")
 
 
 def milliseconds(value: float) -> int:

@@ -188,7 +188,7 @@ class Collection:
         if self._shape.element.kind == MIXED and self._shape.kind == LIST:
             # As a builtin list finds it: 1 is 1.0.
             return next((at for at, found in enumerate(self._all(live=False)) if found is value or found == value), -1)
-        converted, possible = self._shape.element.find(value)
+        converted, possible = self._shape.element.find(value, self._source)
         if not possible:
             self._count(view)  # which says whether the object is there
             return -1
@@ -208,7 +208,7 @@ class Collection:
 
     def _take_out(self, view: "View", remove: Any, element: elements.Element, value: Any) -> bool:
         """Removes an element, or a key with its value; was it there?"""
-        converted, possible = element.find(value)
+        converted, possible = element.find(value, self._source)
         if not possible:
             self._count(view)  # which says whether the object is there
             return False

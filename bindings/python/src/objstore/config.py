@@ -78,9 +78,8 @@ class Config:
         check(_set_creation(self.handle, _choice("create", create, CREATIONS)))
 
     def durability(self, durability: str, relaxed: float) -> None:
-        number, wait = _choice("durability", durability, DURABILITIES), seconds("relaxed", relaxed)
-        if wait is None:
-            raise InvalidArgument(f"relaxed is a number of seconds, not {relaxed!r}: nothing is relaxed for ever")
+        number, wait = _choice("durability", durability, DURABILITIES), seconds("relaxed", relaxed, ever=False)
+        assert wait is not None
         check(_set_durability(self.handle, number, milliseconds(wait)))
 
     def schema(self, schema: Any, version: int) -> None:

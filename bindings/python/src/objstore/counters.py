@@ -1,10 +1,10 @@
 """Numbers that are counted up and down."""
 
-import operator
+import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .errors import NullValue, OutOfRange
+from .errors import NullValue, OutOfRange, WrongType
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -29,7 +29,7 @@ class Counter:
     def __init__(self, value: int = 0) -> None:
         self._object: Any = None
         self._property: "Property | None" = None
-        self._value: int | None = self._fit(operator.index(value))
+        self._value: int | None = self._fit(self._whole(value))
 
     @property
     def value(self) -> int:
@@ -41,7 +41,7 @@ class Counter:
 
     def increment(self, by: int = 1) -> None:
         """NotInWrite, OutOfRange: the sum does not fit 64 bits; NullValue: the property has become None."""
-        by = operator.index(by)
+        by = self._whole(by)
         prop = self._property
         if prop is None:
             self._value = self._fit(self.value + by)
@@ -53,19 +53,34 @@ class Counter:
             transaction.increment(store._binding(type(self._object)), self._object._o_key, prop, self._fit(by))
 
     def decrement(self, by: int = 1) -> None:
-        self.increment(-operator.index(by))
+        self.increment(-self._whole(by))
 
     def set(self, value: int) -> None:
         if self._property is None:
-            self._value = self._fit(operator.index(value))
+            self._value = self._fit(self._whole(value))
         else:
             setattr(self._object, self._property.name, value)
+
+    def _whole(self, value: Any) -> int:
+        if isinstance(value, Counter):
+            return value.value
+        if not isinstance(value, bool) and isinstance(value, numbers.Integral):
+            return int(value)
+        raise WrongType(f"{self._where}: an int is wanted, not {value!r} ({type(value).__name__})", **self._names)
 
     def _fit(self, value: int) -> int:
         if SMALLEST <= value <= LARGEST:
             return value
-        where = "a Counter" if self._property is None else self._property.path
-        raise OutOfRange(f"{where}: {value} does not fit 64 bits")
+        raise OutOfRange(f"{self._where}: {value} does not fit 64 bits", **self._names)
+
+    @property
+    def _where(self) -> str:
+        return "a Counter" if self._property is None else self._property.path
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        prop = self._property
+        return {} if prop is None else {"class_name": prop.model_name, "property_name": prop.name}
 
     def _null(self) -> NullValue:
         assert self._property is not None

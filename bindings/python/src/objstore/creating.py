@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from . import _ffi
 from ._check import failure
+from .arguments import switch
 from .errors import Error, InvalidArgument
 from .jsons import EXTENDED, RELAXED
 from .kinds import BOOL, DOUBLE, INT, STRING, convert as converted_value
@@ -100,7 +101,8 @@ def _given(value: Any) -> Any:
 
 def flags(data: Any, relaxed: bool | None, extended: bool) -> int:
     """Texts of a program are relaxed where it does not say otherwise, those from elsewhere strict."""
-    return RELAXED * (isinstance(data, str) if relaxed is None else relaxed) | EXTENDED * extended
+    wanted = isinstance(data, str) if relaxed is None else switch("relaxed", relaxed)
+    return RELAXED * wanted | EXTENDED * switch("extended", extended)
 
 
 def _text(data: Any) -> bytes:
@@ -109,7 +111,10 @@ def _text(data: Any) -> bytes:
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     if isinstance(data, (dict, list)):
-        return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        try:
+            return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidArgument(f"the {type(data).__name__} is no JSON: {error}") from None
     if hasattr(data, "read"):
         return _text(data.read())
     if isinstance(data, os.PathLike):

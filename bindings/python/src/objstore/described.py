@@ -118,7 +118,9 @@ def _unmanaged(model: type, values: Any, exact: bool, nesting: Nesting) -> Any:
     from .properties import MISSING
 
     nesting.enter(model, values)
-    given = {prop: _nested(prop, value, exact, nesting) for prop, value in pairs(model, values, exact)}
+    given = {}
+    for prop, value in pairs(model, values, exact):
+        given[prop] = _nested(prop, value, exact, nesting)
     nesting.leave()
     made: Any = object.__new__(model)
     properties: Iterable[Property] = getattr(model, "_objstore_properties")
@@ -131,18 +133,25 @@ def _nested(prop: "Property", value: Any, exact: bool, nesting: Nesting) -> Any:
     if prop.target is None:
         return value
 
-    def one(value: Any) -> Any:
-        if value is None or isinstance(value, objects.Slots):
-            return value
-        model = _class_of(prop)
-        if not is_possible(value):
-            raise wrong(prop, model, value)
-        return _unmanaged(model, value, exact, nesting)
-
+    # Few frames a level: Python has 1000 of them.
     if prop.shape is None:
-        return one(value)
+        return _unmanaged(_class_of(prop), _possible(prop, value), exact, nesting) if _is_values(value) else value
     content = elements.given(prop, value)
-    return {key: one(v) for key, v in content.items()} if isinstance(content, dict) else [one(v) for v in content]
+    places = list(content.items() if isinstance(content, dict) else enumerate(content))
+    for place, value in places:
+        if _is_values(value):
+            content[place] = _unmanaged(_class_of(prop), _possible(prop, value), exact, nesting)
+    return content
+
+
+def _is_values(value: Any) -> bool:
+    return value is not None and not isinstance(value, objects.Slots)
+
+
+def _possible(prop: "Property", value: Any) -> Any:
+    if is_possible(value):
+        return value
+    raise wrong(prop, _class_of(prop), value)
 
 
 def _class_of(prop: "Property") -> type:

@@ -15,6 +15,7 @@ from .kinds import INT, LARGEST, LINK, LIST, MAP, MIXED, SET, SMALLEST, is_embed
 
 if TYPE_CHECKING:
     from .properties import Property
+    from .source import Source
 
 NAMES = {LIST: "list", SET: "set", MAP: "dict"}
 ELEMENT, KEY = "an element", "a key"
@@ -65,12 +66,13 @@ class Element:
                 return values
         return [self.convert(value) for value in values]
 
-    def find(self, value: Any) -> tuple[Any, bool]:
-        """The value as it would be stored, and whether it can be at all: what is of another type is not there."""
+    def find(self, value: Any, owner: "Source | None" = None) -> tuple[Any, bool]:
+        """The value as it would be stored, and whether it can be at all: what is of another type, or an object that is not of the
+        store that `owner` is or shows, is not there."""
         try:
             converted = self.convert(value)
             if self.kind == LINK or self.kind == MIXED and is_object(converted):
-                return converted, not is_loose(converted)
+                return converted, converted is None or not is_loose(converted) and (owner is None or owner._live._has(converted))
             stored = converted.value if self.enum is not None and converted is not None else converted
             if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
                 return converted, len(stored.encode()) <= LONGEST_KEY or self.what == ELEMENT

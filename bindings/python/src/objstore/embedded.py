@@ -12,6 +12,8 @@ from .values import Values, give_back, take
 
 if TYPE_CHECKING:
     from .kinds import Described
+    from .properties import Property
+    from .schema import Binding
     from .transaction import Transaction
 
 _create_embedded = _ffi.bind("objstore_create_embedded")
@@ -52,6 +54,14 @@ def merge(transaction: "Transaction", c: Any, shape: elements.Shape, content: di
             check(_map_set(transaction.handle, c, s.values.first, t.values.first, None))
             give_back(s)
             give_back(t)
+
+
+def place(transaction: "Transaction", binding: "Binding", key: int, prop: "Property", value: Any) -> None:
+    """Gives a property of an object a converted value: what lies in it already keeps being the object that it is, wherever it is given,
+    unmanaged objects become embedded, and what is not given is deleted."""
+    from .nested import Assembly
+
+    Assembly(transaction, 0).set(binding, key, prop, value)
 
 
 def _make(transaction: "Transaction", c: Any, part: "Described", place: Any, obj: Any) -> None:

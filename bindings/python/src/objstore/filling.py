@@ -96,15 +96,7 @@ def _merge(handle: int, c: Any, shape: elements.Shape, keys: Any, values: Any, s
 
 
 def replace(transaction: "Transaction", c: Any, shape: elements.Shape, content: Any) -> None:
-    """Gives a collection a converted content instead of its own: one call."""
-    if shape.embeds:
-        with transaction.savepoint():
-            check(_assign(transaction.handle, c, None, None, 0))
-            if shape.key is None:
-                insert(transaction, c, shape, END, content)
-            else:
-                merge(transaction, c, shape, content)
-        return
+    """Gives a collection of what is not embedded a converted content instead of its own: one call."""
     given = list(content) if shape.key is None else list(content.values())
     with linked(transaction, shape, given):
         keys = None if shape.key is None else _values(shape.key, content)
@@ -127,7 +119,10 @@ def update(transaction: "Transaction", binding: "Binding", key: int, prop: "Prop
     if differing and elements.same(shape, collection.copy(), content):
         return False
     transaction.settle(collection._place)
-    replace(transaction, collection._c, shape, content)
+    if shape.embeds:
+        embedded.place(transaction, binding, key, prop, content)
+    else:
+        replace(transaction, collection._c, shape, content)
     return True
 
 

@@ -31,6 +31,10 @@ class Frozen(Source):
         self._copy: weakref.ref[Frozen] | None = None
         store._frozen.add(self)
 
+    @property
+    def _live(self) -> "Store":
+        return self._store
+
     def version(self) -> int:
         """The version that it shows."""
         return self._reader().version()

@@ -5,6 +5,7 @@ checked for all groups before the first one is inserted; what the library alone 
 undoes the groups before: all or none. Lists, sets and dicts are filled when their objects are there.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -298,7 +299,8 @@ def _located(positions: Sequence[int]) -> Iterator[None]:
         yield
     except Error as error:
         if error.position is not None:
-            error.position = positions[error.position]
+            inside, error.position = error.position, positions[error.position]
+            error.message = re.sub(rf"\brow {inside}\b", f"row {error.position}", error.message, count=1)
         elif len(positions) == 1:
             error.position = positions[0]
         raise

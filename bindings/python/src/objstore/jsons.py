@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, documents
 from ._check import check
+from .arguments import switch
 from .errors import InvalidArgument, OutOfRange, WrongStore
 from .values import give_back, take
 
@@ -26,7 +27,7 @@ _STOP = 10000  # OBJSTORE_USER_STATUS
 
 
 def flags(pretty: bool, extended: bool, nan_as_null: bool) -> int:
-    return PRETTY * pretty | EXTENDED * extended | NAN_AS_NULL * nan_as_null
+    return PRETTY * switch("pretty", pretty) | EXTENDED * switch("extended", extended) | NAN_AS_NULL * switch("nan_as_null", nan_as_null)
 
 
 def _checked(depth: int) -> int:
@@ -45,7 +46,7 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
     buffer = _ffi.Buffer()
     value = _ffi.Value()
-    options = RELAXED * relaxed | EXTENDED * extended
+    options = RELAXED * switch("relaxed", relaxed) | EXTENDED * switch("extended", extended)
     try:
         check(_value_from_json(_ffi.text_of(encoded), options, ctypes.byref(buffer), ctypes.byref(value)))
         return documents.unpack(ctypes.string_at(buffer.bytes, buffer.length))

@@ -173,7 +173,7 @@ def aware(prop: Described, value: datetime) -> datetime:
 def _link(prop: Any, value: Any) -> Any:  # of a Property
     target = prop.target
     # Of a class that comes later the name is known.
-    if hasattr(value, "_o_block") and (type(value) is target if isinstance(target, type) else type(value).__name__ == target.__name__):
+    if hasattr(value, "_o_block") and (is_same(type(value), target) if isinstance(target, type) else type(value).__name__ == target.__name__):
         return value
     raise wrong(prop, value, f"an object of class {target.__name__}")
 
@@ -246,6 +246,11 @@ def with_objects(value: Any, of: Callable[[Any], Any]) -> Any:
     return of(value) if is_object(value) else value
 
 
+def is_same(cls: type, other: type) -> bool:
+    """Are they one class, or is one of them the same, defined again, as where a notebook's cell is run twice?"""
+    return cls is other or (cls.__module__, cls.__qualname__) == (other.__module__, other.__qualname__)
+
+
 def is_loose(value: Any) -> bool:
     """Is it an unmanaged object?"""
     return value is not None and value._o_block.store is None
@@ -269,8 +274,10 @@ def convert(prop: Described, value: Any) -> Any:
     if value is None:
         if prop.nullable:
             return None
+        # Links in a list or set never are, whatever is declared.
+        hint = "" if prop.kind == LINK else f" (declare it as {prop.type_name} | None)"
         raise NotNullable(
-            f"{prop.path} may not be None (declare it as {prop.type_name} | None)",
+            f"{prop.path} may not be None{hint}",
             class_name=prop.model_name,
             property_name=prop.name,
         )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import objects
 from .errors import InvalidArgument, SchemaError, WrongStore, WrongType
-from .kinds import MIXED, SET, convert, is_embedded, is_loose, is_object, wrong
+from .kinds import MIXED, SET, convert, is_embedded, is_loose, is_object, is_same, wrong
 
 if TYPE_CHECKING:
     from .kinds import Described
@@ -88,19 +88,27 @@ def target_of(prop: "Property", models: Mapping[str, type]) -> type:
                 class_name=prop.model_name,
                 property_name=prop.name,
             )
-        prop.target = target = found
-        if prop.shape is None:
-            prop.python_type = found
-        else:
-            prop.shape.element.target = prop.shape.element.python_type = found
-        check_target(prop)
+        target = _aim(prop, found)
     assert isinstance(target, type)
-    if models.get(target.__name__) is not target:
+    known = models.get(target.__name__)
+    if known is not target and known is not None and is_same(known, target):
+        return _aim(prop, known)  # it was defined again since
+    if known is not target:
         raise SchemaError(
             f"{prop.path} is a link to {target.__name__}, which is not among the models",
             class_name=prop.model_name,
             property_name=prop.name,
         )
+    return target
+
+
+def _aim(prop: "Property", target: type) -> type:
+    prop.target = target
+    if prop.shape is None:
+        prop.python_type = target
+    else:
+        prop.shape.element.target = prop.shape.element.python_type = target
+    check_target(prop)
     return target
 
 
@@ -217,7 +225,10 @@ class Inverse(property):
         raise self._wrong(model, f"{origin.__name__} has no link {self.origin_property!r} to {model.__name__}")
 
     def _find(self, models: Mapping[str, type]) -> Any:
-        return self.origin.resolve(models) if isinstance(self.origin, Later) else self.origin
+        if isinstance(self.origin, Later):
+            return self.origin.resolve(models)
+        known = models.get(self.origin.__name__)
+        return known if known is not None and is_same(known, self.origin) else self.origin
 
     def _wrong(self, model: type, message: str) -> SchemaError:
         return SchemaError(f"{model.__name__}.{self.name}: {message}", class_name=model.__name__, property_name=self.name)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
-from . import _ffi, elements, filling
+from . import _ffi, elements, embedded, filling
 from ._check import check, failure
 from .collection import Collection, _get
 from .errors import IndexOutOfRange, OutOfRange, Status
@@ -82,7 +82,7 @@ class List(Collection, MutableSequence[T]):
 
     def count(self, value: Any) -> int:
         """How many elements equal `value`."""
-        converted, possible = self._shape.element.find(value)
+        converted, possible = self._shape.element.find(value, self._source)
         if not possible:
             return 0
         if converted != converted:
@@ -206,10 +206,10 @@ class List(Collection, MutableSequence[T]):
         transaction = self._writing()
         wanted = range(*index.indices(self._count(transaction)))
         handle, shape = transaction.handle, self._shape
-        if shape.embeds and len(values) == len(wanted):
-            with transaction.savepoint():
-                for at, value in zip(wanted, values):
-                    self[at] = value
+        if shape.embeds:
+            whole = self._all()
+            whole[index] = values  # what stays, or goes to another place, is the object that it is
+            embedded.place(transaction, self._source._binding(self._prop.model), self._c.owner.key, self._prop, whole)
         elif wanted.step == 1:
             with transaction.savepoint():
                 if wanted:

@@ -126,8 +126,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
 
     def detach(self, depth: int | None = None) -> "Self":
         """An unmanaged copy, with copies of the objects that it leads to, each once, also in a circle: `depth` links away
-        (0: none of them), None: all. A link that leads further is None in the copy, and what a list, set or dict has there is
-        left out. Embedded objects are parts of theirs."""
+        (0: none of them), None: all. A link that leads further is None in the copy, as is the value of a key in a dict; in a list or
+        set it is left out. Embedded objects are parts of theirs."""
         copy: Self = copies.detach(self, depth)
         return copy
 

@@ -4,7 +4,7 @@ from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from . import collection, filling, kinds
+from . import collection, embedded, filling, kinds
 from .collection import Collection
 from .errors import Closed, NoSuchObject, NotInWrite, WrongStore
 
@@ -95,7 +95,7 @@ def write(obj: Any, index: int, value: Any) -> None:
     if prop.target is not None and _describe(transaction, obj, prop, value):
         return
     if prop.embeds:
-        place_embedded(transaction, obj, prop, kinds.convert(prop, value))
+        embedded.place(transaction, store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
         return
     binding, converted = store._binding(type(obj)), kinds.convert(prop, value)
     led = [converted] if prop.target is not None else kinds.objects_in(converted) if prop.kind == kinds.MIXED else ()
@@ -121,7 +121,7 @@ def assign(obj: Any, prop: "Property", value: Any) -> None:
     if prop.target is not None and _describe(transaction, obj, prop, value):
         return
     if prop.embeds:
-        place_embedded(transaction, obj, prop, prop.convert(value))
+        embedded.place(transaction, binding, obj._o_key, prop, prop.convert(value))
         return
     results = getattr(value, "_evaluate", None)
     if results is not None and prop.target is not None and prop.shape is not None and prop.shape.key is None:
@@ -145,13 +145,6 @@ def _describe(transaction: Any, obj: Any, prop: "Property", value: Any) -> bool:
         return False
     Assembly(transaction, POLICIES["all"]).set(transaction.store._binding(type(obj)), obj._o_key, prop, value)
     return True
-
-
-def place_embedded(transaction: Any, obj: Any, prop: "Property", value: Any) -> None:
-    """Gives a property of a managed object embedded ones: those that are there may stay, unmanaged ones become embedded."""
-    from .nested import Assembly
-
-    Assembly(transaction, 0).set(transaction.store._binding(type(obj)), obj._o_key, prop, value)
 
 
 def make(model: type, block: Any, key: int, row: int = 0) -> Any:

@@ -152,6 +152,8 @@ class Property(property):
     def type_name(self) -> str:
         if self.kind == kinds.MIXED:
             return "Any"
+        if self.counter:
+            return "Counter"
         return kinds.name(self.kind, self.python_type) if self.shape is None else self.shape.type_name
 
     def convert(self, value: Any) -> Any:

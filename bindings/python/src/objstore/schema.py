@@ -1,13 +1,14 @@
 """Model classes to the library, and the ids that a store gave them back."""
 
 import ctypes
+import enum
 from collections.abc import Iterable
 from typing import Any
 
 from . import _ffi, columns, links
 from ._check import check
 from .errors import InvalidArgument, NoPrimaryKey, NoSuchProperty, SchemaError
-from .kinds import BINARY, LINK, MIXED, NULL, is_embedded
+from .kinds import BINARY, LINK, MIXED, NULL, STRING, Described, encode, is_embedded
 from .models import properties_of
 from .properties import MISSING, Property
 from .values import Values
@@ -22,6 +23,7 @@ _schema_add_link = _ffi.bind("objstore_schema_add_link")
 _schema_add_link_collection = _ffi.bind("objstore_schema_add_link_collection")
 _schema_add_index = _ffi.bind("objstore_schema_add_index")
 _schema_set_default = _ffi.bind("objstore_schema_set_default")
+_schema_set_enumeration = _ffi.bind("objstore_schema_set_enumeration")
 _schema_add_former_name = _ffi.bind("objstore_schema_add_former_name")
 _schema_set_stored_name = _ffi.bind("objstore_schema_set_stored_name")
 _schema_set_stored_class_name = _ffi.bind("objstore_schema_set_stored_class_name")
@@ -34,6 +36,7 @@ _property_get_info = _ffi.bind("objstore_property_get_info")
 PRIMARY_KEY, INDEXED, NULLABLE, UNIQUE = 0x1, 0x2, 0x4, 0x8  # OBJSTORE_PROPERTY_…
 CASCADE, GENERATED, COUNTER = 0x10, 0x20, 0x40
 EMBEDDED = 0x1  # OBJSTORE_CLASS_…
+KEYS = 0x1  # OBJSTORE_ENUMERATION_KEYS
 
 
 class Schema:
@@ -77,10 +80,14 @@ class Schema:
                 else:
                     target = _ffi.text(prop.target.__name__)
                     check(_schema_add_link_collection(self.handle, name, property_name, prop.kind, key_kind, target, flags))
+                self._set_enumeration(name, property_name, element, 0)
+                if key is not None:
+                    self._set_enumeration(name, property_name, key, KEYS)
                 continue
             flags = prop.primary_key * PRIMARY_KEY | prop.indexed * INDEXED | prop.nullable * NULLABLE | prop.unique * UNIQUE
             flags |= prop.generated * GENERATED | prop.counter * COUNTER
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
+            self._set_enumeration(name, property_name, prop, 0)
             if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
                 value = Values(1)
                 value.put_one(prop, prop.default)
@@ -96,6 +103,17 @@ class Schema:
         for index in getattr(model, "__indexes__"):
             texts = [_ffi.text(property_name) for property_name in index.properties]
             check(_schema_add_index(self.handle, name, (_ffi.Text * len(texts))(*texts), len(texts), index._flags))
+
+    def _set_enumeration(self, name: _ffi.Text, property_name: _ffi.Text, of: Described, flags: int) -> None:
+        # Of flags also what is put together of members is one.
+        if of.enum is None or issubclass(of.enum, enum.Flag):
+            return
+        members = list(of.enum)
+        values = Values(len(members))
+        values.start(sum(len(encode(of, member.value)) for member in members) if of.kind == STRING else 0)
+        for index, member in enumerate(members):
+            values.put(index, of, member)
+        check(_schema_set_enumeration(self.handle, name, property_name, values.address, len(members), flags))
 
     def __enter__(self) -> "Schema":
         return self

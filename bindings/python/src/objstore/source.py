@@ -28,6 +28,11 @@ class Source:
     def __init__(self, bindings: Mapping[type, Binding]) -> None:
         self._bindings = bindings
 
+    @property
+    def _live(self) -> "Store":
+        """The store: this one, or the one that it is a version of."""
+        raise NotImplementedError
+
     def get(self, model: type[M], key: Any) -> M | None:
         """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in their
         order: store.get(Reading, ("north", 7))."""

@@ -197,6 +197,10 @@ class Store(Factory):
         owner._open_handle()  # Closed: the tag may have gone to another file since, such as a copy of that one
         return True
 
+    @property
+    def _live(self) -> "Store":
+        return self
+
     def _has(self, obj: Any) -> bool:
         """Does the object belong to this store, be it live or frozen?"""
         owner = obj._o_block.store

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from . import filling
+from . import filling, kinds, links
 from .collection import Collection
 from .copies import held
 from .described import describes
@@ -135,4 +135,10 @@ class _Change:
             for prop, content in self.contents:
                 for key in listed:
                     filling.update(transaction, self.binding, key, prop, content, differing=False)
-            return set_row([prop for prop, _ in self.row], [value for _, value in self.row])
+            with links.added(transaction, self._led()):
+                return set_row([prop for prop, _ in self.row], [value for _, value in self.row])
+
+    def _led(self) -> "list[Any]":
+        """What single values lead to."""
+        led = [value for prop, value in self.row if prop.target is not None]
+        return led + [obj for prop, value in self.row if prop.kind == kinds.MIXED for obj in kinds.objects_in(value)]
