@@ -6,7 +6,7 @@ private var elements: Blame {
     [
         .noSuchClass: "collection", .noSuchProperty: "collection", .wrongType: "collection or value", .noSuchObject: "collection",
         .wrongStore: "collection", .notNullable: "value", .invalidUTF8: "value", .valueTooLarge: "value", .notInWrite: "transaction", .wrongView: "buffer",
-        .invalidArgument: "value", .outOfRange: "index",
+        .invalidArgument: "value", .outOfRange: "index or value",
     ]
 }
 
@@ -65,8 +65,8 @@ public func objstore_collection_find(
 
 @c @implementation
 public func objstore_collection_remove(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ count: Int) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        try check(count: count, "count")
+    do throws(StoreError) { try check(count: count, "count") } catch { return report(error) }
+    return Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
         try view.remove(collectionID(collection), at: ObjStoreC.index(index), count: count)
     }
 }

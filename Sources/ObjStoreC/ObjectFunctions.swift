@@ -47,9 +47,9 @@ public func objstore_upsert(
     _ values: UnsafePointer<objstore_value>?, _ count: Int, _ object: UnsafeMutablePointer<objstore_object>?,
     _ outcome: UnsafeMutablePointer<objstore_outcome>?
 ) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", arrays) { (view: View) throws(StoreError) in
+    guard let policy = UpsertPolicy(rawValue: policy.rawValue) else { return report(unknown(policy)) }
+    return Handles.use(transaction, .view, "transaction", arrays) { (view: View) throws(StoreError) in
         let properties = try propertyArray(properties, values, count)
-        let policy = try ObjStoreC.policy(policy)
         let (id, done) = try withValues(values, count) { (values) throws(StoreError) in try view.upsert(class_id, policy, properties, values) }
         object?.pointee = ObjStoreC.object(id)
         outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
@@ -57,9 +57,11 @@ public func objstore_upsert(
 }
 
 func policy(_ policy: objstore_policy) throws(StoreError) -> UpsertPolicy {
-    guard let policy = UpsertPolicy(rawValue: policy.rawValue) else { throw StoreError(.invalidArgument, "policy \(policy.rawValue) has no name") }
+    guard let policy = UpsertPolicy(rawValue: policy.rawValue) else { throw unknown(policy) }
     return policy
 }
+
+private func unknown(_ policy: objstore_policy) -> StoreError { StoreError(.invalidArgument, "policy \(policy.rawValue) has no name") }
 
 @c @implementation
 public func objstore_get(

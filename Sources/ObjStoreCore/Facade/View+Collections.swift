@@ -147,7 +147,7 @@ extension View {
         try write(id.owner) { (state) throws(StoreError) in
             let position = try state.schema.collection(id.propertyID)
             guard wanted.contains(CollectionKinds(state.schema.columns[position].kind)) else {
-                throw state.schema.wrongCollection(position, wanted.name, "it is another kind of collection")
+                throw state.schema.wrongCollection(position, wanted.name, "that is another kind of collection")
             }
             let elements = try state.elements(id.owner.key, position)
             return try changing(state) { () throws(StoreError) in try body(state, elements, position) }
@@ -384,6 +384,8 @@ extension ClassSchema {
     }
 
     func outOfRange(_ position: Int, _ index: Int, _ count: Int) -> StoreError {
-        named(StoreError(.outOfRange, "\(name).\(properties[position].name): index \(index), where there are \(count) elements"), position)
+        // C's own are unsigned.
+        let shown = index == .max ? "beyond \(Int.max)" : "\(index)"
+        return named(StoreError(.outOfRange, "\(name).\(properties[position].name): index \(shown), where there are \(count) elements"), position)
     }
 }

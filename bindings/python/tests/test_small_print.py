@@ -128,6 +128,22 @@ def test_rows_are_said_by_their_number(store: objstore.Store) -> None:
         assert error.value.position == 3
 
 
+def test_lists_are_multiplied_and_compared(store: objstore.Store) -> None:
+    with store.write():
+        hit = store.add(Hit(extras=[1, 2]))
+        numbers = hit.extras
+        assert numbers * 2 == [1, 2, 1, 2] == 2 * numbers and numbers * 0 == []
+        assert numbers < [1, 3] and numbers <= [1, 2] and numbers > [1] and numbers >= numbers and not numbers < numbers
+        with pytest.raises(TypeError):
+            numbers < (1, 3)
+        hit.extras *= 3
+        assert list(numbers) == [1, 2] * 3
+        numbers *= 1
+        assert len(numbers) == 6
+        numbers *= -1
+        assert not numbers and hit.extras == []
+
+
 def test_deep_values() -> None:
     def nested(depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {"name": "last"}

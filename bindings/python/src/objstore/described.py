@@ -26,14 +26,24 @@ def describes(prop: "Property", value: Any) -> bool:
     if prop.target is None or value is None:
         return False
     if prop.shape is None:
-        return _is_description(value)
+        return _is_description(prop, value)
     # What can be read only once is not looked at: it has objects.
-    content = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return any(map(_is_description, content))
+    content: Any = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    if not isinstance(value, (dict, list, tuple)) and getattr(getattr(value, "_source", None), "is_frozen", False):
+        content = value.values() if hasattr(value, "values") else value  # as a migration's old object has it
+    return any(_is_description(prop, element) for element in content)
 
 
-def _is_description(value: Any) -> bool:
-    return not isinstance(value, objects.Slots) and is_possible(value)
+def _is_description(prop: "Property", value: Any) -> bool:
+    return is_old(prop, value) if isinstance(value, objects.Slots) else is_possible(value)
+
+
+def is_old(prop: "Property", value: Any) -> bool:
+    """Is it what a migration had before, of a class as the file has it? It stands for the same object now, or, where one is embedded,
+    for what it has."""
+    if not isinstance(value, objects.Slots) or not getattr(type(value), "_objstore_of_file") or type(value) is prop.target:
+        return False
+    return kinds.is_loose(value) or bool(getattr(value, "is_frozen"))
 
 
 def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property, Any]]":

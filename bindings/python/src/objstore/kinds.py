@@ -175,7 +175,8 @@ def _link(prop: Any, value: Any) -> Any:  # of a Property
     # Of a class that comes later the name is known.
     if hasattr(value, "_o_block") and (is_same(type(value), target) if isinstance(target, type) else type(value).__name__ == target.__name__):
         return value
-    raise wrong(prop, value, f"an object of class {target.__name__}")
+    which = "the class of that name that the store has, not of another one" if type(value).__name__ == target.__name__ else "class " + target.__name__
+    raise wrong(prop, value, f"an object of {which}")
 
 
 def _mixed(prop: Described, value: Any) -> Any:

@@ -100,6 +100,28 @@ class List(Collection, MutableSequence[T]):
     def __radd__(self, other: list[T]) -> list[T]:
         return other + self._all() if isinstance(other, list) else NotImplemented
 
+    def __mul__(self, times: SupportsIndex) -> list[T]:
+        return self._all() * times
+
+    __rmul__ = __mul__
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compared(other, operator.lt)  # type: ignore[no-any-return]
+
+    def __le__(self, other: Any) -> bool:
+        return self._compared(other, operator.le)  # type: ignore[no-any-return]
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compared(other, operator.gt)  # type: ignore[no-any-return]
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compared(other, operator.ge)  # type: ignore[no-any-return]
+
+    def _compared(self, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
+        if not isinstance(other, (list, List)):
+            return NotImplemented
+        return compare(self._all(), other._all() if isinstance(other, List) else other)
+
     # Changing
 
     @overload
@@ -157,6 +179,14 @@ class List(Collection, MutableSequence[T]):
 
     def __iadd__(self, values: Iterable[T]) -> "List[T]":
         self.extend(values)
+        return self
+
+    def __imul__(self, times: SupportsIndex) -> "List[T]":
+        number = operator.index(times)
+        if number <= 0:
+            self.clear()
+        else:
+            self.extend(self._all() * (number - 1))
         return self
 
     def pop(self, index: SupportsIndex = -1) -> T:

@@ -55,6 +55,7 @@ class ModelMeta(type):
     _objstore_inverses: tuple[Inverse, ...] = ()
     _objstore_key: tuple[Property, ...] = ()  # the primary key, which may be of several
     _objstore_embedded = False
+    _objstore_of_file = False  # was it made of a file's class?
 
     def __new__(meta, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> "ModelMeta":
         namespace.setdefault("__slots__", ())  # a misspelt attribute is an error, not a new one

@@ -158,7 +158,7 @@ class Assembly:
         pairs = list(pairs)
         self._put(_OPENING[MAP], len(pairs))
         for prop, value in pairs:
-            self._put(NAME, prop.name)
+            self._put(NAME, prop.stored_as or prop.name)
             self._path.append(f".{prop.name}")
             if prop.target is None and prop.shape is None:
                 self._put_plain(prop, value)
@@ -212,7 +212,11 @@ class Assembly:
         """An object that a property leads to, or None."""
         target: type = prop.target
         embeds = kinds.is_embedded(target)
-        if value is None or isinstance(value, objects.Slots):
+        if described.is_old(prop, value):
+            if not embeds and not is_loose(value):
+                self._put(part, self._same(part, target, value))
+                return
+        elif value is None or isinstance(value, objects.Slots):
             value = part.convert(value)
             if value is None or embeds and not is_loose(value) and self._made is None:
                 self._put(part, value)  # the library knows whether it is there already
@@ -235,6 +239,12 @@ class Assembly:
         self._describe(target, value)
         self._nodes = outer
         outer.append(node)
+
+    def _same(self, part: Described, target: type, old: Any) -> Any:
+        """What an object of the store before a migration is now."""
+        if old._o_block.store._live is not self._store or type(old).__name__ != target.__name__:
+            raise kinds.wrong(part, old, f"an object of class {target.__name__}")
+        return objects.make(target, self._store._unread(self._store._binding(target)), old._o_key)
 
     def _linked(self, obj: Any) -> Any:
         """The object of this store that a link to an object leads to."""

@@ -24,11 +24,11 @@ def open(
     path: "str | os.PathLike[str] | None" = None,
     *,
     memory: str | None = None,
-    models: Iterable[ModelMeta],  # what checkers make of [Dog, Person]
+    models: Iterable[ModelMeta] | None = None,  # what checkers make of [Dog, Person]
     schema_version: int = 1,
     drop: Iterable[str] = (),
     mode: Mode = "read-write",
-    create: Creation = "if-missing",
+    create: Creation | None = None,
     durability: Durability = "full",
     relaxed: float = 0.1,
     write_timeout: float | None = None,
@@ -47,13 +47,15 @@ def open(
     path            the file; beside it lie path-log and path-lock while somebody has it open
     memory          instead of a path: in memory. Stores of one name are one; "" is a new one each time
     models          the model classes to use; those that the file lacks are added, those that it has beside them are not
-                    seen through this store
+                    seen through this store. None: the classes that the file has, whatever they are, as store.models["Dog"];
+                    what other programs change in them is seen by the next who opens
     schema_version  raise it when a model got a new property, lost one, which drops its values for ever, calls one
                     otherwise (see field(formerly=…)), or when one may be None now, or must not any more
     drop            names of classes that files are not to have any more: with a higher schema_version a file loses them with all
                     their objects, for ever; SchemaMismatch where a class that stays has a property that leads to one of them
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
-    create          "if-missing", "never" (NotFound) or "always" (AlreadyExists)
+    create          "if-missing", "never" (NotFound) or "always" (AlreadyExists); without models, a path or a seed it is "never"
+                    unless you say otherwise
     durability      when a commit returns: "full", when it is on the medium; "relaxed", at once, and it is there within
                     `relaxed` seconds; "none", at once, and it is there with the next checkpoint
     write_timeout   seconds to wait for other writers; None = for ever
@@ -76,12 +78,22 @@ def open(
     """
     if isinstance(drop, str):
         raise InvalidArgument(f"drop is a list of names of classes, not {drop!r}")
-    classes = _checked(models)
-    with config.Config() as made, Schema(classes, drop) as schema:
+    classes = None if models is None else _checked(models)
+    if classes is None:
+        wanted = {
+            "schema_version": schema_version != 1, "drop": bool(drop), "delete_if_migration_needed": delete_if_migration_needed,
+            "initial_data": initial_data is not None, "migrate": migrate is not None,
+        }  # fmt: skip
+        for name in (name for name, is_given in wanted.items() if is_given):
+            raise InvalidArgument(f"{name} is about the models that a program has, and none are given")
+    if create is None:
+        create = "never" if classes is None and path is not None and seed is None else "if-missing"
+    with config.Config() as made, Schema(classes or [], drop) as schema:
         made.place(path, memory)
         made.mode(mode, create)
         made.durability(durability, relaxed)
-        made.schema(schema.handle, schema_version)
+        if classes is not None:
+            made.schema(schema.handle, schema_version)
         made.flags(exclusive, without_log, delete_if_migration_needed)
         made.limits(limits)
         made.seed(seed, seed_sha256)
@@ -104,7 +116,7 @@ class _Opening:
     """One call of open(), with what it calls."""
 
     def __init__(
-        self, models: list[ModelMeta], write_timeout: float | None, initial_data: Callable[[Store], object] | None,
+        self, models: list[ModelMeta] | None, write_timeout: float | None, initial_data: Callable[[Store], object] | None,
         migrate: Callable[[Migration, int], object] | None, compact: Callable[[int, int], bool] | None,
     ) -> None:  # fmt: skip
         self._models = models

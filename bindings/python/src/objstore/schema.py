@@ -134,7 +134,8 @@ class Binding:
         self.head = self.class_id | store_tag << 32  # the first eight bytes of an objstore_object
         self.ids: list[int] = []
         for prop in self.properties:
-            check(_find_property(view, self.class_id, _ffi.text(prop.name), ctypes.byref(found)))
+            # Of a model that was made of the file, the library does not know the attribute's name.
+            check(_find_property(view, self.class_id, _ffi.text(prop.stored_as or prop.name), ctypes.byref(found)))
             self.ids.append(found.value)
         self.owning = [p for p in self.properties if p.embeds]  # embedded objects, and lists and dicts of them
         self.links = [p for p in self.properties if p.kind == LINK and not p.embeds]

@@ -1,6 +1,7 @@
 """What one can ask objects of: an open store, or a frozen version of one."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import kinds, objects
@@ -32,6 +33,19 @@ class Source:
     def _live(self) -> "Store":
         """The store: this one, or the one that it is a version of."""
         raise NotImplementedError
+
+    @property
+    def models(self) -> Mapping[str, type[Any]]:
+        """The model classes of the store, by their names: those that it was opened with, or, without any, those that the file has:
+
+            with objstore.open("kennel.objstore") as store:
+                Dog = store.models["Dog"]
+                for dog in store.objects(Dog).where(Dog.age > 3):
+                    print(dog.name)
+
+        The attributes of those have the names that the file has; where Python cannot have one, something like it: `class_`,
+        `vars(Dog)` tells."""
+        return MappingProxyType({model.__name__: model for model in self._bindings})
 
     def get(self, model: type[M], key: Any) -> M | None:
         """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in their

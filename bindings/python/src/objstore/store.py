@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, bound, delivery, idle, info, inserting, maintenance, together
+from . import _ffi, bound, delivery, dynamic, idle, info, inserting, maintenance, together
 from ._check import check, failure
 from .arguments import seconds
 from .bound import Bound
@@ -53,9 +53,10 @@ class Store(Factory):
     """
 
     def __init__(
-        self, handle: ctypes.c_void_p, models: Iterable[ModelMeta], write_timeout: float | None, opening: int | None = None
+        self, handle: ctypes.c_void_p, models: Iterable[ModelMeta] | None, write_timeout: float | None, opening: int | None = None
     ) -> None:
-        """`opening`: the transaction that opens the store, and may be the first to see its classes."""
+        """`models`: None: those that the file has. `opening`: the transaction that opens the store, and may be the first to see its
+        classes."""
         self._handle: int | None = handle.value
         self._write_timeout = write_timeout
         found = _ffi.Info(struct_size=ctypes.sizeof(_ffi.Info))
@@ -73,6 +74,8 @@ class Store(Factory):
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
         view = probe if opening is None else opening
+        if models is None:
+            models = dynamic.models(view).values()
         bindings: dict[type, Binding] = {model: Binding(model, view, self._tag) for model in models}
         for binding in list(bindings.values()):
             for prop in binding.links + binding.owning:
