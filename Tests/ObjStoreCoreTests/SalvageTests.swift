@@ -83,6 +83,28 @@ import Testing
         try compare(damaged, [:], [:], sourceLocation: #_sourceLocation)
     }
 
+    /// A place in a transaction's memory is none in a file: such a meta is none, whatever its hash says. (Found by libFuzzer.)
+    @Test(arguments: [72, 80]) func aMetaThatLeadsIntoMemory(offset: Int) throws {
+        let page = ByteBuffer(capacity: PageSize.page)
+        let meta = Meta(
+            uuid: (1, 2), incarnation: 3, generation: 4, version: 5, root: Ref(raw: 3 * UInt64(PageSize.page)), freeMap: Ref(raw: 4 * UInt64(PageSize.page)), filePages: 6,
+            log: LogPosition(lsn: 0, epoch: 1, chain: 2, region: LogRegion(offset: 4096, bytes: 1 << 20)), hashSeed: 7, created: 8, isClean: true)
+        meta.encode(to: page.base)
+        #expect(Meta.decode(page.base) == meta)
+        page.base.storeBytes(of: page.base.load(fromByteOffset: offset, as: UInt64.self) | Ref.dirtyBit, toByteOffset: offset, as: UInt64.self)
+        page.base.storeBytes(of: Meta.hash(page.base), toByteOffset: 248, as: UInt64.self)
+        #expect(Meta.decode(page.base) == nil)
+    }
+
+    /// What a file says of how many there are is no reason to take the memory for them.
+    @Test func asManyKeysAsAFileSays() {
+        for count in [Int.max, 1 << 62, -1, 0] {
+            let keys = KeyBuffer(expecting: count)
+            for key in 0..<100 { keys.append(Int64(key)) }
+            #expect(keys.count == 100 && keys.keys[99] == 99)
+        }
+    }
+
     @Test(arguments: 0..<2) func aDamagedMeta(slot: Int) throws {
         for offset in [10, 60, 100, 250] {
             let damaged = try DamagedStore(fixture) { store, _ in store[slot * 4096 + offset] ^= 4 }

@@ -122,7 +122,7 @@ extension View {
     /// Serialised by the caller.
     func keys(_ question: IndexQuestion) throws(StoreError) -> KeyBuffer {
         try within(question) { (reader, range) throws(StoreError) in
-            let keys = KeyBuffer(capacity: max(16, try reader.count(in: range)))
+            let keys = KeyBuffer(expecting: try reader.count(in: range))
             try reader.forEach(in: range) { (key) throws(StoreError) in
                 keys.append(key)
                 return true

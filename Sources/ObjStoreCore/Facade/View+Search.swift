@@ -99,7 +99,7 @@ extension View {
         guard let question else {
             let cls = try schema.cls(classID)
             let reader = try reader(cls)
-            let keys = KeyBuffer(capacity: max(64, try reader.count()))
+            let keys = KeyBuffer(expecting: try reader.count())
             try reader.collectAll(into: keys)
             return keys
         }

@@ -10,6 +10,11 @@ package final class KeyBuffer {
         self.capacity = max(1, capacity)
         keys = .allocate(capacity: self.capacity)
     }
+    /// For about so many keys, as a file says, which may say anything: it grows with what really comes.
+    package convenience init(expecting count: Int) { self.init(capacity: min(max(16, count), KeyBuffer.mostExpected)) }
+
+    private static let mostExpected = 1 << 24
+
     deinit { keys.deallocate() }
 
     package func clear() { count = 0 }

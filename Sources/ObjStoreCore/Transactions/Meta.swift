@@ -104,6 +104,8 @@ package struct Meta: Equatable, Sendable {
         func get<T: BitwiseCopyable>(_ offset: Int, _: T.Type = T.self) -> T { page.loadUnaligned(fromByteOffset: offset, as: T.self) }
         // Numbers that are counted on from here: far from where they would overflow.
         guard [56, 64, 96, 104].allSatisfy({ get($0, UInt64.self) < 1 << 62 }) else { return nil }
+        // No place in a file: that of a transaction's own memory.
+        guard !Ref(raw: get(72)).isDirty, !Ref(raw: get(80)).isDirty else { return nil }
         guard get(88, UInt64.self) < 1 << 40, get(120, UInt64.self) < 1 << 40, get(128, UInt64.self) <= 4 << 30 else { return nil }
         return Meta(
             uuid: (get(32), get(40)), incarnation: get(48), generation: get(56), version: get(64), root: Ref(raw: get(72)),
