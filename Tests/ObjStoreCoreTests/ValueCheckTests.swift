@@ -81,4 +81,22 @@ import Testing
         tx.close()
         try store.close()
     }
+
+    /// A link in a stored mixed value is of its own store, and names none. (libFuzzer found one that salvage had kept.)
+    @Test func storedLinksNameNoStore() throws {
+        let cls = ClassSchema(name: "T", id: 0, properties: [PropertySchema(name: "m", kind: .mixed, isNullable: true)], nextColumnID: 1)
+        for (tag, isSound) in [(UInt8(0), true), (7, false)] {
+            let link: [UInt8] = [11, 1, 0, 0, 0, tag, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]
+            // The list [link], too: kind, width, count, where each ends, content.
+            for bytes in [link, [12, 1, 1, 17] + link] {
+                let outcome = bytes.withUnsafeBytes { bytes in
+                    Result { () throws(StoreError) in try ValueCheck.checkStored(Value(kind: .mixed, pointer: bytes.baseAddress, count: bytes.count), for: 0, of: cls) }
+                }
+                switch outcome {
+                case .success: #expect(isSound)
+                case .failure(let error): #expect(!isSound && error.code == .outOfRange && error.message.contains("names a store"), "\(error)")
+                }
+            }
+        }
+    }
 }

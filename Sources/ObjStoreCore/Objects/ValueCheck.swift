@@ -42,7 +42,13 @@ package enum ValueCheck {
     }
 
     private static func checkCell(_ cell: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) {
-        do throws(StoreError) { try MixedCell.check(cell) } catch { throw cls.naming(StoreError(.outOfRange, error.message), property) }
+        do throws(StoreError) {
+            try MixedCell.check(cell)
+            try MixedLinks.forEach(cell) { (link) throws(StoreError) in
+                guard link.givenObject.storeTag == 0 else { throw StoreError(.outOfRange, "a link that names a store, as only links on their way in do") }
+                return true
+            }
+        } catch { throw cls.naming(StoreError(.outOfRange, error.message), property) }
     }
 
     static let noDocument = "a list or map cannot be an element of a set"
