@@ -26,6 +26,12 @@ public struct Index: Sendable, Hashable {
         isPrimaryKey = primaryKey
     }
 
+    init(_ properties: [String], _ isUnique: Bool, _ isPrimaryKey: Bool) {
+        self.properties = properties
+        self.isUnique = isUnique
+        self.isPrimaryKey = isPrimaryKey
+    }
+
     var flags: SchemaDraft.IndexFlags { isPrimaryKey ? [.unique, .primaryKey] : isUnique ? .unique : [] }
 }
 

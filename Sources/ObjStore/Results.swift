@@ -229,7 +229,7 @@ extension Results: RandomAccessCollection {
 }
 
 /// The list of one view at one time.
-private final class ResultsCache: Sendable {
+final class ResultsCache: Sendable {
     private struct Entry: Sendable {
         var list: ObjStoreCore.Results
         var stamp: UInt64

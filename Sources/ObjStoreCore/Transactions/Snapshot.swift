@@ -39,7 +39,11 @@ package final class Snapshot: @unchecked Sendable {
     /// Objects of all classes.
     func objectCount() throws(StoreError) -> Int {
         var count = 0
-        for index in 0..<NodeHeader.count(try source.node(root, .root)) { count += ClassNode.objectCount(try classNode(index)) }
+        for index in 0..<NodeHeader.count(try source.node(root, .root)) {
+            // A damaged file may say anything.
+            let (sum, isTooMany) = count.addingReportingOverflow(ClassNode.objectCount(try classNode(index)))
+            count = isTooMany ? .max : sum
+        }
         return count
     }
 

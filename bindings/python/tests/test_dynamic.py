@@ -113,6 +113,14 @@ def test_everything_is_there(path: Path) -> None:
         assert [p.name for p in store.objects(person).filter("name == 'Bob'")] == ["Bob"]
         assert store.get(person, 1).name == "Ann" and store.get(store.models["Reading"], ("n", 1)).value == 2.5
         assert store.get(person, 1).home.parent == store.get(person, 1)
+        told = {p.name: p for p in objstore.fields(person)}
+        assert list(told) == [p.name for p in objstore.fields(Person)]
+        assert [(p.type_name, p.nullable) for p in told.values()] == [(p.type_name, p.nullable) for p in objstore.fields(Person)]
+        assert told["id"].primary_key and told["id"].generated and told["email"].unique and told["age"].indexed and told["visits"].counter
+        assert told["friends"].type_name == "list[Person]" and told["best"].target is person and told["age"].default == 18
+        assert [objstore.fields(store.models["Model"])[2].name, objstore.fields(store.models["Model"])[2].stored_as] == ["c", "__c"]
+        with pytest.raises(objstore.InvalidArgument):
+            objstore.fields(int)  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             store.models["Other"] = person  # type: ignore[index]
     with objstore.open(path, mode="read-only") as store:

@@ -394,7 +394,7 @@ extension FlatValues {
 
 extension Value {
     /// The same number as another kind, where that has it: ints exactly, doubles as the nearest float; nil: it cannot be one.
-    func widened(to wanted: ValueKind) -> Value? {
+    package func widened(to wanted: ValueKind) -> Value? {
         switch (kind, wanted) {
         case (.int, .double): Double(exactly: low).map { .double($0) }
         case (.int, .float): Float(exactly: low).map { .float($0) }

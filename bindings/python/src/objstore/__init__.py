@@ -40,7 +40,7 @@ from .links import backlinks, links_to
 from .lists import List
 from .migration import Migration
 from .mixed import MixedDict, MixedList
-from .models import EmbeddedModel, Model
+from .models import EmbeddedModel, Model, fields
 from .object_id import ObjectId
 from .observing import Token
 from .opening import delete_files, exists, open
@@ -62,6 +62,6 @@ __all__ = [
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "NullValue", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "links_to", "open",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "fields", "links_to", "open",
     "parse_json", "salvage", "set_default", "verify_file",
 ]  # fmt: skip

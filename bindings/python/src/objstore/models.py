@@ -188,6 +188,17 @@ def properties_of(model: type) -> tuple[Property, ...]:
     raise InvalidArgument(f"a class derived from objstore.Model is wanted, not {model!r}")
 
 
+def fields(model: type[Model]) -> tuple[Property, ...]:
+    """The properties of a model class, in the order of their declaration, as dataclasses.fields() has them of a dataclass:
+
+        for p in objstore.fields(store.models["Dog"]):
+            print(p.name, p.type_name, p.nullable, p.primary_key, p.indexed, p.unique, p.generated, p.counter, p.cascade, p.target)
+
+    `type_name` is the type as a text, `python_type` the class; `target` the model that a link, or a collection of links, leads to, or
+    None; `stored_as` what the file calls it, where that differs."""
+    return properties_of(model)
+
+
 def property_named(model: type, name: str) -> Property:
     found = model._objstore_by_name.get(name) if isinstance(model, ModelMeta) else None
     if found is not None:

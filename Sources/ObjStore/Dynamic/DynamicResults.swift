@@ -1,0 +1,187 @@
+internal import ObjStoreCore
+
+/// The objects of a class that the program need not know: `store.dynamicObjects("Dog")`. Live, like ``Results``.
+public struct DynamicResults: Sendable {
+    enum Question: Sendable {
+        case all
+        case comparison(ComparisonText, [Operand])
+        /// Who has a link to the object in that property.
+        case link(String, ObjectID)
+    }
+
+    /// An argument of `filter`; never changes.
+    struct Operand: @unchecked Sendable {
+        let value: Any?
+    }
+
+    private let space: ObjectSpace
+    private let className: String
+    private let question: Question
+    private let cache = ResultsCache()
+
+    init(_ space: ObjectSpace, _ className: String, _ question: Question = .all) {
+        self.space = space
+        self.className = className
+        self.question = question
+    }
+
+    /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
+    ///
+    /// Errors: `.invalidQuery` (with `position`), `.notSupported` (a second one); what is wrong with the property or the value is
+    /// reported where the results are used, and thrown by ``validate()``.
+    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> DynamicResults {
+        guard case .all = question else { throw ObjStoreError(.notSupported, "one comparison is all that this version knows", class: className) }
+        let query = try core { () throws(StoreError) in try ComparisonText(text) }
+        if case .argument(let number) = query.operand, number >= arguments.count {
+            throw ObjStoreError(.invalidQuery, "the query asks for argument $\(number), and \(arguments.count) are given", class: className, property: query.property)
+        }
+        return DynamicResults(space, className, .comparison(query, arguments.map { Operand(value: $0) }))
+    }
+
+    /// Throws what would otherwise be reported at the first use.
+    @discardableResult
+    public func validate() throws(ObjStoreError) -> DynamicResults {
+        _ = try list()
+        return self
+    }
+
+    /// Deletes all objects, in one step; how many there were. Errors: `.notInWrite` and others.
+    @discardableResult
+    public func deleteAll() throws(ObjStoreError) -> Int {
+        let list = try list(), view = try space.handle.writing("deleteAll")
+        return try core { () throws(StoreError) in try view.delete(list) }
+    }
+
+    func list() throws(ObjStoreError) -> ObjStoreCore.Results {
+        let view = space.current
+        if let list = cache.list(view) { return list }
+        let stamp = view.stamp, list = try find(view)
+        cache.keep(list, stamp)
+        return list
+    }
+
+    private func find(_ view: View) throws(ObjStoreError) -> ObjStoreCore.Results {
+        let classID = try core { () throws(StoreError) in try view.findClass(className) }
+        switch question {
+        case .all: return try core { () throws(StoreError) in try view.findAll(classID) }
+        case .link(let name, let object):
+            return try core { () throws(StoreError) in
+                let property = try view.findProperty(classID, name), info = try view.propertyInfo(property)
+                let isMixed = info.kind == .mixed || info.elements?.kind == .mixed
+                guard isMixed || info.target == object.classID else {
+                    throw StoreError(.wrongType, "\(className).\(name) has no links to objects of class \(try view.classInfo(object.classID).name)").at(class: className, property: name)
+                }
+                return try view.find(classID, where: Condition(property, .equal, .link(object), isInside: isMixed))
+            }
+        case .comparison(let query, let arguments):
+            let operand: Any? =
+                switch query.operand {
+                case .argument(let number): arguments[number].value
+                case .null: nil
+                case .bool(let value): value
+                case .int(let value): value
+                case .double(let value): value
+                case .string(let value): value
+                }
+            let info = try core { () throws(StoreError) in try view.propertyInfo(try view.findProperty(classID, query.property)) }
+            return try info.withOperand(operand, info.kind) { (value) throws(StoreError) in
+                try view.find(classID, where: Condition(info.propertyID, query.comparison, value))
+            }
+        }
+    }
+
+    private func reporting<T>(_ none: T, _ body: () throws(ObjStoreError) -> T) -> T {
+        do throws(ObjStoreError) { return try body() } catch {
+            space.handle.reports.report(error)
+            return none
+        }
+    }
+}
+
+extension DynamicResults: RandomAccessCollection {
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { reporting(0) { () throws(ObjStoreError) in try list().count } }
+
+    /// The object at a position. Where there is none (any more): an invalid object, and `.outOfRange` is reported.
+    public subscript(index: Int) -> DynamicObject {
+        reporting(DynamicObject(.none, space)) { () throws(ObjStoreError) in
+            let list = try list()
+            return DynamicObject(try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }, space)
+        }
+    }
+
+    /// Walks the objects that are there now.
+    public func makeIterator() -> IndexingIterator<[DynamicObject]> {
+        reporting([]) { () throws(ObjStoreError) in
+            let list = try list()
+            var objects: [DynamicObject] = []
+            objects.reserveCapacity(list.count)
+            for index in 0..<list.count { objects.append(DynamicObject(try core { () throws(StoreError) in try list.object(at: UInt64(index)) }, space)) }
+            return objects
+        }.makeIterator()
+    }
+}
+
+extension StoreReading {
+    /// All objects of a class, by its name, in the order of their creation. The class need not be among the models; `.noSuchClass` is
+    /// reported where the results are used.
+    public func dynamicObjects(_ className: String) -> DynamicResults { DynamicResults(_scope.space, className) }
+
+    /// The object of a class that has that primary key; nil: there is none. Of a key of several properties an array has the values, in
+    /// the order of the key.
+    ///
+    /// Errors: `.noSuchClass`, `.noPrimaryKey`, `.wrongType`, `.closedHandle`. Cost: O(log n).
+    public func dynamicObject(ofType className: String, forPrimaryKey key: Any?) throws(ObjStoreError) -> DynamicObject? {
+        let space = _scope.space, view = space.current
+        let cls = try core { () throws(StoreError) in try view.classInfo(try view.findClass(className)) }
+        let found: ObjectID?
+        if cls.primaryKey == 0, cls.keyIndex != 0 {
+            let index = try core { () throws(StoreError) in try view.indexInfo(cls.keyIndex) }
+            guard let parts = key as? [Any?], parts.count == index.properties.count else {
+                throw ObjStoreError(.wrongType, "the primary key of \(className) is of \(index.properties.count) properties: an array has their values", class: className)
+            }
+            let encoder = _RowEncoder()
+            for part in parts { try encoder.append(nested: part) }
+            found = try encoder.withValues { (values) throws(StoreError) in try view.find(by: index.indexID, values) }
+        } else {
+            let encoder = _RowEncoder()
+            try encoder.append(nested: key)
+            found = try encoder.withValues { (values) throws(StoreError) in try view.find(cls.classID, values[0]) }
+        }
+        return found.map { DynamicObject($0, space) }
+    }
+}
+
+extension StoreWriting {
+    /// Creates an object of a class, by its name, from a dictionary, or an array of values in the order of the properties, with everything
+    /// that is nested in it: as ``create(_:value:update:exact:)``, but links lead to objects of the store, or to what is described.
+    ///
+    /// Errors: as there.
+    @discardableResult
+    public func dynamicCreate(_ className: String, value: Any = [String: Any](), update: UpdatePolicy = .error) throws(ObjStoreError) -> DynamicObject {
+        let (space, view) = try writing("dynamicCreate")
+        let classID = try core { () throws(StoreError) in try view.findClass(className) }
+        let encoder = _RowEncoder()
+        try encoder.append(nested: value)
+        return DynamicObject(try encoder.withValues { (values) throws(StoreError) in try view.create(classID, from: values, update.core).0 }, space)
+    }
+
+    /// Deletes an object. Errors: `.noSuchObject`, `.wrongStore`.
+    public func delete(_ object: DynamicObject) throws(ObjStoreError) {
+        let (_, view) = try writing("delete")
+        try core { () throws(StoreError) in try view.delete(object.id) }
+    }
+
+    /// Deletes each of them: all, or none.
+    public func delete<S: Sequence>(_ objects: S) throws(ObjStoreError) where S.Element == DynamicObject {
+        let (_, view) = try writing("delete"), ids = objects.map(\.id)
+        try core { () throws(StoreError) in try view.delete(ids) }
+    }
+
+    /// Deletes all objects of a class, by its name; how many there were. Errors: `.noSuchClass`.
+    @discardableResult
+    public func deleteAll(ofType className: String) throws(ObjStoreError) -> Int {
+        let (_, view) = try writing("deleteAll")
+        return try core { () throws(StoreError) in try view.deleteAll(try view.findClass(className)) }
+    }
+}
