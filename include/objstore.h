@@ -772,8 +772,8 @@ OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema
 OBJSTORE_API objstore_status objstore_schema_set_enumeration(objstore_schema *schema, objstore_text class_name,
                                                              objstore_text name, const objstore_value *values, size_t count,
                                                              uint32_t flags)
-    OBJSTORE_CHECKS(null(schema), nullable(values), closed(schema), kind(schema), text(class_name, name), name(class_name, name),
-                    array(values, count), count(count), flags(flags));
+    OBJSTORE_CHECKS(null(schema, values), closed(schema), kind(schema), text(class_name, name), name(class_name, name), count(count),
+                    flags(flags));
 
 /** Says what a property was called before. Where a file with a lower schema version has a property of that name, it is
  * renamed: values, indexes and property id stay, and no object is written. Of any kind, the primary key too. May be

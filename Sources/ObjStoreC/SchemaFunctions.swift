@@ -157,11 +157,11 @@ public func objstore_schema_set_enumeration(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ values: UnsafePointer<objstore_value>?, _ count: Int,
     _ flags: UInt32
 ) -> objstore_status {
-    change(schema, [.wrongType: "name or values", .invalidUTF8: "values"]) { (draft) throws(StoreError) in
+    guard let values else { return failNull("values") }
+    return change(schema, [.wrongType: "name or values", .invalidUTF8: "values"]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         try check(elements: count, "count")
-        if values == nil, count > 0 { throw StoreError(.invalidArgument, "values is NULL") }
         guard flags & ~enumerationKeys == 0 else { throw StoreError(.invalidArgument, "flags: 0x\(String(flags, radix: 16)): others than OBJSTORE_ENUMERATION_KEYS") }
         try withValues(values, count) { (given) throws(StoreError) in
             try draft.setEnumeration(className, property, areKeys: flags != 0, Array(UnsafeBufferPointer(start: given, count: count)))
