@@ -53,3 +53,7 @@ extension Counter: _PersistableValue, OrderedQueryOperand {
     public static func _encode(_ value: Counter, _ encoder: _RowEncoder) { Int._encode(value.value, encoder) }
     public static func _convert(_ value: Any?) -> Counter? { value as? Counter ?? Int._convert(value).map { Counter($0) } }
 }
+
+extension Counter: Incrementable {
+    public static func _aggregate(_ value: _QueryValue) -> Counter? { Int._aggregate(value).map { Counter($0) } }
+}

@@ -57,6 +57,9 @@ public struct _PropertyType: Sendable {
     /// Of an enum, or elements or keys that are enums: writes all cases.
     var cases: (@Sendable (_RowEncoder) -> Void)?
     private(set) var keyCases: (@Sendable (_RowEncoder) -> Void)?
+    /// Of integers of fewer than 64 bits.
+    var range: ClosedRange<Int64>?
+    private(set) var keyRange: ClosedRange<Int64>?
 
     var valueKind: ValueKind { ValueKind(rawValue: kind) ?? .null }
 
@@ -70,6 +73,8 @@ public struct _PropertyType: Sendable {
         linked = elements.linked
         cases = elements.cases
         keyCases = keys?.cases
+        range = elements.range
+        keyRange = keys?.range
     }
 
     var isCollection: Bool { valueKind.isCollection }

@@ -15,7 +15,11 @@ public protocol _PersistableInteger: _PersistableValue, FixedWidthInteger {}
 
 extension _PersistableInteger {
     public static var _initial: Self { @inlinable get { 0 } }
-    public static var _type: _PropertyType { _PropertyType(.int) }
+    public static var _type: _PropertyType {
+        var type = _PropertyType(.int)
+        if Self.bitWidth < 64 { type.range = Int64(Self.min)...Int64(Self.max) }
+        return type
+    }
     @inlinable
     public static func _get(_ object: Object, _ index: UInt32) -> Self {
         fit(object._number(index), object, index)
@@ -153,6 +157,7 @@ extension PersistableEnum {
     public static var _initial: Self { allCases[allCases.startIndex] }
     public static var _type: _PropertyType {
         var type = RawValue._type
+        type.range = nil
         type.cases = { encoder in for value in allCases { RawValue._encode(value.rawValue, encoder) } }
         return type
     }

@@ -109,9 +109,9 @@ public final class Store: Sendable {
         _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
     }
 
-    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Outside of a write it does nothing.
-    public func cancelWrite() {
-        guard handle.isWriting, let view = handle.takeTransaction() else { return }
+    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Errors: `.notInWrite`: this thread is in none.
+    public func cancelWrite() throws(ObjStoreError) {
+        guard handle.isWriting, let view = handle.takeTransaction() else { throw ObjStoreError(.notInWrite, "cancelWrite: this thread is in no write") }
         view.close()
     }
 
@@ -123,7 +123,7 @@ public final class Store: Sendable {
             result = try collector.run { try body(transaction) }
             if let error = collector.first { throw error }
         } catch {
-            transaction.cancel()
+            if transaction.isOpen { handle.takeTransaction()?.close() }
             throw error
         }
         guard let view = transaction.isOpen ? handle.takeTransaction() : nil else { return result }
@@ -220,9 +220,10 @@ public final class Transaction: StoreWriting {
         return result
     }
 
-    /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns.
-    public func cancel() {
-        guard isOpen, let view = space.handle.takeTransaction() else { return }
+    /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns. Errors: `.notInWrite`: the
+    /// transaction has ended, or is another thread's.
+    public func cancel() throws(ObjStoreError) {
+        guard isOpen, let view = space.handle.takeTransaction() else { throw ObjStoreError(.notInWrite, "cancel: the transaction has ended, or is another thread's") }
         view.close()
     }
 }

@@ -14,6 +14,53 @@ import Testing
         @Persisted var marks: Map<String, Level?>
     }
 
+    final class Narrow: Object {
+        @Persisted(primaryKey: true) var id: Int16
+        @Persisted var tiny: Int8 = 5
+        @Persisted var short: Int16?
+        @Persisted var all: List<Int32>
+        @Persisted var byKey: Map<Int8, Int8>
+    }
+
+    /// Integers of fewer bits: what is written fits, whatever writes it.
+    @Test func narrowIntegers() throws {
+        let store = try memoryStore([Narrow.self])
+        try store.write { tx in try tx.create(Narrow.self, json: #"{"id": -32768, "tiny": -128, "short": 32767, "all": [2147483647, -2147483648], "byKey": {"127": -128}}"#) }
+        let one = try #require(store.objects(Narrow.self).first)
+        #expect(one.id == .min && one.tiny == .min && one.short == .max && Array(one.all) == [.max, .min] && one.byKey[127] == -128)
+        for (json, path) in [
+            (#"{"id": 40000}"#, "$.id"), (#"{"id": 1, "tiny": 128}"#, "$.tiny"), (#"{"id": 1, "short": -32769}"#, "$.short"), (#"{"id": 1, "all": [0, 2147483648]}"#, "$.all[1]"),
+            (#"{"id": 1, "byKey": {"128": 1}}"#, "$.byKey"), (#"{"id": 1, "byKey": {"1": 200}}"#, "$.byKey"),
+        ] {
+            do {
+                try store.write { tx in try tx.create(Narrow.self, json: json) }
+                Issue.record("\(json) was taken")
+            } catch let error as ObjStoreError {
+                #expect(error.code == .outOfRange && error.message.contains(path) && error.message.contains("bounds"), "\(error)")
+            }
+        }
+        #expect(code { try store.write { tx in try tx.dynamicCreate("Narrow", value: ["id": 70000]) } } == .outOfRange)
+        #expect(store.objects(Narrow.self).count == 1)
+    }
+
+    final class Frog: Object {
+        @Persisted var jumps: Counter = 2
+        @Persisted var friends: List<Frog>
+    }
+
+    /// Counters of many objects; and what is of another store is in no list.
+    @Test func countersOfResults() throws {
+        let store = try memoryStore([Frog.self]), other = try memoryStore([Frog.self])
+        let stranger = try other.write { tx in try tx.create(Frog.self) }
+        try store.write { tx in
+            for _ in 0..<3 { try tx.create(Frog.self) }
+            #expect(try store.objects(Frog.self).increment(\.jumps, by: 4) == 3)
+            store.objects(Frog.self)[0].friends.append(store.objects(Frog.self)[1])
+        }
+        #expect(try store.objects(Frog.self).map(\.jumps.value) == [6, 6, 6] && store.objects(Frog.self).sum(of: \.jumps) == 18)
+        #expect(try Store.checked { store.objects(Frog.self)[0].friends.index(of: stranger) } == nil)
+    }
+
     @Test func json() throws {
         let store = try memoryStore([Task.self])
         let fits = #"{"id": 1, "state": "done", "level": 5, "states": ["open", "done"], "levels": [1], "marks": {"a": 5, "b": null}}"#

@@ -17,7 +17,7 @@ import Testing
                 #expect(!store.isInWrite)
                 #expect(code { try Store.checked { dog.value.name = "disturbed" } } == .notInWrite)
                 #expect(code { try transaction.value.create(Dog.self, value: [3]) } == .notInWrite)
-                transaction.value.cancel()
+                #expect(code { try transaction.value.cancel() } == .notInWrite)
                 #expect(code { try store.tryWrite { _ in } } == .busy)
             }
             #expect(dog.value.name == "changed")

@@ -85,7 +85,7 @@ import Testing
         try store.write { tx in
             let cancelled = try tx.savepoint { () throws -> Int in
                 try tx.create(Dog.self, value: [9, "never"])
-                tx.cancel()
+                try tx.cancel()
                 return 1
             }
             #expect(cancelled == 1)
@@ -98,8 +98,8 @@ import Testing
         let store = try memoryStore([Dog.self])
         let result = try store.write { tx in
             let dog = try tx.create(Dog.self, value: [1])
-            tx.cancel()
-            #expect(!store.isInWrite)
+            try tx.cancel()
+            #expect(!store.isInWrite && code { try tx.cancel() } == .notInWrite)
             #expect(code { try tx.create(Dog.self, value: [2]) } == .notInWrite)
             return dog.isInvalidated
         }
@@ -109,7 +109,7 @@ import Testing
         try store.write { tx in kept = tx }
         try store.write { tx in
             #expect(code { try kept?.create(Dog.self, value: [3]) } == .notInWrite)
-            kept?.cancel()
+            #expect(code { try kept?.cancel() } == .notInWrite)
             try tx.create(Dog.self, value: [4])
         }
         #expect(store.objects(Dog.self).map(\.id) == [4])
@@ -163,8 +163,7 @@ import Testing
         #expect(code { try store.write { _ in } } == .alreadyInWrite)
         onThreads(1) { _ in
             #expect(!store.isInWrite && store.objects(Dog.self).isEmpty)
-            #expect(code { try store.commitWrite() } == .notInWrite)
-            store.cancelWrite()
+            #expect(code { try store.commitWrite() } == .notInWrite && code { try store.cancelWrite() } == .notInWrite)
         }
         try store.commitWrite()
         #expect(!store.isInWrite && dogs(store) == ["1 Rex 4 -"])
@@ -174,14 +173,14 @@ import Testing
         try store.beginWrite()
         try store.add(try Dog(value: [2, "Max"]))
         dog.name = "changed"
-        store.cancelWrite()
-        store.cancelWrite()
+        try store.cancelWrite()
+        #expect(code { try store.cancelWrite() } == .notInWrite)
         #expect(dogs(store) == ["1 Rex 4 -"])
         // In the body of a write: cancelling is allowed, committing is the body's end.
         try store.write { tx in
             try tx.create(Dog.self, value: [3])
             #expect(code { try store.commitWrite() } == .notInWrite)
-            store.cancelWrite()
+            try store.cancelWrite()
         }
         #expect(store.objects(Dog.self).count == 1)
         // Closed in between: undone.

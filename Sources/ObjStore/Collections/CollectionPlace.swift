@@ -113,11 +113,12 @@ struct CollectionPlace {
         }
     }
 
-    /// Asks about an element; an unmanaged object is in no collection of a store.
+    /// Asks about an element; an unmanaged object, or one of another store, is in no collection of a store.
     func asking<Element: CollectionElement, T>(
         _ none: T, about element: Element, _ body: (View, CollectionID, Value) throws(StoreError) -> T
     ) -> T {
-        if Element._objects(element).contains(where: { $0._binding == nil }) { return none }
+        let own = binding.space.handle
+        if Element._objects(element).contains(where: { $0._space?.handle.sharesStore(with: own) != true }) { return none }
         return reading(none) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(element)) { (values) throws(StoreError) in try body(view, id, values[0]) }
         }

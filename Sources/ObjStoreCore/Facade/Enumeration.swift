@@ -1,17 +1,28 @@
-/// The values that a property may have, or the elements or keys of a collection: ints or strings.
+/// The values that a property may have, or the elements or keys of a collection: some ints or strings, or the ints of a range.
 package struct Enumeration: Sendable {
     /// As they were declared.
     package let first: OwnedValue
     private let ascending: [OwnedValue]
+    /// Nil: it is those values.
+    private let range: ClosedRange<Int64>?
     private let text: String
 
     /// - Parameter values: all ints or all strings; not none.
     init?(_ values: [Value]) {
         guard let first = values.first, values.allSatisfy({ $0.kind == first.kind }) else { return nil }
         self.first = OwnedValue(first)
+        range = nil
         ascending = values.map { OwnedValue($0) }.sorted { CollectionOrder.compare($0.value, $1.value) < 0 }
         let shown = values.prefix(Enumeration.shown).map(\.text).joined(separator: ", ")
         text = values.count <= Enumeration.shown ? shown : "\(shown), … (\(values.count))"
+    }
+
+    /// Ints of a range that has zero.
+    init(_ range: ClosedRange<Int64>) {
+        first = OwnedValue(.int(0))
+        ascending = []
+        self.range = range
+        text = "\(range.lowerBound) to \(range.upperBound)"
     }
 
     private static let shown = 8
@@ -19,6 +30,7 @@ package struct Enumeration: Sendable {
     var kind: ValueKind { first.value.kind }
 
     func has(_ value: Value) -> Bool {
+        if let range { return value.kind == .int && range.contains(value.low) }
         var low = 0, high = ascending.count
         while low < high {
             let middle = (low + high) / 2, order = CollectionOrder.compare(ascending[middle].value, value)
@@ -29,7 +41,7 @@ package struct Enumeration: Sendable {
     }
 
     func refuse(_ value: Value, _ what: String) -> StoreError {
-        StoreError(.outOfRange, "\(what)\(value.text) is none of the values of its enumeration: \(text)")
+        StoreError(.outOfRange, "\(what)\(value.text) is \(range == nil ? "none of the values of its enumeration" : "beyond its bounds"): \(text)")
     }
 }
 
@@ -71,14 +83,20 @@ final class EnumerationCheck {
     private let all: Enumerations
     /// By class index; a schema that changed is another object.
     private var known: [UInt32: (cls: ClassSchema, properties: [PropertyEnumerations?]?)] = [:]
+    /// The one that was asked for last.
+    private var last: (cls: ClassSchema, properties: [PropertyEnumerations?]?)?
 
     init(_ all: Enumerations) { self.all = all }
 
     func find(_ position: Int, _ cls: ClassSchema) -> PropertyEnumerations? {
-        if let found = known[cls.id], found.cls === cls { return found.properties?[position] }
-        let properties = all.of(cls)
-        known[cls.id] = (cls, properties)
-        return properties?[position]
+        if let last, last.cls === cls { return last.properties?[position] }
+        var found = known[cls.id]
+        if found?.cls !== cls {
+            found = (cls, all.of(cls))
+            known[cls.id] = found
+        }
+        last = found
+        return found?.properties?[position]
     }
 
     /// A value, or an element; `.outOfRange`.
@@ -95,6 +113,6 @@ final class EnumerationCheck {
     /// Whether something may be added to it: the sum could be anything.
     func checkAddition(_ position: Int, _ cls: ClassSchema) throws(StoreError) {
         if find(position, cls)?.values == nil { return }
-        throw cls.naming(StoreError(.wrongType, "nothing can be added to a value of an enumeration"), position)
+        throw cls.naming(StoreError(.wrongType, "nothing can be added to it: its values are those of an enumeration, or have bounds"), position)
     }
 }

@@ -297,6 +297,13 @@ package struct SchemaDraft: Sendable {
         else { classes[index].enumerations[name, default: PropertyEnumerations()].values = enumeration }
     }
 
+    /// The same for ints of a range that has zero: of types with fewer bits.
+    package mutating func setRange(_ className: String, _ name: String, areKeys: Bool, _ range: ClosedRange<Int64>) throws(StoreError) {
+        try setEnumeration(className, name, areKeys: areKeys, [.int(0)])
+        let index = try classIndex(className)
+        if areKeys { classes[index].enumerations[name]?.keys = Enumeration(range) } else { classes[index].enumerations[name]?.values = Enumeration(range) }
+    }
+
     /// A property was called otherwise before: a file that knows it by that name keeps its values.
     package mutating func addFormerName(_ className: String, _ name: String, _ formerName: String) throws(StoreError) {
         let index = try classIndex(className), cls = classes[index]
