@@ -103,8 +103,13 @@ extension WholeHistory {
         try must("cancel") { () throws(StoreError) in try view.cancel() }
         // Readers see it only when it is durable, which is nobody's business now but the next writer's.
         try must("checkpoint") { () throws(StoreError) in try user.store.checkpoint() }
-        // What is not there can still come back when all have died, as long as nobody commits: its record stands in the log.
-        if contents.last!.difference(content) == nil { isDurable() } else { did(content) }
+        // What is not there can still come back when all have died, as long as no later commit is durable: its record stands in the log.
+        if contents.last!.difference(content) == nil {
+            isDurable()
+            abandoned = pending
+        } else {
+            did(content)
+        }
         try compareNow(user, step)
     }
 }

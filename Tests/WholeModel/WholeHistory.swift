@@ -32,6 +32,9 @@ package final class WholeHistory {
     private var unsynced: [Machine] = []
     /// What a commit may have written that did not come to an end.
     var pending: Content?
+    /// What a companion may have written that died over it, though the next writer did not find it: its record can come back until a later
+    /// commit is durable.
+    var abandoned: Content?
     private(set) var life = 0
     private var transactions = 0
     var worker: Worker?
@@ -71,6 +74,7 @@ package final class WholeHistory {
         contents = other.contents
         unsynced = other.unsynced
         pending = other.pending
+        abandoned = other.abandoned
         life = other.life
         transactions = other.transactions
         counts = other.counts
@@ -151,7 +155,9 @@ package final class WholeHistory {
         user = store
         recovered += 1
         let view = try must("view") { () throws(StoreError) in try store.store.openView().freeze() }
-        let candidates = [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed())
+        // A commit that only processes outlived stands where the abandoned one stood.
+        let returning = isNewest && contents.count > 1 ? nil : abandoned
+        let candidates = [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed()) + [returning].compactMap { $0 }
         let content = try recognise(view, candidates, "recovery")
         try Session.verify(view, "after recovery")
         did(content)
@@ -241,6 +247,7 @@ package final class WholeHistory {
 
     /// All commits are.
     func isDurable() {
+        if contents.count > 1 { abandoned = nil }
         contents.removeFirst(contents.count - 1)
         unsynced = []
     }
