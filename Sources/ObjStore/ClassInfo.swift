@@ -325,12 +325,10 @@ final class ClassInfo: @unchecked Sendable {
     func find(_ name: String) -> Property? { byName[name].map { properties[$0] } }
 
     func property(named name: String) throws(ObjStoreError) -> Property {
-        guard let property = find(name) else {
-            throw ObjStoreError(
-                .noSuchProperty, "class \(self.name) does not have a property \(name); it has \(properties.map(\.name).joined(separator: ", "))",
-                class: self.name, property: name)
-        }
-        return property
+        if let property = find(name) { return property }
+        let what = inverse(named: name) != nil ? "\(self.name).\(name) is an inverse, not a property that is stored: it follows the links that lead here"
+            : "class \(self.name) does not have a property \(name); it has \(properties.map(\.name).joined(separator: ", "))"
+        throw ObjStoreError(.noSuchProperty, what, class: self.name, property: name)
     }
 
     /// The inverse of a link that leads to this class, where it is one of the models.

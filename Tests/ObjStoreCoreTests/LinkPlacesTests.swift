@@ -20,7 +20,7 @@ import Testing
     private struct Model: Equatable {
         var dogs: Set<Int64> = []
         var lists: [[Int64]] = []
-        /// The names are "0000", "0001", …
+        /// The names are "00000", "00001", …
         var map: [Int64?] = []
     }
 
@@ -29,13 +29,13 @@ import Testing
         private var persons: [ObjectID] = []
 
         /// - Parameter spread: 1: dogs have keys that follow on each other.
-        init(seed: UInt64, lists: Int, spread: Int) throws {
+        init(seed: UInt64, dogs count: Int = 3000, lists: Int, spread: Int) throws {
             try super.init(seed, try LinkPlacesTests.draft(), Model())
             classes = try ["Person", "Dog"].map { try tx.findClass($0) }
             ids = try ["dogs", "named"].map { try tx.findProperty(classes[0], $0) }
             n = try classes.map { try tx.findProperty($0, "n") }
             var dogs: [Int64] = []
-            for number in 0..<3000 * spread {
+            for number in 0..<count * spread {
                 let key = try create(1).key
                 if number % spread == 0 { dogs.append(key) }
             }
@@ -50,7 +50,7 @@ import Testing
             }
             let named = CollectionID(owner: persons[0], propertyID: ids[1])
             for (number, key) in (dogs + dogs.prefix(300)).shuffled(using: &random).enumerated() {
-                var name = String(format: "%04d", number)
+                var name = String(format: "%05d", number)
                 try name.withUTF8 { _ = try tx.set(named, key: .string(UnsafeRawPointer($0.baseAddress), $0.count), link(key)) }
                 model.map.append(key)
             }
@@ -134,6 +134,16 @@ import Testing
         }
         try fixture.check()
         #expect(fixture.undone > 5 && fixture.model.dogs.count < 2900, "seed \(seed): \(fixture.undone) undone, \(fixture.model.dogs.count) left")
+        try fixture.end()
+        try fixture.close()
+    }
+
+    /// More elements than there are numbers of blocks: several share one.
+    @Test func elementsThatShareABlock() throws {
+        let fixture = try Fixture(seed: 5, dogs: 70_000, lists: 1, spread: 1)
+        for _ in 0..<300 { try fixture.step() }
+        try fixture.check()
+        #expect(fixture.model.dogs.count < 69_800)
         try fixture.end()
         try fixture.close()
     }

@@ -93,6 +93,9 @@ private final class Keeper: Object {
             #expect(code { try all[0].setValue("x", forKey: "town") } == .noSuchProperty)
             #expect(code { try all[0].value(forKey: "town") } == .noSuchProperty)
             #expect(code { try ali.dogs.setValue("x", forKey: "town") } == .noSuchProperty)
+            #expect(code { try ali.setValue([all[0]], forKey: "owned") } == .noSuchProperty)
+            do throws(ObjStoreError) { _ = try all.setValue([ali], forKey: "keepers") } catch let refusal { error = refusal }
+            #expect(error?.code == .noSuchProperty && error?.propertyName == "keepers" && error?.message.contains("inverse") == true)
             #expect(code { try all.setValue("seven", forKey: "age") } == .wrongType)
             #expect(code { try all.setValue(nil, forKey: "age") } == .notNullable)
             #expect(code { try all.setValue(["a", 1] as [Any], forKey: "tags") } == .wrongType)

@@ -200,6 +200,13 @@ import Foundation
             #expect(try property("friends").collection == .list && property("seen").collection == .set && property("named").collection == .map && property("named").keyType == .uuid)
             #expect(try property("notes").type == .double && property("notes").keyType == .int && property("notes").isOptional && property("tags").type == .string)
             #expect(try store.dynamicObjects("Person")[0].objectSchema == person)
+            #expect(address.description.hasPrefix("embedded class Address\n    ") && person.description.hasSuffix("\n    (name, age) indexed"))
+            #expect("\(schema)" == schema.objectSchema.map { "\($0)" }.joined(separator: "\n"))
+            let lines = person.description.split(separator: "\n").map { String($0.drop { $0 == " " }) }
+            for line in [
+                "id: int primary key generated", "age: int = 18 indexed", "email: string? unique", "visits: counter = 0", "extra: any", "home: Address?",
+                "friends: list<Person>", "named: map<uuid, Person?>", "notes: map<int, double?>", "places: list<Address>",
+            ] { #expect(lines.contains(line), "\(line) is not in \(lines)") }
             try store.close()
         }
     }

@@ -149,3 +149,41 @@ extension View {
         return ObjectSchema(className: cls.name, properties: properties, indexes: indexes, isEmbedded: cls.isEmbedded)
     }
 }
+
+// MARK: As text
+
+extension Schema: CustomStringConvertible {
+    /// The classes, each with a line for each property.
+    public var description: String { objectSchema.map(\.description).joined(separator: "\n") }
+}
+
+extension ObjectSchema: CustomStringConvertible {
+    public var description: String {
+        var lines = ["\(isEmbedded ? "embedded " : "")class \(className)"]
+        lines += properties.map { "    \($0)" }
+        lines += indexes.map { "    (\($0.properties.joined(separator: ", ")))\($0.isPrimaryKey ? " primary key" : $0.isUnique ? " unique" : " indexed")" }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension ObjectSchema.Property: CustomStringConvertible {
+    /// `age: int = 0 indexed`, `dogs: list<Dog>`, `weights: map<string, double?>`.
+    public var description: String {
+        // An object in a list or set, and a value of any type, cannot be required or not.
+        let canBeRequired = type != .any && (type != .object || collection == .map)
+        let value = (objectClassName ?? "\(type)") + (isOptional && canBeRequired || type == .object && collection == nil ? "?" : "")
+        var text = "\(name): "
+        switch collection {
+        case .list: text += "list<\(value)>"
+        case .set: text += "set<\(value)>"
+        case .map: text += "map<\(keyType.map { "\($0)" } ?? "string"), \(value)>"
+        case nil: text += isCounter ? "counter\(isOptional ? "?" : "")" : value
+        }
+        if let defaultValue { text += " = \(defaultValue)" }
+        // A primary key is unique, what is unique is indexed.
+        if isPrimaryKey { text += " primary key" } else if isUnique { text += " unique" } else if isIndexed { text += " indexed" }
+        if isGenerated { text += " generated" }
+        if isCascading { text += " cascade" }
+        return text
+    }
+}

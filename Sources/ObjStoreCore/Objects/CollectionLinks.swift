@@ -99,7 +99,7 @@ extension CollectionElements {
     /// A leaf at a time, and its column of links alone, which need not be read either where its base says enough: a list may be long.
     ///
     /// - Parameter most: there are no more.
-    fileprivate func forEachLink(
+    func forEachLink(
         _ selection: LinkSelection, in range: Range<Int>, atMost most: Int, _ body: (_ index: Int, _ key: Value) throws(StoreError) -> Void
     ) throws(StoreError) {
         var missing = most

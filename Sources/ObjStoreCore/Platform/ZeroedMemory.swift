@@ -12,5 +12,11 @@ final class ZeroedMemory: @unchecked Sendable {
         self.bytes = bytes
     }
 
+    /// Gets the first bytes at once, which costs a third of getting them page by page: for what is going to be filled.
+    func populate(_ count: Int) {
+        // Where the system does not know this, the pages come when they are touched.
+        _ = madvise(base, min(count, bytes), 23)  // MADV_POPULATE_WRITE
+    }
+
     deinit { munmap(base, bytes) }
 }

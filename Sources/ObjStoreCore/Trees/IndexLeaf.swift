@@ -63,6 +63,17 @@ enum IndexLeaf {
             base: UInt64(leaf.load(fromByteOffset: 48, as: UInt32.self)))
     }
 
+    /// Bytes of an entry, at least, where the entries of a packed leaf and of the one behind it stand in one. Leaves that end where
+    /// numbers would have got wider are small for that reason, and stay so.
+    static func joinedWidth(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer) -> Int {
+        func width(_ x: IndexColumn, _ y: IndexColumn) -> Int {
+            let (low, high) = Int64(bitPattern: x.base) < Int64(bitPattern: y.base) ? (x.base, y.base) : (y.base, x.base)
+            return max(x.width, y.width, IndexColumn.width(high &- low))
+        }
+        let first = values(a)[0], last = values(b)[NodeHeader.count(b) &- 1]
+        return IndexColumn.width(last &- first) &+ width(keys(a), keys(b)) &+ width(lows(a), lows(b))
+    }
+
     // MARK: Runs
 
     @inline(__always)

@@ -261,7 +261,8 @@ extension IndexWriter {
         let bytes = NodeHeader.bytes(x) + NodeHeader.bytes(y), count = NodeHeader.count(x) + NodeHeader.count(y)
         let limits = builder.limits
         let most = level > 1 ? limits.innerChildren : IndexLeaf.encoding(x) == IndexLeaf.runs ? limits.runs : limits.leafEntries
-        return bytes * 4 <= (level == 1 ? limits.leafBytes : limits.innerBytes) * 3 && count * 4 <= most * 3
+        guard bytes * 4 <= (level == 1 ? limits.leafBytes : limits.innerBytes) * 3, count * 4 <= most * 3 else { return false }
+        return level > 1 || IndexLeaf.encoding(x) != IndexLeaf.packed || IndexLeaf.data + count * IndexLeaf.joinedWidth(x, y) <= limits.leafBytes
     }
 
     /// Joins small children with a neighbour where both fit into one node.
