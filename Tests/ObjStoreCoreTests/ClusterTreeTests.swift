@@ -392,6 +392,43 @@ import Testing
         #expect(model.file.liveUnitsTotal < 100)
     }
 
+    /// The last leaf keeps its slots and gives up the texts of its holes, once.
+    @Test func theLastLeafIsThinned() throws {
+        for (index, few) in [3, 40].enumerated() {
+            let model = Model(TestSchema([(.int, false), (.string, true), (.binary, false)]), seed: UInt64(23 + index))
+            for _ in 0..<6000 {
+                let kind = model.nextKey % 5
+                try model.append([
+                    .int(model.nextKey), kind == 0 ? .null : .text(Array("one of seven, \(model.nextKey % 7)".utf8)),
+                    .text(Array(repeating: UInt8(kind), count: kind == 1 ? 9000 : 700)),
+                ])
+            }
+            try model.commit()
+            let size = model.file.liveUnitsTotal
+            for key in model.rows.keys.sorted() where key % Int64(few) != 0 { try model.delete(key) }
+            try model.compact()
+            try model.check("thinned")
+            try model.commit()
+            #expect(model.file.liveUnitsTotal * (few - 1) < size * 2, "\(size) units at first, \(model.file.liveUnitsTotal) after")
+            let root = model.root
+            try model.compact()
+            try model.commit()
+            #expect(model.root == root, "a compact tree is left as it is")
+            for _ in 0..<20 { try model.append([.int(model.nextKey), .null, .text([1, 2, 3])]) }
+            try model.check("appended")
+            try model.commit()
+            // The leaf with the last rows goes; the one before, whose keys are listed, is the last.
+            for key in model.rows.keys.sorted() where key >= 4096 { try model.delete(key) }
+            for key in model.rows.keys.sorted().dropFirst(3) { try model.delete(key) }
+            try model.compact()
+            try model.check("three left")
+            try model.commit()
+            #expect(model.file.liveUnitsTotal < 160)
+            try model.append([.int(1), .text([65]), .text([])], skip: 5000)
+            try model.check("end")
+        }
+    }
+
     /// A leaf for each few objects, far more inner nodes than the rest needs: they are put together, too.
     @Test func innerNodesAreBuiltAnew() throws {
         let model = Model(TestSchema([(.int, false)]), seed: 22)

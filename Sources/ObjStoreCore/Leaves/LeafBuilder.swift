@@ -69,6 +69,31 @@ final class LeafBuilder {
         live = rows
     }
 
+    /// Takes over another builder's leaf with every row in its slot, but nothing of the slots without one.
+    func copy(_ other: LeafBuilder) throws(StoreError) {
+        begin(keyBase: other.keyBase)
+        for slot in 0..<other.rows where other.isPresent(slot) {
+            skip(to: slot)
+            for index in columns.indices { try columns[index].append(other.columns[index], slot, at: slot) }
+            rows = slot + 1
+        }
+        skip(to: other.rows)
+        memcpy(presence, other.presence, LeafHead.presenceBytes)
+        live = other.live
+    }
+
+    @inline(__always) private func isPresent(_ slot: Int) -> Bool { presence[slot &>> 6] &>> UInt64(slot & 63) & 1 != 0 }
+
+    /// What the texts take, in bytes, and how much of it belongs to slots without a row.
+    var textBytes: (all: Int, holes: Int) {
+        var all = 0, holes = 0
+        for column in columns where column.isText {
+            all += Int(column.offsets[rows])
+            for slot in 0..<rows where !isPresent(slot) { holes += Int(column.offsets[slot + 1] - column.offsets[slot]) }
+        }
+        return (all, holes)
+    }
+
     private func setPresent(_ first: Int, _ count: Int) {
         var row = first
         let end = first + count

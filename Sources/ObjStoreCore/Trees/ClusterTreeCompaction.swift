@@ -6,7 +6,8 @@
 ///   keyBase 0         4096        8192        12288            0                12288
 ///   [x..x....x.] [..x....x..] [x.......x.] [xxxxxxxxx]   ─►   [xxxxxxx + keys] [xxxxxxxxx]
 /// ```
-/// The last leaf of the tree stays as it is: rows are added to it. Nothing that an application can see changes.
+/// The last leaf of the tree keeps its slots, for rows are added to it; only the texts of the holes go. Nothing that an
+/// application can see changes.
 extension ClusterWriter {
     /// A leaf is worth being rewritten when it has at most this part of its slots' rows, in quarters.
     private static let loose = 3
@@ -21,6 +22,7 @@ extension ClusterWriter {
             var loader: LeafBuilder?
             while moved < budget {
                 guard let run = try self.looseRun(from: next) else {
+                    try self.thinLast(loader ?? LeafBuilder(self.columns))
                     try self.rebuildInner()
                     return nil
                 }
@@ -124,6 +126,28 @@ extension ClusterWriter {
         forgetPath()
         try lowerRoot()
         return joined.live
+    }
+
+    /// Writes the last leaf of the tree without what its holes had, where that is much of it.
+    private func thinLast(_ loader: LeafBuilder) throws(StoreError) {
+        guard lastKey >= 0, let head = try tree.leaf(lastKey), LeafHead.live(head) * 4 <= LeafHead.rows(head) * ClusterWriter.loose else { return }
+        let keys = LeafKeys(space.source, head)
+        try loader.load(head, columns, hints: editor.hints, space)
+        let texts = loader.textBytes
+        // Numbers have their width, whether there is a row or not.
+        guard texts.holes >= PageSize.page, texts.holes * 4 >= texts.all else { return }
+        let thinned = LeafBuilder(columns)
+        if LeafHead.isSparse(head) {
+            thinned.beginSparse(keyBase: loader.keyBase)
+            try thinned.gather(loader, keys, space)
+        } else {
+            try thinned.copy(loader)
+        }
+        forgetPath()
+        guard let place = try writablePath(lastKey) else { throw ClusterReader.damaged("a leaf is gone") }
+        try editor.discardKnown(place)
+        setLeaf(try editor.encode(thinned))
+        forgetPath()
     }
 
     /// Builds the inner nodes anew where there are twice as many as needed.

@@ -28,7 +28,7 @@ package final class ClusterWriter {
     private var replacesLast = false
 
     /// The last leaf, once it was looked at: its first key, its greatest key.
-    private var lastKey: Int64 = -1
+    private(set) var lastKey: Int64 = -1
     private var lastKnown = false
     /// Rows added to the packed last leaf since it was last encoded.
     private var packedAppends = 0
@@ -395,7 +395,7 @@ package final class ClusterWriter {
     var lastStep: (ref: Ref, child: Int)? { path.last }
 
     /// Stores the leaf at the end of the path.
-    private func setLeaf(_ leaf: Ref) {
+    func setLeaf(_ leaf: Ref) {
         pathLeaf = leaf
         if let last = path.last { ClusterInner.setRef(space.arena.table.pointer(last.ref), last.child, leaf) } else { treeRoot = leaf }
     }
