@@ -12,16 +12,16 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// The command-line tool, and the parser that it alone needs: scripts/build-tool asks for it. Who depends on this package does not get,
+/// nor even resolve, another one for it.
+let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
+
 let package = Package(
     name: "objstore",
     products: [
         .library(name: "objstore", type: .dynamic, targets: ["ObjStoreC"]),  // libobjstore.so: the C interface
         .library(name: "ObjStore", targets: ["ObjStore"]),  // the Swift interface, linked from source
-        // The command-line tool. scripts/build-lib calls it "objstore", which as a product is the library.
-        .executable(name: "objstore-tool", targets: ["objstore-tool"]),
-    ],
-    dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", "1.5.0"..<"2.0.0")  // of the tool alone
+        .library(name: "ObjStoreRealm", targets: ["ObjStoreRealm"]),  // the same in the spelling of Realm Swift
     ],
     targets: [
         // C, seen from Swift.
@@ -35,11 +35,7 @@ let package = Package(
         .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings),
         .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
         .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
-
-        .executableTarget(
-            name: "objstore-tool",
-            dependencies: ["ObjStore", "CObjStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            path: "Sources/ObjStoreTool", swiftSettings: settings),
+        .target(name: "ObjStoreRealm", dependencies: ["ObjStore"], swiftSettings: settings),
 
         // The simulated machine: test code, in no product. To come: the program that is given a
         // seed and a time, .executableTarget(name: "crash", dependencies: ["ObjStoreSimulation",
@@ -67,6 +63,18 @@ let package = Package(
         .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
         .testTarget(name: "CAPITests", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], swiftSettings: settings),
         .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: settings),
+        .testTarget(name: "ObjStoreRealmTests", dependencies: ["ObjStoreRealm"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
+
+if hasTool {
+    // scripts/build-tool calls it "objstore", which as a product is the library.
+    package.products.append(.executable(name: "objstore-tool", targets: ["objstore-tool"]))
+    package.dependencies.append(.package(url: "https://github.com/apple/swift-argument-parser", "1.5.0"..<"2.0.0"))
+    package.targets.append(
+        .executableTarget(
+            name: "objstore-tool",
+            dependencies: ["ObjStore", "CObjStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Sources/ObjStoreTool", swiftSettings: settings))
+}

@@ -1,3 +1,24 @@
 #include "cruntime.h"
+#include <pthread.h>
 
 __thread struct cr_thread cr_this_thread;
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void (*told)(void *);
+static bool has_key;
+
+static void thread_ends(void *ending) {
+    cr_this_thread.ending = 0;
+    told(ending);
+}
+
+static void start(void) { has_key = pthread_key_create(&key, thread_ends) == 0; }
+
+void cr_set_ending(const void *ending, void (*ended)(void *)) {
+    told = ended;
+    pthread_once(&once, start);
+    cr_this_thread.ending = ending;
+    /* Without a key nobody is told: a write that a thread leaves open stays open until its store is closed. */
+    if (has_key) pthread_setspecific(key, ending);
+}

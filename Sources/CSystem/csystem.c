@@ -15,11 +15,11 @@ void cs_return_memory(void) {
 
 int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length) {
     int r;
-    do r = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset, (off_t)length); while (r < 0 && errno == EINTR);
+    CS_UNCANCELLED(do r = fallocate(fd, keep_size ? FALLOC_FL_KEEP_SIZE : 0, (off_t)offset, (off_t)length); while (r < 0 && errno == EINTR));
     return r;
 }
 
-void cs_start_writing(int32_t fd) { (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE); }
+void cs_start_writing(int32_t fd) { CS_UNCANCELLED((void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE)); }
 
 int32_t cs_rename_noreplace(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
@@ -38,10 +38,13 @@ static int32_t set_lock(int32_t fd, short type, int64_t byte, int64_t length) {
     struct flock f;
     memset(&f, 0, sizeof f);
     f.l_type = type; f.l_whence = SEEK_SET; f.l_start = (off_t)byte; f.l_len = (off_t)length;
-    if (fcntl(fd, F_OFD_SETLK, &f) == 0) return 0;
+    int r;
+    CS_UNCANCELLED(r = fcntl(fd, F_OFD_SETLK, &f));
+    if (r == 0) return 0;
     return errno == EACCES ? EAGAIN : errno;
 }
 int32_t cs_lock_byte(int32_t fd, int64_t byte, bool lock) { return set_lock(fd, lock ? F_WRLCK : F_UNLCK, byte, 1); }
+int32_t cs_lock_shared(int32_t fd, int64_t byte, int64_t length) { return set_lock(fd, F_RDLCK, byte, length); }
 int32_t cs_unlock_all(int32_t fd) { return set_lock(fd, F_UNLCK, 0, 0); }
 
 int32_t cs_lock_probe(int32_t fd, int64_t byte, int64_t length) {

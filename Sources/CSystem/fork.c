@@ -32,7 +32,7 @@ static void before_fork(void) { pthread_mutex_lock(&gate); }
 static void after_fork_in_parent(void) { pthread_mutex_unlock(&gate); }
 static void after_fork_in_child(void) {
     for (struct cs_held *h = all; h; h = h->next) {
-        if (h->fd >= 0) { close(h->fd); h->fd = -1; }
+        if (h->fd >= 0) { cs_close(h->fd); h->fd = -1; }
         if (h->base && !h->replaced) {
             /* Were this to fail (no memory for one map), the old map would stay: nothing gets worse. */
             mmap(h->base, h->bytes, h->writable ? PROT_READ | PROT_WRITE : PROT_READ,
@@ -88,7 +88,7 @@ static struct cs_held *finish(struct cs_held *h, bool holds) {
 static int above_standard(int fd) {
     if (fd < 0 || fd > 2) return fd;
     int higher = fcntl(fd, F_DUPFD_CLOEXEC, 3), code = errno;
-    close(fd);
+    cs_close(fd);
     errno = code;
     return higher;
 }
@@ -97,7 +97,7 @@ struct cs_held *cs_held_open(const char *path, int32_t flags, uint32_t mode) {
     struct cs_held *h = new_held();
     if (!h) return 0;
     pthread_mutex_lock(&gate);
-    do h->fd = open(path, flags | O_CLOEXEC | O_NOCTTY, (mode_t)mode); while (h->fd < 0 && errno == EINTR);
+    CS_UNCANCELLED(do h->fd = open(path, flags | O_CLOEXEC | O_NOCTTY, (mode_t)mode); while (h->fd < 0 && errno == EINTR));
     h->fd = above_standard(h->fd);
     return finish(h, h->fd >= 0);
 }
@@ -128,7 +128,7 @@ struct cs_held *cs_held_map(int32_t fd, size_t bytes, bool writable) {
 void cs_held_release(struct cs_held *h) {
     pthread_mutex_lock(&gate);
     unlink_held(h);
-    if (h->fd >= 0) close(h->fd);
+    if (h->fd >= 0) cs_close(h->fd);
     if (h->base) munmap(h->base, h->bytes);
     pthread_mutex_unlock(&gate);
     free(h);

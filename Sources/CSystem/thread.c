@@ -9,7 +9,7 @@ bool cs_needs_fences;
 static struct cs_thread *records;        /* grows at its head only */
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t locks[CS_LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t locks[CS_LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 
 static void leave_all(struct cs_thread *thread) {
     for (int place = 0; place < CS_PLACES; place++) cs_leave(thread, place);
@@ -19,23 +19,32 @@ static void thread_ended(void *record) {
     struct cs_thread *thread = record;
     leave_all(thread);
     thread->silent = 0;
+    thread->handlers = 0;
     thread->frames = 0;
     thread->status = 0;
     thread->text_length = 0;
+    thread->stack_low = thread->stack_high = 0;
+    thread->has_finished = thread->was_left = false;
     cs_thread_record = 0;
     __atomic_store_n(&thread->used, 0, __ATOMIC_RELEASE);
 }
 
 static void before_fork(void) {
     for (int i = CS_LOCKS - 1; i >= 0; i--) pthread_mutex_lock(&locks[i]);
+    cs_memory_lock_for_fork();
 }
 static void after_fork(void) {
+    cs_memory_unlock_after_fork();
     for (int i = 0; i < CS_LOCKS; i++) pthread_mutex_unlock(&locks[i]);
 }
-/* The other threads are gone, and inside nothing. */
+/* The other threads are gone, and inside nothing: also not in schemas and configurations, which go on living. */
 static void after_fork_in_child(void) {
     for (struct cs_thread *t = records; t; t = t->next)
         if (t != cs_thread_record) { leave_all(t); t->frames = 0; t->silent = 0; t->used = 0; }
+    for (uint32_t i = 1; i < cs_handles_used; i++)
+        if (cs_handles[i].pins != 0) cs_handles[i].pins = 0;
+    if (cs_thread_record)
+        for (struct cs_frame *f = cs_thread_record->frames; f; f = f->outer) cs_handles[(uint32_t)f->handle].pins += 1;
     after_fork();
 }
 
@@ -73,6 +82,43 @@ struct cs_thread *cs_thread_make(void) {
     cs_thread_record = thread;
     pthread_setspecific(key, thread);
     return thread;
+}
+
+size_t cs_stack_left(void) {
+    struct cs_thread *thread = cs_thread_current();
+    if (thread->stack_low == 0) {
+        pthread_attr_t attributes;
+        void *low = 0;
+        size_t bytes = 0;
+        thread->stack_low = thread->stack_high = 1;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+            if (pthread_attr_getstack(&attributes, &low, &bytes) == 0 && low) {
+                thread->stack_low = (uintptr_t)low;
+                thread->stack_high = (uintptr_t)low + bytes;
+            }
+            pthread_attr_destroy(&attributes);
+        }
+    }
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return here >= thread->stack_low && here < thread->stack_high ? here - thread->stack_low : PTRDIFF_MAX;
+}
+
+/* ---- pthread_cancel ------------------------------------------------------------------------ */
+int32_t cs_cancel_off(void) {
+    int state = PTHREAD_CANCEL_ENABLE;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    return state;
+}
+void cs_cancel_restore(int32_t state) { pthread_setcancelstate(state, 0); }
+
+static void unpin(void *pins) { __atomic_fetch_sub((uint64_t *)pins, 1, __ATOMIC_SEQ_CST); }
+int32_t cs_poll_pinned(int32_t fd, int32_t milliseconds, uint64_t *pins) {
+    struct pollfd one = {fd, POLLIN, 0};
+    int result;
+    pthread_cleanup_push(unpin, pins);
+    result = poll(&one, 1, milliseconds);
+    pthread_cleanup_pop(0);
+    return result;
 }
 
 void cs_barrier_all_threads(void) {
@@ -124,6 +170,6 @@ uint32_t cs_handle_new(void) {
 }
 void cs_sleep_ns(int64_t nanoseconds) {
     struct timespec t = {nanoseconds / 1000000000, nanoseconds % 1000000000};
-    nanosleep(&t, 0);
+    syscall(SYS_nanosleep, &t, 0);
 }
 int64_t cs_process_id(void) { return getpid(); }

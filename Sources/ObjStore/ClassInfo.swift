@@ -68,6 +68,8 @@ final class ClassInfo: @unchecked Sendable {
     let embedding: [Property]
     /// Properties of any type.
     let mixed: [Property]
+    /// Those that may lead to other objects.
+    let references: [Property]
     let isEmbedded: Bool
     let hasCascades: Bool
     /// Inverses of links: not stored. Their indexes follow those of `properties`.
@@ -90,10 +92,13 @@ final class ClassInfo: @unchecked Sendable {
 
     static func name(of type: Object.Type) -> String { String(describing: type) }
 
+    /// Nil: it was not asked for yet.
+    static func found(_ type: Object.Type) -> ClassInfo? { known.withLock { $0[ObjectIdentifier(type)] } }
+
     /// Discovers the class at the first call. `.invalidSchema`: it cannot be read, and why.
     static func of(_ type: Object.Type) throws(ObjStoreError) -> ClassInfo {
         let id = ObjectIdentifier(type)
-        if let info = known.withLock({ $0[id] }) { return info }
+        if let info = found(type) { return info }
         // Not under the lock: `init()` of the class may do anything.
         let info = try ClassInfo(type)
         return known.withLock { known in
@@ -195,6 +200,7 @@ final class ClassInfo: @unchecked Sendable {
         links = properties.filter(\.type.hasLinks)
         embedding = links.filter(\.embeds)
         mixed = properties.filter { $0.type.valueKind == .mixed }
+        references = properties.filter { $0.type.hasLinks || $0.type.valueKind == .mixed }
         isEmbedded = type is EmbeddedObject.Type
         hasCascades = properties.contains(where: \.isCascading)
         self.inverses = inverses.enumerated().map { number, inverse in

@@ -47,6 +47,9 @@ final class ErrorReports: Sendable {
         set { explicit.withLock { $0 = newValue.map { ExplicitWrite(thread: UInt(cr_thread_id()), collector: $0) } } }
     }
 
+    /// Of whichever thread.
+    func forgetWriter() { explicit.withLock { $0 = nil } }
+
     init(_ handler: (@Sendable (ObjStoreError) -> Void)?) { self.handler = handler }
 
     var lastError: ObjStoreError? { last.withLock { $0 } }
@@ -54,6 +57,11 @@ final class ErrorReports: Sendable {
     @inline(never)
     func report(_ error: ObjStoreError) {
         if let collector = ErrorCollector.current ?? writer { return collector.add(error) }
+        tell(error)
+    }
+
+    /// The same of what is no failure of what this thread does.
+    func tell(_ error: ObjStoreError) {
         last.withLock { $0 = error }
         if let handler { return handler(error) }
         ErrorReports.print(error)

@@ -69,8 +69,8 @@ extension UUID: _PersistableValue {
     public static func _encode(_ value: UUID, _ encoder: _RowEncoder) { encoder.append(value.value) }
     public static func _element(_ value: _StoredValue) -> UUID? { value.value.isNull ? nil : UUID(value.value) }
     public static func _hash(_ value: UUID, into hasher: inout Hasher) { hasher.combine(value) }
-    /// A uuid, or its text.
-    public static func _convert(_ value: Any?) -> UUID? { value as? UUID ?? (value as? String).flatMap { UUID(uuidString: $0) } }
+    /// A uuid; a text is one by `UUID(uuidString:)` only.
+    public static func _convert(_ value: Any?) -> UUID? { value as? UUID }
 
     fileprivate init(_ value: Value) {
         var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -142,7 +142,7 @@ extension ClassBinding {
     }
 
     /// The unique index of these properties in any order, and for each of its properties the place of its name.
-    fileprivate func uniqueIndex(_ names: [String]) throws(ObjStoreError) -> (id: UInt32, order: [Int]) {
+    func uniqueIndex(_ names: [String]) throws(ObjStoreError) -> (id: UInt32, order: [Int]) {
         var ids: [UInt32] = []
         for name in names { ids.append(properties[Int(try info.property(named: name).index)]) }
         let found = try core { () throws(StoreError) -> (UInt32, [Int])? in

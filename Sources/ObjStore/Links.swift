@@ -30,10 +30,14 @@ extension Object: _OptionalPersistable {
         (try? ClassInfo.of(self)).map { KeyPaths.prototype(self, $0, tracer) }
     }
     public static func _convertOptional(_ value: Any) -> Self? {
-        guard let object = value as? Object, type(of: object) == self else { return nil }
+        guard let object = instance(value, of: Object.self), type(of: object) == self else { return nil }
         return unsafeDowncast(object, to: self)
     }
     public static func _encodeOptional(_ value: Object?, _ encoder: _RowEncoder) { encoder.append(value) }
+    public static func _takeReferences(_ storage: inout Object?, _ references: _References) {
+        if let object = storage { references.add(object) }
+        storage = nil
+    }
 }
 
 extension ClassBinding {
@@ -84,19 +88,48 @@ public struct LinkingObjects<Element: Object>: Sendable {
     }
 }
 
-extension LinkingObjects: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { count }
-    /// O(log n).
-    public var count: Int { found?.count ?? 0 }
+extension LinkingObjects: LiveCollection {
     public var first: Element? { found?.first }
-    public subscript(index: Int) -> Element {
-        if let found { return found[index] }
+
+    /// O(log n).
+    public var _count: Int { found?._count ?? 0 }
+    public func _element(at index: Int) -> Element {
+        if let found { return found._element(at: index) }
         ErrorReports.reportOfNoStore(ObjStoreError(.outOfRange, "index \(index) of 0 objects: nothing links to an unmanaged object", class: ClassInfo.name(of: Element.self)))
         return Element()
     }
+    public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> { found?._pinned(bounds) ?? Pinned([]) }
+    public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R {
+        if let found { return found._walking(body) }
+        var walk = _Walk<Element>()
+        return body(&walk)
+    }
+    public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
+        if let found { return found._reportOutOfRange(range, count) }
+        ErrorReports.reportOfNoStore(ObjStoreError(.outOfRange, "\(range) of 0 objects: nothing links to an unmanaged object", class: ClassInfo.name(of: Element.self)))
+    }
     /// Walks the objects that are there now.
     public func makeIterator() -> Results<Element>.Iterator { found?.makeIterator() ?? .nothing }
+}
+
+/// What generic code sees; see ``LiveCollection``.
+extension LinkingObjects {
+    @_disfavoredOverload public var startIndex: Int { walkStart }
+    @_disfavoredOverload public var endIndex: Int { walkEnd }
+    @_disfavoredOverload public var count: Int { walkCount }
+    @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
+    @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
+    @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        walk(to: Self.index(index, distance, limit), from: index)
+    }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
 }
 
 extension LinkingObjects: Persistable {

@@ -63,6 +63,13 @@ public final class Migration {
         try core { () throws(StoreError) in try new.deleteAll(try new.findClass(name)) }
     }
 
+    /// Deletes the objects of a class that no link leads to; returns how many there were. What has no parent when a class becomes embedded
+    /// is an error at the end of the migration otherwise. Errors: `.noSuchClass`.
+    @discardableResult
+    public func deleteOrphans(ofType name: String) throws(ObjStoreError) -> Int {
+        try core { () throws(StoreError) in try new.deleteOrphans(try new.findClass(name)) }
+    }
+
     /// Deletes an object. Errors: `.noSuchObject`, `.notInWrite` (one as it was).
     public func delete(_ object: DynamicObject) throws(ObjStoreError) {
         try core { () throws(StoreError) in try object.view.delete(object.id) }

@@ -29,6 +29,8 @@ nonisolated open class Object {
     /// An unmanaged object with default values.
     public required init() {}
 
+    deinit { if _binding == nil { letGo() } }
+
     /// Indexes of several properties; see ``Index``.
     open class var indexes: [Index] { [] }
 
@@ -50,9 +52,15 @@ nonisolated open class Object {
     /// `Person(value: [123, "Jane", [rex, ["Buster", 5]]])`.
     /// Errors: `.noSuchProperty`, `.wrongType`, `.notNullable`, `.outOfRange` (too many values). Of what is nested the message begins with
     /// where it is: "$.dogs[1].age: …".
+    @_disfavoredOverload
     public convenience init(value: Any) throws {
         self.init()
+        try fill(from: value, ignoresUnknown: false)
+    }
+
+    package final func fill(from value: Any, ignoresUnknown: Bool) throws(ObjStoreError) {
         var builder = ObjectBuilder()
+        builder.ignoresUnknown = ignoresUnknown
         try builder.fill(self, from: value)
     }
 
@@ -102,7 +110,10 @@ extension Object {
     }
 
     /// A property by name: nil where it is null. Errors: `.noSuchProperty`.
-    public final func value(forKey name: String) throws(ObjStoreError) -> Any? {
+    @_disfavoredOverload
+    public final func value(forKey name: String) throws(ObjStoreError) -> Any? { try value(named: name) }
+
+    package final func value(named name: String) throws(ObjStoreError) -> Any? {
         let info = try ClassInfo.of(type(of: self))
         if let inverse = info.inverse(named: name) { return inverse.accessor._anyValue(self, inverse.offset) }
         let property = try info.property(named: name)
@@ -113,7 +124,10 @@ extension Object {
     /// may be described by dictionaries and arrays, as for `create`: `person.setValue(["city": "Rome"], forKey: "address")`; those
     /// with a primary key that is there are updated. Errors:
     /// `.noSuchProperty`, `.wrongType`; and, for a managed object, what the property itself would report.
-    public final func setValue(_ value: Any?, forKey name: String) throws {
+    @_disfavoredOverload
+    public final func setValue(_ value: Any?, forKey name: String) throws { try setValue(value, named: name) }
+
+    package final func setValue(_ value: Any?, named name: String) throws {
         let info = try ClassInfo.of(type(of: self))
         let property = try info.property(named: name)
         if try replace(property, with: value) { return }

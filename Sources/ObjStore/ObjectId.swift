@@ -69,6 +69,6 @@ extension ObjectId: _PersistableValue {
     public static func _set(_ object: Object, _ index: UInt32, _ value: ObjectId) { object._set(index, value.value) }
     public static func _encode(_ value: ObjectId, _ encoder: _RowEncoder) { encoder.append(value.value) }
     public static func _hash(_ value: ObjectId, into hasher: inout Hasher) { hasher.combine(value) }
-    /// An id, or its text.
-    public static func _convert(_ value: Any?) -> ObjectId? { value as? ObjectId ?? (value as? String).flatMap { ObjectId($0) } }
+    /// An id; a text is one by `ObjectId(_:)` only.
+    public static func _convert(_ value: Any?) -> ObjectId? { value as? ObjectId }
 }

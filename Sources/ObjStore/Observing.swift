@@ -4,8 +4,8 @@ internal import Synchronization
 // MARK: Handlers
 
 extension Results {
-    /// Calls `handler` with what changes, in this or another process: first an initial change set, then one for all that was
-    /// committed since the last.
+    /// Calls `handler` with what changes, in this or another process: first an initial change set, of what is there at its delivery,
+    /// then one for all that was committed since the last. What changes inside of an embedded object is a modification of its owner.
     ///
     /// - Parameters:
     ///   - keyPaths: names of properties; modifications of others are not told, insertions and deletions are. Nil: of all.
@@ -67,7 +67,7 @@ public protocol _ObservableObject: Object {}
 extension Object: _ObservableObject {}
 
 extension _ObservableObject {
-    /// Calls `handler` when a property of the object was written, or the object deleted: all at once that was committed since the
+    /// Calls `handler` when a property of the object, or of what is embedded in it, was written, or the object deleted: all at once that was committed since the
     /// last call, in this or another process. As with results, `deliver()`, `wait()` or the worker call it.
     ///
     /// - Parameter keyPaths: names of properties; others are not told. Nil: all.

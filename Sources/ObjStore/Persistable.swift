@@ -37,6 +37,8 @@ public protocol Persistable: SendableMetatype {
     static func _copy(from object: Object, to copy: Object, _ offset: Int)
     static func _bind(_ object: Object, _ offset: Int, _ index: UInt32)
     static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher)
+    /// Moves what leads to other objects out of an unmanaged object that is going.
+    static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References)
 }
 
 /// What a property can hold.
@@ -153,6 +155,8 @@ extension Persistable {
         wrapper.pointee.index = index
     }
 
+    public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {}
+
     /// For primary keys, which never change while an object is managed: the first hash of a live object is kept in
     /// the payload, so that a set can still find it when it was deleted.
     public static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher) {
@@ -178,6 +182,11 @@ public protocol _OptionalPersistable: SendableMetatype {
     static func _tracedOptional(_ tracer: _Tracer) -> Self?
     static func _convertOptional(_ value: Any) -> Self?
     static func _encodeOptional(_ value: Self?, _ encoder: _RowEncoder)
+    static func _takeReferences(_ storage: inout _OptionalStorage, _ references: _References)
+}
+
+extension _OptionalPersistable {
+    public static func _takeReferences(_ storage: inout _OptionalStorage, _ references: _References) {}
 }
 
 extension Optional: Persistable where Wrapped: _OptionalPersistable {
@@ -194,6 +203,9 @@ extension Optional: Persistable where Wrapped: _OptionalPersistable {
         return Wrapped._convertOptional(value).map { .some($0) }
     }
     public static func _encode(_ value: Wrapped?, _ encoder: _RowEncoder) { Wrapped._encodeOptional(value, encoder) }
+    public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {
+        Wrapped._takeReferences(&wrapper(object, offset).pointee.value, references)
+    }
 }
 
 /// Values: the optional of one holds the value itself.

@@ -159,3 +159,13 @@ extension Query where Value: OrderedQueryOperand {
     public static func > (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.greater, right._queryValue)) }
     public static func >= (left: Query, right: Value) -> Query<Bool> { .init(left.node.compared(.greaterOrEqual, right._queryValue)) }
 }
+
+// What other query languages have, said in words instead of "binary operator cannot be applied".
+extension Query<Bool> {
+    @available(*, unavailable, message: "this version knows one comparison in a where: filter the rest in Swift, or use an index of several properties")
+    public static func && (left: Query, right: @autoclosure () throws -> Query) rethrows -> Query { left }
+    @available(*, unavailable, message: "this version knows one comparison in a where: filter the rest in Swift")
+    public static func || (left: Query, right: @autoclosure () throws -> Query) rethrows -> Query { left }
+    @available(*, unavailable, message: "this version does not negate: compare with != or with false")
+    public static prefix func ! (query: Query) -> Query { query }
+}

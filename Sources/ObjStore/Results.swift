@@ -7,7 +7,8 @@ internal import Synchronization
 /// Live: it shows what its store shows, and finds anew when that has moved. A loop visits the objects that were there
 /// when it began, whatever it changes. Results of a ``Snapshot`` never change. Any thread may use it.
 ///
-/// `count`, `first` and subscripts cannot throw: what goes wrong in them is treated as in property accessors (see
+/// `count` is O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of one column. It,
+/// `first` and subscripts cannot throw: what goes wrong in them is treated as in property accessors (see
 /// ``Store/checked(_:)``), and the answer is 0, nil, or an invalid object. ``validate()`` tells beforehand.
 public struct Results<Element: Object>: Sendable {
     let space: ObjectSpace
@@ -15,7 +16,7 @@ public struct Results<Element: Object>: Sendable {
     let question: Result<ComparisonNode?, ObjStoreError>
     /// A stretch of an index, whose order they then have.
     let range: IndexQuestion?
-    private let cache = ResultsCache()
+    private let cache = ResultsCache<Element>()
 
     init(_ space: ObjectSpace) {
         self.space = space
@@ -52,7 +53,15 @@ public struct Results<Element: Object>: Sendable {
     /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
     ///
     /// Errors: `.invalidQuery` (with `position`), `.noSuchProperty`, `.wrongType`, `.notSupported` (a second one).
-    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results {
+    @_disfavoredOverload
+    public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results { try filter(text, arguments: arguments) }
+
+    /// The same; what is wrong with it is reported where the results are used.
+    package func filtered(_ text: String, arguments: [Any?]) -> Results {
+        do throws(ObjStoreError) { return try filter(text, arguments: arguments) } catch { return Results(space, .failure(error)) }
+    }
+
+    private func filter(_ text: String, arguments: [Any?]) throws(ObjStoreError) -> Results {
         if case .success(.some) = question { throw Results.oneComparison }
         if range != nil { throw Results.oneComparison }
         let query = try core { () throws(StoreError) in try ComparisonText(text) }
@@ -166,21 +175,27 @@ public struct Results<Element: Object>: Sendable {
     }
 }
 
-extension Results: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { count }
-    /// O(1) for all objects of a class; for a comparison O(log n) with an index, else a scan of one column.
-    public var count: Int { reporting(0) { () throws(ObjStoreError) in try number() } }
+extension Results: LiveCollection {
     /// The first in the order of creation, or of the index.
     public var first: Element? { reporting(nil) { () throws(ObjStoreError) in try find() } }
 
-    /// The object at a position. Where there is none (any more): an invalid object, and `.outOfRange` is reported.
-    public subscript(index: Int) -> Element {
+    public var _count: Int { reporting(0) { () throws(ObjStoreError) in try number() } }
+    public func _element(at index: Int) -> Element {
         reporting(space.invalid()) { () throws(ObjStoreError) in
             let (list, binding) = try list()
             let id = try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }
             return space.materialise(Element.self, binding, id.key)
         }
+    }
+    public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
+        guard let (list, binding) = reporting(nil, { () throws(ObjStoreError) in try list() }) else { return Pinned([]) }
+        let space = space
+        // The list stands still: it has them all.
+        return Pinned(bounds(list.count)) { space.materialise(Element.self, binding, (try? list.object(at: UInt64($0)))?.key ?? -1) }
+    }
+    public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { cache.walks.with(body) }
+    public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
+        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count) results", class: ClassInfo.name(of: Element.self)))
     }
 
     /// Walks the objects that are there now.
@@ -228,13 +243,34 @@ extension Results: RandomAccessCollection {
     }
 }
 
+/// What generic code sees; see ``LiveCollection``.
+extension Results {
+    @_disfavoredOverload public var startIndex: Int { walkStart }
+    @_disfavoredOverload public var endIndex: Int { walkEnd }
+    @_disfavoredOverload public var count: Int { walkCount }
+    @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
+    @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
+    @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        walk(to: Self.index(index, distance, limit), from: index)
+    }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
+}
+
 /// The list of one view at one time.
-final class ResultsCache: Sendable {
+final class ResultsCache<Element>: Sendable {
     private struct Entry: Sendable {
         var list: ObjStoreCore.Results
         var stamp: UInt64
     }
     private let entry = Mutex<Entry?>(nil)
+    let walks = Walks<Element>()
 
     func list(_ view: View) -> ObjStoreCore.Results? {
         guard let entry = entry.withLock({ $0 }), entry.list.view === view, entry.stamp == view.stamp else { return nil }

@@ -19,7 +19,10 @@ extension Results {
     /// Errors: `.notInWrite`, `.noSuchProperty`, `.wrongType`, `.notNullable`, `.keyImmutable`, `.duplicateKey` (also where two would
     /// have one unique value), `.wrongView` (frozen, or an unmanaged object to link to).
     @discardableResult
-    public func setValue(_ value: Any?, forKey name: String) throws(ObjStoreError) -> Int {
+    @_disfavoredOverload
+    public func setValue(_ value: Any?, forKey name: String) throws(ObjStoreError) -> Int { try setValue(value, named: name) }
+
+    package func setValue(_ value: Any?, named name: String) throws(ObjStoreError) -> Int {
         let (view, list, binding) = try changing("setValue")
         return try binding.setAll(value, try binding.info.property(named: name), view, { (ids, values) throws(StoreError) in try view.set(list, ids, values) }) {
             list.keys
@@ -29,7 +32,7 @@ extension Results {
     /// The same by key path: `dogs.set(\.currentCity, to: "Toronto")`.
     @discardableResult
     public func set<Value: Persistable>(_ keyPath: KeyPath<Element, Value>, to value: Value) throws(ObjStoreError) -> Int {
-        try setValue(value, forKey: try KeyPaths.property(keyPath).name)
+        try setValue(value, named: try KeyPaths.property(keyPath).name)
     }
 
     /// Adds to a number of all objects; nil stays nil. Returns how many were not nil.
@@ -64,7 +67,8 @@ extension Results {
 extension LinkingObjects {
     /// Sets a property of all objects that link here; see ``Results/setValue(_:forKey:)``.
     @discardableResult
-    public func setValue(_ value: Any?, forKey name: String) throws(ObjStoreError) -> Int { try results().setValue(value, forKey: name) }
+    @_disfavoredOverload
+    public func setValue(_ value: Any?, forKey name: String) throws(ObjStoreError) -> Int { try results().setValue(value, named: name) }
 }
 
 /// A list, set or map of links: what concerns the objects that they lead to.
@@ -97,10 +101,13 @@ extension LinkCollection {
     /// Sets a property of every object among the elements by name, of each once. Returns how many there are. Of an unmanaged
     /// collection it sets that of each object. See ``Results/setValue(_:forKey:)``.
     @discardableResult
-    public func setValue(_ value: Any?, forKey name: String) throws -> Int {
+    @_disfavoredOverload
+    public func setValue(_ value: Any?, forKey name: String) throws -> Int { try setValue(value, named: name) }
+
+    package func setValue(_ value: Any?, named name: String) throws -> Int {
         guard let place = _place?.place else {
             let objects = _links
-            for object in objects { try object.setValue(value, forKey: name) }
+            for object in objects { try object.setValue(value, named: name) }
             return objects.count
         }
         let (view, id) = try place.writing("setValue"), target = place.target

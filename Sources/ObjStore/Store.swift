@@ -74,6 +74,13 @@ public final class Store: Sendable {
         return try run(body)
     }
 
+    /// The same with a body that returns nothing: where a closure may return anything, but nothing is expected of it, the compiler
+    /// finds no type for the result.
+    public func write(_ body: (Transaction) throws -> Void) throws {
+        try handle.begin(.standard)
+        try run(body)
+    }
+
     /// Like `write`, but throws `.busy` where another writer is at work.
     @discardableResult
     public func tryWrite<R>(_ body: (Transaction) throws -> R) throws -> R {
@@ -81,15 +88,22 @@ public final class Store: Sendable {
         return try run(body)
     }
 
+    /// The same with a body that returns nothing.
+    public func tryWrite(_ body: (Transaction) throws -> Void) throws {
+        try handle.begin(.notAtAll)
+        try run(body)
+    }
+
     /// Begins a write of this thread, which `commitWrite()` or `cancelWrite()` ends on the same thread.
     ///
     /// For where a closure does not fit; else `write` is safer. What property accessors report meanwhile, `commitWrite()` throws.
-    /// Errors: as `write`.
+    /// Not for tasks, which go on on any thread after an `await`. A write that its thread leaves open when it ends, or its task
+    /// when it goes on elsewhere, is cancelled: `.cancelled` goes to ``Configuration/onError`` and ``lastError``, and `commitWrite()` is
+    /// `.notInWrite`. Errors: as `write`.
+    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
     @discardableResult
     public func beginWrite() throws(ObjStoreError) -> Transaction {
-        try handle.begin(.standard)
-        handle.isExplicit = true
-        handle.reports.writer = ErrorCollector()
+        try handle.beginExplicit()
         return Transaction(space)
     }
 
@@ -97,22 +111,32 @@ public final class Store: Sendable {
     ///
     /// Errors: `.notInWrite` (this thread has begun none, or is inside the body of `write`, which ends by itself), the first error
     /// that an accessor reported meanwhile, those of `write`.
+    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
     public func commitWrite() throws(ObjStoreError) {
-        guard handle.isWriting, handle.isExplicit else { throw ObjStoreError(.notInWrite, "commitWrite ends what beginWrite of this thread began") }
+        handle.abandonIfLeft()
+        guard handle.isWriting, handle.isExplicit else {
+            throw ObjStoreError(.notInWrite, "commitWrite ends what beginWrite of this thread began, which it has not, or which was left open and is cancelled")
+        }
         let reported = handle.reports.writer?.first
         guard let view = handle.takeTransaction() else { return }
+        defer { follow() }
         if let reported {
             view.close()
             throw reported
         }
-        defer { follow() }
         _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
     }
 
-    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Errors: `.notInWrite`: this thread is in none.
+    /// Undoes everything since `beginWrite()`, or in the body of `write` so far. Waits until what the write has read of others is
+    /// committed as durably as its own commit would have been.
+    ///
+    /// Errors: `.notInWrite`: this thread is in none; `.outcomeUnknown`: the write is undone, but what it has read may not survive.
+    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
     public func cancelWrite() throws(ObjStoreError) {
+        handle.abandonIfLeft()
         guard handle.isWriting, let view = handle.takeTransaction() else { throw ObjStoreError(.notInWrite, "cancelWrite: this thread is in no write") }
-        view.close()
+        defer { follow() }
+        try ObjStore.core { () throws(StoreError) in try view.cancel() }
     }
 
     private func run<R>(_ body: (Transaction) throws -> R) throws -> R {
@@ -124,10 +148,11 @@ public final class Store: Sendable {
             if let error = collector.first { throw error }
         } catch {
             if transaction.isOpen { handle.takeTransaction()?.close() }
+            follow()
             throw error
         }
-        guard let view = transaction.isOpen ? handle.takeTransaction() : nil else { return result }
         defer { follow() }
+        guard let view = transaction.isOpen ? handle.takeTransaction() : nil else { return result }
         _ = try ObjStore.core { () throws(StoreError) in try view.commit() }
         return result
     }
@@ -147,7 +172,12 @@ public final class Store: Sendable {
     /// Those cannot throw themselves. Inside `write` and `checked` they are thrown when the body is done; elsewhere
     /// they go to ``lastError`` and `Configuration.onError`.
     @discardableResult
-    public static func checked<R>(_ body: () throws -> R) throws -> R {
+    public static func checked<R>(_ body: () throws -> R) throws -> R { try collected(body) }
+
+    /// The same with a body that returns nothing.
+    public static func checked(_ body: () throws -> Void) throws { try collected(body) }
+
+    static func collected<R>(_ body: () throws -> R) throws -> R {
         let collector = ErrorCollector()
         let result = try collector.run(body)
         if let error = collector.first { throw error }
@@ -205,13 +235,18 @@ public final class Transaction: StoreWriting {
     /// added in a body that threw are invalid. When the body itself cancels the transaction nothing is left to undo.
     /// Errors: `.notInWrite` once the transaction has ended; and whatever `body` throws.
     @discardableResult
-    public func savepoint<R>(_ body: () throws -> R) throws -> R {
+    public func savepoint<R>(_ body: () throws -> R) throws -> R { try scope(body) }
+
+    /// The same with a body that returns nothing.
+    public func savepoint(_ body: () throws -> Void) throws { try scope(body) }
+
+    private func scope<R>(_ body: () throws -> R) throws -> R {
         guard isOpen else { throw ObjStoreError(.notInWrite, "savepoint: the transaction has ended") }
         let view = try space.handle.writing("savepoint")
         let savepoint = try ObjStore.core { () throws(StoreError) in try view.beginSavepoint() }
         let result: R
         do {
-            result = try Store.checked(body)
+            result = try Store.collected(body)
         } catch {
             if isOpen { try ObjStore.core { () throws(StoreError) in try view.rollBack(toSavepoint: savepoint) } }
             throw error
@@ -220,11 +255,14 @@ public final class Transaction: StoreWriting {
         return result
     }
 
-    /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns. Errors: `.notInWrite`: the
-    /// transaction has ended, or is another thread's.
+    /// Undoes everything. The rest of the body runs outside of the write; `write` returns what it returns. Waits as
+    /// ``Store/cancelWrite()`` does.
+    ///
+    /// Errors: `.notInWrite`: the transaction has ended, or is another thread's; `.outcomeUnknown`: it is undone, but what it has read
+    /// may not survive.
     public func cancel() throws(ObjStoreError) {
         guard isOpen, let view = space.handle.takeTransaction() else { throw ObjStoreError(.notInWrite, "cancel: the transaction has ended, or is another thread's") }
-        view.close()
+        try ObjStore.core { () throws(StoreError) in try view.cancel() }
     }
 }
 

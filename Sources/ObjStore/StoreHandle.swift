@@ -1,4 +1,5 @@
 internal import CRuntime
+internal import Dispatch
 internal import ObjStoreCore
 internal import Synchronization
 
@@ -33,13 +34,21 @@ final class StoreHandle: @unchecked Sendable {
     let positions: [ObjectIdentifier: Int]
     let tag: UInt32
 
+    /// What tasks write on.
+    let writers = DispatchQueue(label: "objstore writes")
+
     /// The thread inside `write`; 0 = none. Only that thread compares it with itself, so no order is needed.
     private let writer = Atomic<UInt>(0)
-    /// Of the writing thread; nobody else looks at the next four.
+    /// The task that called `beginWrite`; 0 = none, or the write has a body.
+    private let task = Atomic<UInt>(0)
+    /// Of the write that is open; 0 = none.
+    private let openNumber = Atomic<UInt64>(0)
+    private let tether = WriteTether()
+    /// Of the writing thread; nobody else looks at the next three, but who takes an abandoned write.
     private(set) var transaction: View?
     private(set) var transactionNumber: UInt64 = 0
     /// Begun by `beginWrite`: no body of `write` ends it.
-    var isExplicit = false
+    private(set) var isExplicit = false
     let encoder = _RowEncoder()
 
     init(_ store: ObjStoreCore.Store, _ infos: [ClassInfo], _ view: View, _ reports: ErrorReports) throws(ObjStoreError) {
@@ -68,6 +77,7 @@ final class StoreHandle: @unchecked Sendable {
         }
         self.models = models
         positions = Dictionary(uniqueKeysWithValues: models.enumerated().map { (ObjectIdentifier($1.info.type), $0) })
+        tether.hold(self)
     }
 
     /// Runs `body` with a store that shows a transaction, which somebody else began and ends.
@@ -89,6 +99,7 @@ final class StoreHandle: @unchecked Sendable {
     }
 
     deinit {
+        tether.letGo()
         transaction?.close()
         for model in models { model.free() }
     }
@@ -117,13 +128,48 @@ final class StoreHandle: @unchecked Sendable {
 
     /// Is this thread inside a write of this store?
     @inline(__always)
-    var isWriting: Bool {
+    var isWriting: Bool { isThisThreads && !isOfAnotherTask }
+
+    /// This thread began the open write.
+    @inline(__always)
+    var isThisThreads: Bool {
         let writer = writer.load(ordering: .relaxed)
         return writer != 0 && writer == UInt(cr_thread_id())
     }
 
+    /// The open write, of this thread, is not the current task's.
+    @inline(__always)
+    private var isOfAnotherTask: Bool {
+        let task = task.load(ordering: .relaxed)
+        return _slowPath(task != 0) && task != StoreHandle.currentTask
+    }
+
+    /// This thread does something else than what began the open write: a task that is now elsewhere, or at its end.
+    var isLeft: Bool { isThisThreads && isOfAnotherTask }
+
+    /// This task began the open write, on another thread, which it therefore is not on any more.
+    var isOfThisTaskElsewhere: Bool {
+        let task = task.load(ordering: .relaxed), writer = writer.load(ordering: .relaxed)
+        return task != 0 && writer != 0 && task == StoreHandle.currentTask && writer != UInt(cr_thread_id())
+    }
+
+    func isOpen(_ number: UInt64) -> Bool { openNumber.load(ordering: .relaxed) == number }
+
     func begin(_ wait: ObjStoreCore.Store.Wait) throws(ObjStoreError) {
+        ThreadWrites.abandonLeft()
+        abandonIfLeft()
         take(try core { () throws(StoreError) in try store.begin(wait) })
+    }
+
+    /// A write without a body.
+    func beginExplicit() throws(ObjStoreError) {
+        try begin(.standard)
+        isExplicit = true
+        reports.writer = ErrorCollector()
+        let task = StoreHandle.currentTask
+        if task == 0 { return }
+        self.task.store(task, ordering: .relaxed)
+        watch(transactionNumber)
     }
 
     /// The transaction is this thread's.
@@ -131,6 +177,8 @@ final class StoreHandle: @unchecked Sendable {
         transaction = view
         transactionNumber += 1
         encoder.removeAll()
+        ThreadWrites.note(tether)
+        openNumber.store(transactionNumber, ordering: .relaxed)
         writer.store(UInt(cr_thread_id()), ordering: .relaxed)
     }
 
@@ -138,9 +186,19 @@ final class StoreHandle: @unchecked Sendable {
     func takeTransaction() -> View? {
         if isExplicit { reports.writer = nil }
         isExplicit = false
+        task.store(0, ordering: .relaxed)
+        openNumber.store(0, ordering: .relaxed)
         writer.store(0, ordering: .relaxed)
         defer { transaction = nil }
         return transaction
+    }
+
+    /// The same of a write whose thread is not in it any more; nil: another thread was faster.
+    func takeAbandoned() -> View? {
+        let left = writer.load(ordering: .acquiring)
+        guard left != 0, writer.compareExchange(expected: left, desired: 0, ordering: .acquiringAndReleasing).exchanged else { return nil }
+        if isExplicit { reports.forgetWriter() }
+        return takeTransaction()
     }
 
     /// The transaction of this thread.

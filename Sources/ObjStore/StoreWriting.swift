@@ -86,16 +86,29 @@ extension StoreWriting {
     public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error, exact: Bool = false)
         throws(ObjStoreError) -> T
     {
+        try create(type, value: value, update: update, exact: exact, ignoresUnknown: false)
+    }
+
+    /// Creates an object from what a parser made of a text, such as `JSONSerialization`: dictionaries, arrays, texts, numbers and nulls.
+    ///
+    /// As ``create(_:value:update:exact:)``, but names that are no properties are ignored, at any depth: who wrote the text may know of more.
+    /// Numbers are what they were written as: `true` is no integer, 1 no bool, 1.0 no integer. A text is never a date, data or an id.
+    @discardableResult
+    public func create<T: Object>(_ type: T.Type, parsed tree: Any, update: UpdatePolicy = .error) throws(ObjStoreError) -> T {
+        try create(type, value: tree, update: update, exact: false, ignoresUnknown: true)
+    }
+
+    package func create<T: Object>(_ type: T.Type, value: Any, update: UpdatePolicy, exact: Bool = false, ignoresUnknown: Bool) throws(ObjStoreError) -> T {
         let (space, view) = try writing("create")
         let binding = try space.binding(type)
         let info = binding.info
-        if update != .error, let object = value as? T, Swift.type(of: object) == type, let other = object._space, !other.isFrozen,
+        if update != .error, let object = instance(value, of: T.self), Swift.type(of: object) == type, let other = object._space, !other.isFrozen,
             other.handle.sharesStore(with: space.handle)
         {
             guard binding.exists(object._key) else { throw binding.gone(object._key) }
             return object
         }
-        if let object = value as? T, Swift.type(of: object) == type, let source = object._space, let own = object._binding?.takeUnretainedValue(),
+        if let object = instance(value, of: T.self), Swift.type(of: object) == type, let source = object._space, let own = object._binding?.takeUnretainedValue(),
             !source.handle.sharesStore(with: space.handle)
         {
             // Of another store: the core knows what leads where.
@@ -108,7 +121,7 @@ extension StoreWriting {
         var isNested = !info.links.isEmpty || info.isEmbedded
         if !isNested { isNested = try info.linksInMixed(value) }
         if isNested {
-            let id = try ValueFlattener.run(space, view, update, isExact: exact) { (flattener) throws(ObjStoreError) in
+            let id = try ValueFlattener.run(space, view, update, isExact: exact, ignoresUnknown: ignoresUnknown) { (flattener) throws(ObjStoreError) in
                 try flattener.object(binding, value)
                 return try flattener.store { (values) throws(StoreError) in try view.create(binding.classID, from: values, update.core).0 }
             }
@@ -118,11 +131,11 @@ extension StoreWriting {
         let encoder = space.handle.encoder
         encoder.removeAll()
         var collections: [CollectionElements] = []
-        if let object = value as? Object, Swift.type(of: object) == type {
+        if let object = instance(value, of: Object.self), Swift.type(of: object) == type {
             if object.isManaged, object.isInvalidated { throw ObjStoreError(.noSuchObject, "the \(info.name) to copy was deleted", class: info.name) }
             collections = encoder.append(object, binding)
         } else {
-            let pairs = try info.pairs(value, exact: exact)
+            let pairs = try info.pairs(value, exact: exact, ignoresUnknown: ignoresUnknown)
             var given = [Bool](repeating: false, count: info.properties.count)
             for (property, value) in pairs {
                 if let type = property.accessor as? any _CollectionProperty.Type {
@@ -144,6 +157,24 @@ extension StoreWriting {
             collections += try addChangingDefaults(binding, given, encoder, pairs, update, view)
         }
         let id = try view.put(binding, encoder, update, collections).id
+        return space.materialise(type, binding, id.key)
+    }
+
+    /// Creates an object from values as `create(_:value:update:exact:)` does, or updates the one that has the same values in another unique
+    /// property, or unique index, than the primary key: `try tx.create(Person.self, value: ["email": "j@x.org"], update: .modified, by: ["email"])`.
+    ///
+    /// Errors: those of `create`; `.noSuchIndex` (no unique index is of exactly these properties), `.keyImmutable` (a primary key is given, and that
+    /// object has another one).
+    @discardableResult
+    public func create<T: Object>(_ type: T.Type, value: Any, update: UpdatePolicy = .error, exact: Bool = false, by names: [String])
+        throws(ObjStoreError) -> T
+    {
+        let (space, view) = try writing("create")
+        let binding = try space.binding(type), index = try binding.uniqueIndex(names).id
+        let id = try ValueFlattener.run(space, view, update, isExact: exact) { (flattener) throws(ObjStoreError) in
+            try flattener.object(binding, value)
+            return try flattener.store { (values) throws(StoreError) in try view.create(by: index, from: values, update.core).0 }
+        }
         return space.materialise(type, binding, id.key)
     }
 

@@ -19,8 +19,8 @@ public func objstore_observe_typed(
         let text: String
         do throws(StoreError) { text = try name(signature) } catch { throw StoreError(error.code, "signature: \(error.message)") }
         let ids = Array(UnsafeBufferPointer(start: properties, count: property_count))
-        let observer = try box.store.observeTyped(class_id, ids, signature: text, function: function, userdata: userdata.pointer) { status in
-            withExtendedLifetime(userdata) { handlerFailure(status) }
+        let observer = try box.store.observeTyped(class_id, ids, signature: text, function: function, userdata: userdata.pointer, around: userdata.around) { status in
+            withExtendedLifetime(userdata) { (handlerFailure(status), isUntold: userdata.around != nil && Userdata.wasLeft) }
         }
         try makeToken(observer, box.store, parent: store!, token)
         return .OBJSTORE_OK
@@ -28,6 +28,9 @@ public func objstore_observe_typed(
 }
 
 // MARK: Bound functions
+
+/// Of all bound functions of this interface.
+private let boundCodes = BoundCodes { fail(.closedHandle, "the bound function was closed: it must not be called any more").rawValue }
 
 /// What a bound function needs to exist beyond its calls: the context goes when nothing calls it any more.
 private func bind(
@@ -41,7 +44,7 @@ private func bind(
     guard let bound else { return failNull("bound") }
     if Handles.isSilent { return fail(.inCallback, "\(bodyName): this callback must not call the library") }
     do throws(StoreError) {
-        let function = try BoundFunction(body, userdata: userdata.pointer, owner: userdata)
+        let function = try BoundFunction(body, userdata: userdata.pointer, owner: userdata, around: userdata.around, codes: boundCodes)
         bound.pointee = try Handles.open(.bound, function)
         use(function)
         return .OBJSTORE_OK

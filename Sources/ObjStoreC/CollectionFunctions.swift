@@ -19,7 +19,7 @@ public func objstore_collection_count(
 ) -> objstore_status {
     guard let count else { return failNull("count") }
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
-        count.pointee = UInt64(try view.elementCount(collectionID(collection)))
+        count.pointee = UInt64(try view.elementCount(try collectionID(collection)))
     }
 }
 
@@ -30,7 +30,7 @@ public func objstore_collection_get(
 ) -> objstore_status {
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
-        let element = try view.element(collectionID(collection), at: ObjStoreC.index(index), try outputBuffer(buffer))
+        let element = try view.element(try collectionID(collection), at: ObjStoreC.index(index), try outputBuffer(buffer))
         if let key { element.key.store(to: key, storeTag: view.shared.tag) }
         element.value.store(to: value, storeTag: view.shared.tag)
     }
@@ -45,7 +45,7 @@ public func objstore_collection_read(
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
         try check(count: capacity, "capacity")
         let buffer = try outputBuffer(buffer)
-        count.pointee = try view.elements(collectionID(collection), from: ObjStoreC.index(start), limit: capacity, wantsKeys: keys != nil, buffer) {
+        count.pointee = try view.elements(try collectionID(collection), from: ObjStoreC.index(start), limit: capacity, wantsKeys: keys != nil, buffer) {
             position, key, value in
             if let keys { key.store(to: keys + position, storeTag: view.shared.tag) }
             if let values { value.store(to: values + position, storeTag: view.shared.tag) }
@@ -59,7 +59,7 @@ public func objstore_collection_find(
 ) -> objstore_status {
     guard let index else { return failNull("index") }
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
-        index.pointee = Int64(try view.firstIndex(collectionID(collection), of: try Value(value)) ?? -1)
+        index.pointee = Int64(try view.firstIndex(try collectionID(collection), of: try Value(value)) ?? -1)
     }
 }
 
@@ -67,14 +67,14 @@ public func objstore_collection_find(
 public func objstore_collection_remove(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ count: Int) -> objstore_status {
     do throws(StoreError) { try check(count: count, "count") } catch { return report(error) }
     return Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        try view.remove(collectionID(collection), at: ObjStoreC.index(index), count: count)
+        try view.remove(try collectionID(collection), at: ObjStoreC.index(index), count: count)
     }
 }
 
 @c @implementation
 public func objstore_collection_clear(_ transaction: OpaquePointer?, _ collection: objstore_collection) -> objstore_status {
     Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        try view.removeAllElements(collectionID(collection))
+        try view.removeAllElements(try collectionID(collection))
     }
 }
 
@@ -90,7 +90,7 @@ public func objstore_list_insert(
         // OBJSTORE_END has every bit set.
         let at = index == -1 ? nil : ObjStoreC.index(index)
         try withValues(values, count) { (values) throws(StoreError) in
-            try view.insert(collectionID(collection), at: at, UnsafeBufferPointer(start: values, count: count))
+            try view.insert(try collectionID(collection), at: at, UnsafeBufferPointer(start: values, count: count))
         }
     }
 }
@@ -98,7 +98,7 @@ public func objstore_list_insert(
 @c @implementation
 public func objstore_list_set(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ value: objstore_value) -> objstore_status {
     Handles.use(transaction, .view, "transaction", elements) { (view: View) throws(StoreError) in
-        try view.set(collectionID(collection), at: ObjStoreC.index(index), try Value(value))
+        try view.set(try collectionID(collection), at: ObjStoreC.index(index), try Value(value))
     }
 }
 
@@ -106,7 +106,7 @@ public func objstore_list_set(_ transaction: OpaquePointer?, _ collection: objst
 public func objstore_list_move(_ transaction: OpaquePointer?, _ collection: objstore_collection, _ index: Int, _ target: Int) -> objstore_status {
     Handles.use(transaction, .view, "transaction", [.outOfRange: "index, target", .notInWrite: "transaction", .noSuchObject: "collection", .noSuchProperty: "collection", .wrongType: "collection", .wrongStore: "collection", .noSuchClass: "collection"]) {
         (view: View) throws(StoreError) in
-        try view.move(collectionID(collection), from: ObjStoreC.index(index), to: ObjStoreC.index(target))
+        try view.move(try collectionID(collection), from: ObjStoreC.index(index), to: ObjStoreC.index(target))
     }
 }
 
@@ -126,14 +126,14 @@ private func change(
 public func objstore_set_insert(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ inserted: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    change(transaction, inserted) { (view) throws(StoreError) in try view.insert(collectionID(collection), member: try Value(value)) }
+    change(transaction, inserted) { (view) throws(StoreError) in try view.insert(try collectionID(collection), member: try Value(value)) }
 }
 
 @c @implementation
 public func objstore_set_remove(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ value: objstore_value, _ removed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    change(transaction, removed) { (view) throws(StoreError) in try view.remove(collectionID(collection), member: try Value(value)) }
+    change(transaction, removed) { (view) throws(StoreError) in try view.remove(try collectionID(collection), member: try Value(value)) }
 }
 
 // MARK: Maps
@@ -148,7 +148,7 @@ public func objstore_map_get(
     guard let value else { return failNull("value") }
     return Handles.use(view, .view, "view", elements) { (view: View) throws(StoreError) in
         let buffer = try outputBuffer(buffer), key = try ObjStoreC.key(key)
-        let id = collectionID(collection)
+        let id = try collectionID(collection)
         let element = try view.value(id, ofKey: key, buffer)
         (element ?? .null).store(to: value, storeTag: view.shared.tag)
         if element == nil, found == nil { throw StoreError(.notFound, "key: the map does not have \(key.text)") }
@@ -162,7 +162,7 @@ public func objstore_map_set(
     _ inserted: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
     change(transaction, inserted) { (view) throws(StoreError) in
-        try view.set(collectionID(collection), key: try ObjStoreC.key(key), try Value(value))
+        try view.set(try collectionID(collection), key: try ObjStoreC.key(key), try Value(value))
     }
 }
 
@@ -170,5 +170,5 @@ public func objstore_map_set(
 public func objstore_map_remove(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ key: objstore_value, _ removed: UnsafeMutablePointer<Bool>?
 ) -> objstore_status {
-    change(transaction, removed) { (view) throws(StoreError) in try view.remove(collectionID(collection), key: try ObjStoreC.key(key)) }
+    change(transaction, removed) { (view) throws(StoreError) in try view.remove(try collectionID(collection), key: try ObjStoreC.key(key)) }
 }

@@ -13,13 +13,16 @@ public func objstore_insert_rows(
     ]
     return Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
         try check(properties: column_count, "column_count")
-        try check(count: row_count, "row_count")
+        try check(elements: row_count, "row_count")
+        // Which rows are new, and what is generated for them.
+        try Memory.check(for: row_count, each: 16)
         try check(array: columns, column_count, "columns")
         let policy = try ObjStoreC.policy(policy)
         var inputs: [InputColumn] = []
         inputs.reserveCapacity(column_count)
         for index in 0..<column_count {
             let column = columns.unsafelyUnwrapped[index]
+            if let number = [column.reserved.0, column.reserved.1, column.reserved.2].first(where: { $0 != 0 }) { throw notReserved("column", number) }
             guard let kind = ValueKind(rawValue: UInt8(truncatingIfNeeded: column.kind.rawValue)), (1...15).contains(column.kind.rawValue) else {
                 throw StoreError(.wrongType, "column \(index) has the kind \(column.kind.rawValue)")
             }

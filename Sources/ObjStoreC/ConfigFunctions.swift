@@ -2,13 +2,12 @@ internal import CSystem
 public import CObjStore
 internal import ObjStoreCore
 
-/// A configuration, behind its handle.
+/// A configuration, behind its handle. Looked at and changed under a lock that a fork takes: it lives on in the child.
 final class ConfigBox {
-    let lock = Lock()
     var configuration = StoreConfiguration()
     var callbacks = OpeningCallbacks()
 
-    /// What `objstore_open_default` opens. Looked at with its lock only.
+    /// What `objstore_open_default` opens.
     nonisolated(unsafe) static let standard = {
         let box = ConfigBox()
         box.become(standardPlace, OpeningCallbacks())
@@ -22,11 +21,22 @@ final class ConfigBox {
 
     func become(_ configuration: StoreConfiguration, _ callbacks: OpeningCallbacks) {
         // What it had goes without the lock: the application may be told.
-        let old = lock.withLock {
+        let old = ConfigLock.withLock {
             defer { (self.configuration, self.callbacks) = (configuration, callbacks) }
             return (self.configuration, self.callbacks)
         }
         withExtendedLifetime(old) {}
+    }
+
+    var content: (StoreConfiguration, OpeningCallbacks) { ConfigLock.withLock { (configuration, callbacks) } }
+}
+
+/// Of schemas and configurations, all of them: for a few instructions.
+enum ConfigLock {
+    static func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        cs_global_lock(Int32(CS_LOCK_CONFIGS))
+        defer { cs_global_unlock(Int32(CS_LOCK_CONFIGS)) }
+        return try body()
     }
 }
 
@@ -36,7 +46,10 @@ private func change(_ config: OpaquePointer?, _ body: (inout StoreConfiguration)
 
 private func use(_ config: OpaquePointer?, _ body: (ConfigBox) throws(StoreError) -> Void) -> objstore_status {
     Handles.use(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
-        try box.lock.withLock { () throws(StoreError) in try body(box) }
+        // What it had goes without the lock: the application may be told.
+        let old = box.content
+        defer { withExtendedLifetime(old) {} }
+        try ConfigLock.withLock { () throws(StoreError) in try body(box) }
     }
 }
 
@@ -52,7 +65,7 @@ public func objstore_set_default(_ config: OpaquePointer?) -> objstore_status {
         return .OBJSTORE_OK
     }
     return Handles.use(config, .config, "config") { (box: ConfigBox) throws(StoreError) in
-        let (configuration, callbacks) = box.lock.withLock { (box.configuration, box.callbacks) }
+        let (configuration, callbacks) = box.content
         ConfigBox.standard.become(configuration, callbacks)
     }
 }
@@ -114,7 +127,7 @@ public func objstore_config_set_schema(_ config: OpaquePointer?, _ schema: Opaqu
     var draft: SchemaDraft?
     if schema != nil {
         let result = Handles.use(schema, .schema, "schema", place: Int32(CS_PLACE_ARGUMENT)) { (box: SchemaBox) throws(StoreError) in
-            draft = box.lock.withLock { box.draft }
+            draft = ConfigLock.withLock { box.draft }
         }
         if result != .OBJSTORE_OK {
             // The first argument first.

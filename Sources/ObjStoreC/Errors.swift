@@ -41,6 +41,7 @@ func remember(
     thread.pointee.callback_code = callbackCode
     thread.pointee.system_error = systemError
     thread.pointee.text_length = 0
+    let (message, className, propertyName) = (withoutNUL(message), withoutNUL(className), withoutNUL(propertyName))
     let parts = (message.utf8.count, className.utf8.count, propertyName.utf8.count)
     guard let text = cs_error_room(thread, parts.0 + parts.1 + parts.2 + 3) else { return }
     thread.pointee.class_offset = parts.0 + 1
@@ -54,6 +55,14 @@ func remember(
         }
         next.pointee = 0
         next += 1
+    }
+}
+
+/// For who prints up to the first NUL: one that a name of the application has is shown as \0.
+private func withoutNUL(_ text: String) -> String {
+    guard text.utf8.contains(0) else { return text }
+    return text.unicodeScalars.reduce(into: "") { shown, scalar in
+        if scalar == "\0" { shown += "\\0" } else { shown.unicodeScalars.append(scalar) }
     }
 }
 
@@ -91,7 +100,7 @@ public func objstore_last_message() -> UnsafePointer<CChar> {
     return UnsafePointer(text)
 }
 
-/// Fills as much of a structure as the caller has room for; its first member is its size and stays.
+/// Fills as much of a structure as the caller has room for, and says so in its first member.
 /// `least`: where its first field ends.
 func fill<T>(_ out: UnsafeMutablePointer<T>, _ full: T, size: UInt32, least: Int, _ argument: StaticString) -> objstore_status {
     guard size >= least else {
@@ -99,7 +108,8 @@ func fill<T>(_ out: UnsafeMutablePointer<T>, _ full: T, size: UInt32, least: Int
     }
     withUnsafeBytes(of: full) { bytes in
         let count = min(Int(size), bytes.count)
-        UnsafeMutableRawPointer(out + 0).advanced(by: 4).copyMemory(from: bytes.baseAddress! + 4, byteCount: count - 4)
+        UnsafeMutableRawPointer(out).advanced(by: 4).copyMemory(from: bytes.baseAddress! + 4, byteCount: count - 4)
+        UnsafeMutableRawPointer(out).storeBytes(of: UInt32(count), as: UInt32.self)
     }
     return .OBJSTORE_OK
 }
@@ -133,4 +143,15 @@ public func objstore_fail(_ code: Int64, _ message: objstore_text) -> objstore_s
     if let message = try? string(message) { text = message }
     remember(StatusCode.callback.rawValue, text, callbackCode: code)
     return .OBJSTORE_ERR_CALLBACK
+}
+
+@c @implementation
+public func objstore_must_finish(_ userdata: UnsafeMutableRawPointer?) {}
+
+@c @implementation
+public func objstore_finish(_ status: objstore_status) -> objstore_status {
+    let thread = cs_thread_current()!
+    thread.pointee.finished_status = status.rawValue
+    thread.pointee.has_finished = true
+    return status
 }

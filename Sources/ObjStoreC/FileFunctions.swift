@@ -6,11 +6,11 @@ internal import ObjStoreCore
 private struct FileCallbacks {
     let progress: objstore_progress?
     let report: objstore_report?
-    let userdata: UnsafeMutableRawPointer?
+    let userdata: Userdata
 
     func advance(_ done: UInt64, _ total: UInt64) throws(StoreError) {
         guard let progress else { return }
-        try check(progress(done, total, userdata), "progress")
+        try check(try userdata.call { progress(done, total, $0) }, "progress")
     }
 
     func tell(_ entry: ReportEntry) throws(StoreError) {
@@ -31,13 +31,15 @@ private struct FileCallbacks {
             (className, propertyName) = (cls, name)
             line.lost = Int64(lost)
         }
-        let status = FileCallbacks.withText(entry.text) { text in
-            FileCallbacks.withText(className) { className in
-                FileCallbacks.withText(propertyName) { propertyName in
-                    line.text = text
-                    line.class_name = className
-                    line.property_name = propertyName
-                    return withUnsafePointer(to: line) { report($0, userdata) }
+        let status = try userdata.call { context in
+            FileCallbacks.withText(entry.text) { text in
+                FileCallbacks.withText(className) { className in
+                    FileCallbacks.withText(propertyName) { propertyName in
+                        line.text = text
+                        line.class_name = className
+                        line.property_name = propertyName
+                        return withUnsafePointer(to: line) { report($0, context) }
+                    }
                 }
             }
         }
@@ -65,7 +67,7 @@ public func objstore_verify_file(
     defer { withExtendedLifetime(userdata) {} }
     var first = "", count = 0
     let status = withoutHandle([.notFound: "path", .notAStore: "path", .busy: "path"]) { () throws(StoreError) in
-        let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata.pointer)
+        let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata)
         let check = try StoreFiles.verify(
             try ObjStoreC.path(path), progress: { (done, total) throws(StoreError) in try callbacks.advance(done, total) }
         ) { (entry) throws(StoreError) in
@@ -87,7 +89,7 @@ public func objstore_salvage(
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     return withoutHandle([.notFound: "path", .notAStore: "path", .busy: "path", .alreadyExists: "new_path"]) { () throws(StoreError) in
-        let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata.pointer)
+        let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata)
         let salvaged = try StoreFiles.salvage(
             try ObjStoreC.path(path), to: try ObjStoreC.path(new_path, "new_path"),
             progress: { (done, total) throws(StoreError) in try callbacks.advance(done, total) },
@@ -112,7 +114,10 @@ public func objstore_delete_files(_ path: objstore_text) -> objstore_status {
 /// A call without a handle.
 func withoutHandle(_ blame: Blame = [:], _ body: () throws(StoreError) -> Void) -> objstore_status {
     if Handles.isSilent { return fail(.inCallback, "this callback must not call the library") }
+    let state = cs_cancel_off()
+    defer { cs_cancel_restore(state) }
     do throws(StoreError) {
+        if cs_memory_is_low(), !cs_memory_refill() { throw Handles.memoryIsLow }
         try body()
         return .OBJSTORE_OK
     } catch {

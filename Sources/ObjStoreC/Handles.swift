@@ -14,6 +14,9 @@ enum HandleKind: UInt64 {
     case bound = 8
 
     var name: String { ["closed handle", "store", "schema", "config", "view", "results", "change set", "token", "bound function"][Int(rawValue)] }
+    var isPlural: Bool { self == .results }
+    /// Nothing but memory: the child of a fork uses its own copy.
+    var survivesFork: Bool { self == .schema || self == .config }
 }
 
 /// Handles: opaque words that name small headers, which are never unmapped, so that every misuse is found.
@@ -49,7 +52,11 @@ enum Handles {
     private static let minimumFree = 256
 
     /// Makes a handle that owns `object`, closed with `parent` at the latest.
-    static func open(_ kind: HandleKind, _ object: AnyObject, parent: OpaquePointer? = nil) throws(StoreError) -> OpaquePointer {
+    ///
+    /// - Parameter isLent: to a callback, by a call that is inside `parent`: closing the parent waits for that call, which ends
+    ///   the handle.
+    static func open(_ kind: HandleKind, _ object: AnyObject, parent: OpaquePointer? = nil, isLent: Bool = false) throws(StoreError) -> OpaquePointer {
+        if cs_memory_is_low(), !cs_memory_refill() { throw memoryIsLow }
         // Handles may come before the first store, which would begin a new generation and make them the parent's.
         if cs_fork_generation() == 0, cs_fork_start() != 0 { throw StoreError(.outOfMemory, "no memory to notice a fork") }
         let index = withLock { () -> UInt32 in
@@ -66,6 +73,7 @@ enum Handles {
             header.pointee.object = UnsafeRawPointer(Unmanaged.passRetained(object).toOpaque())
             header.pointee.owner = UnsafeRawPointer(cs_thread_current())
             header.pointee.visited = 0
+            header.pointee.is_lent = isLent ? 1 : 0
             header.pointee.first_child = 0
             header.pointee.parent = UInt32(truncatingIfNeeded: UInt(bitPattern: parent))
             header.pointee.previous = 0
@@ -92,10 +100,12 @@ enum Handles {
     // MARK: Being inside
 
     /// Runs a short call on the object of a handle.
+    ///
+    /// - Parameter ends: it gives something back, and is not refused where memory is low.
     @inline(__always)
     static func use<Object: AnyObject>(
-        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, place: Int32 = Int32(CS_PLACE_HANDLE), _ blame: @autoclosure () -> Blame = [:],
-        _ body: (Object) throws(StoreError) -> Void
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, place: Int32 = Int32(CS_PLACE_HANDLE), ends: Bool = false,
+        _ blame: @autoclosure () -> Blame = [:], _ body: (Object) throws(StoreError) -> Void
     ) -> objstore_status {
         let thread = cs_thread_current().unsafelyUnwrapped
         guard let header = cs_handle_of(UnsafeRawPointer(handle)) else { return misused(handle, kind, argument) }
@@ -104,6 +114,10 @@ enum Handles {
         guard _fastPath(isOpen(header, handle, kind, thread)) else {
             cs_leave(thread, place)
             return misused(handle, kind, argument)
+        }
+        if _slowPath(cs_memory_is_low()), !ends, !cs_memory_refill() {
+            cs_leave(thread, place)
+            return report(memoryIsLow)
         }
         let failure = Unmanaged<Object>.fromOpaque(header.pointee.object.unsafelyUnwrapped)._withUnsafeGuaranteedRef { (object: Object) -> StoreError? in
             do throws(StoreError) {
@@ -118,17 +132,23 @@ enum Handles {
         return .OBJSTORE_OK
     }
 
-    /// Runs a call that may take long or call back; `callsBack`: what is closed inside the callback is then told so.
+    /// Runs a call that may take long or call back: what is closed inside the callback is then told so.
+    ///
+    /// - Parameter ends: as of `use`.
     static func pin<Object: AnyObject>(
-        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, _ blame: @autoclosure () -> Blame = [:],
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, ends: Bool = false, _ blame: @autoclosure () -> Blame = [:],
         _ body: (Object) throws(StoreError) -> objstore_status
     ) -> objstore_status {
         let thread = cs_thread_current().unsafelyUnwrapped
         guard let header = cs_handle_of(UnsafeRawPointer(handle)) else { return misused(handle, kind, argument) }
-        let pins = pinsWord(header)
+        let pins = pinsWord(header), state = cs_cancel_off()
         cs_add64(pins, 1)
-        defer { cs_add64(pins, ~0) }
+        defer {
+            cs_add64(pins, ~0)
+            cs_cancel_restore(state)
+        }
         guard isOpen(header, handle, kind, thread) else { return misused(handle, kind, argument) }
+        if cs_memory_is_low(), !ends, !cs_memory_refill() { return report(memoryIsLow) }
         var frame = cs_frame(handle: UInt64(UInt(bitPattern: handle)), store: root(header), outer: thread.pointee.frames)
         return withUnsafeMutablePointer(to: &frame) { (frame) -> objstore_status in
             thread.pointee.frames = frame
@@ -145,7 +165,16 @@ enum Handles {
     @inline(__always)
     private static func isOpen(_ header: UnsafeMutablePointer<cs_handle>, _ handle: OpaquePointer?, _ kind: HandleKind, _ thread: UnsafeMutablePointer<cs_thread>) -> Bool {
         let expected = UInt64(UInt(bitPattern: handle)) & generationMask | kind.rawValue
-        return cs_load64_acquire(header) == expected && header.pointee.birth == cs_fork_generation() && thread.pointee.silent == 0
+        return cs_load64_acquire(header) == expected && thread.pointee.silent == 0 && (header.pointee.birth == cs_fork_generation() || kind.survivesFork)
+    }
+
+    static var memoryIsLow: StoreError { StoreError(.outOfMemory, "the system has no memory left") }
+
+    /// For who stays inside of a handle that he is inside of, when the call has returned: one more pin, which is his to take away.
+    static func keepPin(_ handle: OpaquePointer) -> UnsafeMutablePointer<UInt64> {
+        let pins = pinsWord(cs_handle_of(UnsafeRawPointer(handle))!)
+        cs_add64(pins, 1)
+        return pins.assumingMemoryBound(to: UInt64.self)
     }
 
     private static func pinsWord(_ header: UnsafeMutablePointer<cs_handle>) -> UnsafeMutableRawPointer {
@@ -177,13 +206,17 @@ enum Handles {
         let state = cs_load64_acquire(header)
         let word = UInt64(UInt(bitPattern: handle))
         if state & generationMask != word & generationMask || state & ~generationMask == 0 {
-            return fail(.closedHandle, "\(argument): the \(kind.name) was closed")
+            return fail(.closedHandle, "\(argument): the \(kind.name) \(kind.isPlural ? "were" : "was") closed")
         }
         if header.pointee.birth != cs_fork_generation() {
-            return fail(.forked, "\(argument): the \(kind.name) belongs to the parent process; open it anew after fork")
+            return fail(
+                .forked, kind.isPlural
+                    ? "\(argument): the \(kind.name) belong to the parent process; open the store anew after fork"
+                    : "\(argument): the \(kind.name) belongs to the parent process; open \(kind == .store ? "it" : "the store") anew after fork")
         }
-        let actual = HandleKind(rawValue: state & ~generationMask)?.name ?? "handle of another library"
-        return fail(.wrongKind, "\(argument) is a \(actual), not a \(kind.name)")
+        let actual = HandleKind(rawValue: state & ~generationMask)
+        func one(_ kind: HandleKind) -> String { kind.isPlural ? kind.name : "a \(kind.name)" }
+        return fail(.wrongKind, "\(argument) is \(actual.map(one) ?? "a handle of another library"), not \(one(kind))")
     }
 
     /// In a callback that may not call the library at all.
@@ -204,11 +237,13 @@ enum Handles {
         guard !isSilent, let header = cs_handle_of(UnsafeRawPointer(handle)) else { return .refused(misused(handle, kind, argument)) }
         let word = UInt64(UInt(bitPattern: handle))
         let expected = word & generationMask | kind.rawValue
-        if cs_load64_acquire(header) == expected && header.pointee.birth != cs_fork_generation() {
+        if cs_load64_acquire(header) == expected && header.pointee.birth != cs_fork_generation() && !kind.survivesFork {
             cs_store64(header, word & generationMask)
             return .inherited
         }
-        if isInside(handle) { return .refused(fail(.inCallback, "\(argument): the \(kind.name) is in use by the call that runs this callback")) }
+        if isInside(handle) {
+            return .refused(fail(.inCallback, "\(argument): the \(kind.name) \(kind.isPlural ? "are" : "is") in use by the call that runs this callback"))
+        }
         guard cs_cas64(header, expected, word & generationMask) else { return .refused(misused(handle, kind, argument)) }
         drain(header)
         return .mine(Unmanaged<AnyObject>.fromOpaque(header.pointee.object).takeUnretainedValue())
@@ -225,18 +260,26 @@ enum Handles {
         return false
     }
 
-    /// Waits until nobody is inside a closed header and all its children are gone, closing those.
+    /// Waits until nobody is inside a closed header and all its children are gone, closing those. A child that is lent to a
+    /// callback is left to the call that lent it, which is inside: what the callback does with it goes on.
     private static func drain(_ header: UnsafeMutablePointer<cs_handle>) {
         var pause: Int64 = 1_000
         while true {
-            let child = withLock { header.pointee.first_child }
+            let (child, hasNone) = withLock { (firstNotLent(header.pointee.first_child), header.pointee.first_child == 0) }
             if child != 0, closeChild(child) { continue }
             let wasVisited = cs_was_visited(cs_thread_current(), header)
             if wasVisited { cs_barrier_all_threads() }
-            if child == 0, cs_load64(pinsWord(header)) == 0, !wasVisited || !cs_any_inside(header) { return }
+            if hasNone, cs_load64(pinsWord(header)) == 0, !wasVisited || !cs_any_inside(header) { return }
             cs_sleep_ns(pause)
             pause = min(pause * 2, 1_000_000)
         }
+    }
+
+    /// Under the lock.
+    private static func firstNotLent(_ child: UInt32) -> UInt32 {
+        var index = child
+        while index != 0, at(index).pointee.is_lent != 0 { index = at(index).pointee.next }
+        return index
     }
 
     /// False: somebody else is closing it.
@@ -274,6 +317,8 @@ enum Handles {
     /// Closes a handle whose object needs no more than being let go. NULL is fine.
     static func close(_ handle: OpaquePointer?, _ kind: HandleKind, _ argument: StaticString, _ body: (AnyObject) -> Void = { _ in }) -> objstore_status {
         guard let handle else { return .OBJSTORE_OK }
+        let state = cs_cancel_off()
+        defer { cs_cancel_restore(state) }
         switch claim(handle, kind, argument) {
         case .refused(let status): return status
         case .inherited: return .OBJSTORE_OK
@@ -308,11 +353,48 @@ final class Userdata: @unchecked Sendable {
         if let free { Userdata.silently { free(pointer) } }
     }
 
+    /// Calls a function of the application with the userdata; how it ended. Errors: those of `ApplicationCall`.
+    func call(_ function: (UnsafeMutableRawPointer?) -> objstore_status) throws(StoreError) -> objstore_status {
+        try ApplicationCall.run { status(function) }
+    }
+
+    /// The same inside of what `ApplicationCall` runs.
+    ///
+    /// One that must finish says so by objstore_finish: what it returns may be anything. Others may be called inside of it:
+    /// it has not finished when they have.
+    func status(_ function: (UnsafeMutableRawPointer?) -> objstore_status) -> objstore_status {
+        let thread = cs_thread_current()!
+        thread.pointee.was_left = false
+        guard mustFinish else { return function(pointer) }
+        thread.pointee.has_finished = false
+        _ = function(pointer)
+        let hasFinished = thread.pointee.has_finished
+        thread.pointee.has_finished = false
+        thread.pointee.was_left = !hasFinished
+        if hasFinished { return unsafeBitCast(thread.pointee.finished_status, to: objstore_status.self) }
+        return fail(.callback, "a callback was left before it had finished")
+    }
+
+    /// Whether the callback that returned last on this thread was left before it had finished.
+    static var wasLeft: Bool { cs_thread_current()!.pointee.was_left }
+
+    /// The same around a function that somebody else calls; nil where it would make no difference.
+    var around: CallAround? {
+        guard mustFinish else { return nil }
+        return { call in self.status { _ in unsafeBitCast(call(), to: objstore_status.self) }.rawValue }
+    }
+
+    private var mustFinish: Bool {
+        guard let free else { return false }
+        let mark: objstore_free_userdata = objstore_must_finish
+        return unsafeBitCast(free, to: UnsafeRawPointer.self) == unsafeBitCast(mark, to: UnsafeRawPointer.self)
+    }
+
     /// Runs a callback that must not call the library.
     static func silently(_ body: () -> Void) {
         let thread = cs_thread_current()!
         thread.pointee.silent += 1
-        body()
+        ApplicationCall.runLast(body)
         thread.pointee.silent -= 1
     }
 }

@@ -6,7 +6,7 @@ public func objstore_schema_add_index(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ names: UnsafePointer<objstore_text>?, _ count: Int, _ flags: UInt32
 ) -> objstore_status {
     Handles.use(schema, .schema, "schema", [:]) { (box: SchemaBox) throws(StoreError) in
-        try box.lock.withLock { () throws(StoreError) in
+        try ConfigLock.withLock { () throws(StoreError) in
             let className = try naming("class_name") { () throws(StoreError) in try name(class_name) }
             try check(elements: count, "count")
             try check(array: names, count, "names")

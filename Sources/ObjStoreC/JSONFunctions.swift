@@ -81,7 +81,7 @@ public func objstore_results_to_json(
         // The view, too, cannot be closed by the callback.
         return Handles.pin(Handles.parent(handle), .view, "results") { (_: View) throws(StoreError) in
             try results.writeJSON(depth: depth, options) { (text) throws(StoreError) in
-                let status = write(text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, userdata.pointer)
+                let status = try userdata.call { write(text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, $0) }
                 guard status == .OBJSTORE_OK else {
                     throw StoreError(.cancelled, "write: the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
                 }
@@ -114,6 +114,7 @@ public func objstore_value_from_json(
         let options = try reading(flags)
         let text = try naming("json") { () throws(StoreError) -> UnsafeRawBufferPointer in
             let (pointer, count) = try bytes(of: json)
+            try Memory.check(for: count, each: 32)
             return UnsafeRawBufferPointer(start: pointer, count: count)
         }
         let found = try JSONDocument.parse(text, options, into: output)
@@ -145,7 +146,10 @@ private func converter(_ convert: objstore_json_convert?, _ userdata: Userdata) 
     return { (value, kind, propertyID) throws(StoreError) in
         var given = objstore_value(), made = objstore_null(), status = objstore_status.OBJSTORE_OK, isConverted = false
         value.store(to: &given, storeTag: 0)
-        Userdata.silently { status = convert(propertyID, unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self), given, &made, &isConverted, userdata.pointer) }
+        let valueKind = unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self)
+        try ApplicationCall.run {
+            Userdata.silently { status = userdata.status { convert(propertyID, valueKind, given, &made, &isConverted, $0) } }
+        }
         guard status == .OBJSTORE_OK else { throw failed(status, "convert") }
         return isConverted ? try Value(made) : nil
     }
@@ -234,7 +238,7 @@ public func objstore_create_all_from_json_stream(
     return createAll(transaction, policy, flags, convert, userdata, count) { (view, options, policy, convert, made) throws(StoreError) in
         let source = JSONReader.Source.read { (room) throws(StoreError) in
             var count = 0
-            let status = read(room.baseAddress, room.count, &count, userdata.pointer)
+            let status = try userdata.call { read(room.baseAddress, room.count, &count, $0) }
             guard status == .OBJSTORE_OK else { throw failed(status, "read") }
             return count
         }

@@ -1,3 +1,4 @@
+internal import CSystem
 public import CObjStore
 internal import ObjStoreCore
 
@@ -141,6 +142,7 @@ public func objstore_mixed_remove(
 /// A call that needs no handle.
 func plain(_ blame: Blame, _ body: () throws(StoreError) -> Void) -> objstore_status {
     do throws(StoreError) {
+        if cs_memory_is_low(), !cs_memory_refill() { throw Handles.memoryIsLow }
         try body()
         return .OBJSTORE_OK
     } catch {
@@ -173,7 +175,7 @@ public func objstore_document_unpack(
         try check(count: capacity, "capacity")
         try check(array: values, capacity, "values")
         let value = try naming("document") { () throws(StoreError) in try Value(document) }
-        guard value.kind == .document else { throw StoreError(.wrongType, "document: it is a \(value.kind)") }
+        guard value.kind == .document else { throw StoreError(.wrongType, "document: it is \(value.kind.indefinite)") }
         var found = 0
         try DocumentArray.unpack(value) { value in
             if found < capacity { value.storeCounted(to: values.unsafelyUnwrapped + found, storeTag: 0) }

@@ -47,6 +47,23 @@ public func objstore_create_from(
 }
 
 @c @implementation
+public func objstore_upsert_from_by(
+    _ transaction: OpaquePointer?, _ index_id: objstore_index_id, _ policy: objstore_policy, _ flags: UInt32, _ values: UnsafePointer<objstore_value>?,
+    _ count: Int, _ object: UnsafeMutablePointer<objstore_object>?, _ outcome: UnsafeMutablePointer<objstore_outcome>?
+) -> objstore_status {
+    guard let values else { return failNull("values") }
+    return Handles.use(transaction, .view, "transaction", nestedByIndex) { (view: View) throws(StoreError) in
+        let policy = try ObjStoreC.policy(policy)
+        guard flags & ~3 == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
+        let (id, done) = try withNested(values, count) { (values) throws(StoreError) in
+            try view.create(by: index_id, from: values, policy, exact: flags & 1 != 0, ignoresUnknown: flags & 2 != 0)
+        }
+        object?.pointee = ObjStoreC.object(id)
+        outcome?.pointee = objstore_outcome(rawValue: done.rawValue)!
+    }
+}
+
+@c @implementation
 public func objstore_set_from(
     _ transaction: OpaquePointer?, _ object: objstore_object, _ property_id: objstore_property_id, _ policy: objstore_policy,
     _ values: UnsafePointer<objstore_value>?, _ count: Int, _ changed: UnsafeMutablePointer<Bool>?
@@ -71,6 +88,7 @@ private func withNested<T>(
 
 /// Failures of nested values, which say themselves where they are.
 private var nested: Blame { [.noSuchClass: "class_id", .noPrimaryKey: "class_id", .notInWrite: "transaction"] }
+private var nestedByIndex: Blame { [.noSuchIndex: "index_id", .invalidArgument: "index_id", .notInWrite: "transaction"] }
 private var nestedInProperty: Blame {
     [.notInWrite: "transaction", .noSuchObject: "object", .wrongStore: "object", .noSuchProperty: "property_id", .keyImmutable: "property_id"]
 }

@@ -183,6 +183,16 @@ public func objstore_delete_all(
 }
 
 @c @implementation
+public func objstore_delete_orphans(
+    _ transaction: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<UInt64>?
+) -> objstore_status {
+    Handles.use(transaction, .view, "transaction", arrays) { (view: View) throws(StoreError) in
+        let deleted = try view.deleteOrphans(class_id)
+        count?.pointee = UInt64(deleted)
+    }
+}
+
+@c @implementation
 public func objstore_count(_ view: OpaquePointer?, _ class_id: objstore_class_id, _ count: UnsafeMutablePointer<UInt64>?) -> objstore_status {
     guard let count else { return failNull("count") }
     return Handles.use(view, .view, "view", arrays) { (view: View) throws(StoreError) in count.pointee = UInt64(try view.count(class_id)) }

@@ -100,7 +100,9 @@ func handlerFailure(_ status: Int32) -> StoreError {
     if status == StatusCode.callback.rawValue, thread.status == status {
         return StoreError(.callback, String(cString: objstore_last_message())).callback(thread.callback_code)
     }
-    return StoreError(.callback, "a change handler returned \(status)").callback(Int64(status))
+    // What a call of the library said last, where the handler returned the status of that.
+    let why = status < objstore_status.OBJSTORE_USER_STATUS.rawValue && thread.status == status ? ": \(String(cString: objstore_last_message()))" : ""
+    return StoreError(.callback, "a change handler returned \(status)\(why)").callback(Int64(status))
 }
 
 /// Calls the application's handler with a handle that is valid until it returns.
@@ -108,8 +110,10 @@ private func call(
     _ handler: objstore_change_handler, _ userdata: Userdata, _ changes: ChangeSet, _ store: Store, _ storeHandle: OpaquePointer
 ) -> StoreError? {
     do throws(StoreError) {
-        let handle = try Handles.open(.changes, ChangesBox(changes, store, storeHandle, isHandlers: true), parent: storeHandle)
-        let status = handler(handle, userdata.pointer)
+        let handle = try Handles.open(.changes, ChangesBox(changes, store, storeHandle, isHandlers: true), parent: storeHandle, isLent: true)
+        let status = try userdata.call { handler(handle, $0) }
+        // Also by one that was bound to its context, and called another one which was left.
+        if status != .OBJSTORE_OK, Userdata.wasLeft { changes.isUntold = true }
         let failure = status == .OBJSTORE_OK ? nil : handlerFailure(status.rawValue)
         if case .mine = Handles.claim(handle, .changes, "changes") { Handles.forget(handle) }
         return failure
@@ -208,9 +212,25 @@ public func objstore_deliver(_ store: OpaquePointer?, _ delivered: UnsafeMutable
 
 @c @implementation
 public func objstore_wait(_ store: OpaquePointer?, _ timeout_ms: Int64, _ delivered: UnsafeMutablePointer<Int>?) -> objstore_status {
-    delivering(store, delivered) { (hub) throws(StoreError) in
-        guard timeout_ms >= -1 else { throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
-        return try hub.wait(timeout: timeout_ms < 0 || timeout_ms > Int64.max / 1_000_000 ? -1 : timeout_ms * 1_000_000)
+    let isEndless = timeout_ms < 0 || timeout_ms > Int64.max / 2_000_000
+    let deadline = isEndless ? 0 : cs_monotonic_ns() &+ timeout_ms * 1_000_000
+    while true {
+        var isOver = false, wait: (descriptor: Int32, milliseconds: Int32, pins: UnsafeMutablePointer<UInt64>)?
+        let status = delivering(store, delivered) { (hub) throws(StoreError) in
+            guard timeout_ms >= -1 else { throw StoreError(.outOfRange, "timeout_ms is \(timeout_ms): 0 or more, or OBJSTORE_FOREVER") }
+            // Before the delivery: what comes later makes it readable.
+            let descriptor = try hub.waitDescriptor(), calls = try hub.deliver()
+            let left = isEndless ? -1 : max(0, deadline &- cs_monotonic_ns())
+            isOver = calls > 0 || left == 0
+            // Up to the next millisecond, or the last one is spent spinning.
+            if !isOver { wait = (descriptor, Int32(left < 0 ? -1 : min((left &+ 999_999) / 1_000_000, 1 << 30)), Handles.keepPin(store!)) }
+            return calls
+        }
+        guard status == .OBJSTORE_OK, !isOver, let wait else { return status }
+        // Here and nowhere else a thread can be cancelled: this frame holds nothing but numbers, and the pin.
+        let result = cs_poll_pinned(wait.descriptor, wait.milliseconds, wait.pins)
+        cs_add64(wait.pins, ~0)
+        if result < 0 { return status }
     }
 }
 
@@ -303,7 +323,7 @@ public func objstore_changes_keep(_ changes: OpaquePointer?, _ kept: UnsafeMutab
 public func objstore_changes_close(_ changes: OpaquePointer?) -> objstore_status {
     guard changes != nil else { return .OBJSTORE_OK }
     var isHandlers = false
-    let used = Handles.use(changes, .changes, "changes") { (box: ChangesBox) throws(StoreError) in isHandlers = box.isHandlers }
+    let used = Handles.use(changes, .changes, "changes", ends: true) { (box: ChangesBox) throws(StoreError) in isHandlers = box.isHandlers }
     if used == .OBJSTORE_OK && isHandlers { return fail(.inCallback, "changes: this one belongs to the handler that it was given to; objstore_changes_keep makes one of yours") }
     return Handles.close(changes, .changes, "changes")
 }

@@ -25,20 +25,20 @@ final class OpeningCall: @unchecked Sendable {
         if let (function, userdata) = callbacks.initialData {
             nonisolated(unsafe) let function = function
             result.steps.initialData = { (view) throws(StoreError) in
-                try self.lend([view]) { store, views in function(store, views[0], userdata.pointer) }
+                try self.lend([view]) { store, views in userdata.status { function(store, views[0], $0) } }
             }
         }
         if let (function, userdata) = callbacks.migration {
             nonisolated(unsafe) let function = function
             result.steps.migration = { (new, old, from, to) throws(StoreError) in
-                try self.lend([new, old]) { store, views in function(store, views[0], views[1], from, to, userdata.pointer) }
+                try self.lend([new, old]) { store, views in userdata.status { function(store, views[0], views[1], from, to, $0) } }
             }
         }
         if let (function, userdata) = callbacks.compaction {
             nonisolated(unsafe) let function = function
             result.steps.compaction = { (total, used) throws(StoreError) in
                 var isWanted = false
-                try self.ask { function(total, used, &isWanted, userdata.pointer) }
+                try self.ask { userdata.status { function(total, used, &isWanted, $0) } }
                 return isWanted
             }
         }
@@ -66,7 +66,7 @@ final class OpeningCall: @unchecked Sendable {
         defer {
             for handle in handles { if case .mine = Handles.claim(handle, .view, "view") { Handles.forget(handle) } }
         }
-        for view in views { handles.append(try Handles.open(.view, view, parent: store)) }
+        for view in views { handles.append(try Handles.open(.view, view, parent: store, isLent: true)) }
         // It cannot be closed inside.
         try ask { Handles.pin(store, .store, "store") { (_: StoreBox) throws(StoreError) in body(store, handles) } }
     }
@@ -75,7 +75,8 @@ final class OpeningCall: @unchecked Sendable {
     private func ask(_ body: () -> objstore_status) throws(StoreError) {
         let thread = cs_thread_current()!, before = thread.pointee.status, nothing: Int32 = -1
         thread.pointee.status = nothing
-        let status = body(), isSilent = thread.pointee.status == nothing
+        defer { if thread.pointee.status == nothing { thread.pointee.status = before } }
+        let status = try ApplicationCall.run(body), isSilent = thread.pointee.status == nothing
         if isSilent { thread.pointee.status = before }
         if status == .OBJSTORE_OK { return }
         answer = status

@@ -3,15 +3,14 @@ internal import ObjStoreCore
 
 /// A schema being described, behind its handle.
 final class SchemaBox {
-    let lock = Lock()
     var draft = SchemaDraft()
 }
 
-private func change(
+func changeSchema(
     _ schema: OpaquePointer?, _ blame: @autoclosure () -> Blame, _ body: (inout SchemaDraft) throws(StoreError) -> Void
 ) -> objstore_status {
     Handles.use(schema, .schema, "schema", blame()) { (box: SchemaBox) throws(StoreError) in
-        try box.lock.withLock { () throws(StoreError) in try body(&box.draft) }
+        try ConfigLock.withLock { () throws(StoreError) in try body(&box.draft) }
     }
 }
 
@@ -40,14 +39,14 @@ func newHandle(_ out: UnsafeMutablePointer<OpaquePointer?>?, _ argument: StaticS
 
 @c @implementation
 public func objstore_schema_add_class(_ schema: OpaquePointer?, _ class_name: objstore_text) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         try draft.addClass(try naming("class_name") { () throws(StoreError) in try name(class_name) })
     }
 }
 
 @c @implementation
 public func objstore_schema_drop_class(_ schema: OpaquePointer?, _ class_name: objstore_text) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         try draft.dropClass(try naming("class_name") { () throws(StoreError) in try name(class_name) })
     }
 }
@@ -57,7 +56,7 @@ let classEmbedded: UInt32 = 1
 
 @c @implementation
 public func objstore_schema_set_class_flags(_ schema: OpaquePointer?, _ class_name: objstore_text, _ flags: UInt32) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         guard flags & ~classEmbedded == 0 else { throw StoreError(.invalidArgument, "flags: unknown bits in \(flags)") }
         try draft.setEmbedded(className, flags & classEmbedded != 0)
@@ -68,11 +67,11 @@ public func objstore_schema_set_class_flags(_ schema: OpaquePointer?, _ class_na
 public func objstore_schema_add_property(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ kind: objstore_kind, _ flags: UInt32
 ) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let kind = try valueKind(kind, "kind")
-        guard !kind.isCollection else { throw StoreError(.invalidSchema, "a \(kind) needs a kind of elements: objstore_schema_add_collection").at(class: className, property: property) }
+        guard !kind.isCollection else { throw StoreError(.invalidSchema, "\(kind.indefinite) needs a kind of elements: objstore_schema_add_collection").at(class: className, property: property) }
         try check(flags, SchemaDraft.Flags.all)
         try draft.addProperty(className, property, kind, SchemaDraft.Flags(rawValue: flags))
     }
@@ -100,7 +99,7 @@ private func addCollection(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ collection: objstore_kind, _ key_kind: objstore_kind, _ flags: UInt32,
     elements: () throws(StoreError) -> (kind: ValueKind, target: String?)
 ) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let collection = try valueKind(collection, "collection"), key = try valueKind(key_kind, "key_kind"), (kind, target) = try elements()
@@ -113,7 +112,7 @@ private func addCollection(
 }
 
 /// Flags of a property that can be asked for here.
-private func check(_ flags: UInt32, _ known: SchemaDraft.Flags) throws(StoreError) {
+func check(_ flags: UInt32, _ known: SchemaDraft.Flags) throws(StoreError) {
     let others = flags & ~known.rawValue
     if others == 0 { return }
     let what = SchemaDraft.Flags.all.union(.hasDefault).isSuperset(of: SchemaDraft.Flags(rawValue: others)) ? "flags that such a property cannot have" : "unknown bits"
@@ -121,7 +120,7 @@ private func check(_ flags: UInt32, _ known: SchemaDraft.Flags) throws(StoreErro
 }
 
 /// A kind of value, or of what is said of a property.
-private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(StoreError) -> ValueKind {
+func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(StoreError) -> ValueKind {
     guard kind != .OBJSTORE_KIND_DOCUMENT else { throw StoreError(.invalidArgument, "\(argument): no property is a document; one of kind mixed can hold it") }
     guard kind.rawValue >= 0, kind.rawValue <= 15 else { throw StoreError(.invalidArgument, "\(argument): kind \(kind.rawValue) has no name") }
     return ValueKind(rawValue: UInt8(kind.rawValue))!
@@ -131,7 +130,7 @@ private func valueKind(_ kind: objstore_kind, _ argument: StaticString) throws(S
 public func objstore_schema_add_link(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ target_class: objstore_text, _ flags: UInt32
 ) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let target = try naming("target_class") { () throws(StoreError) in try ObjStoreC.name(target_class) }
@@ -144,7 +143,7 @@ public func objstore_schema_add_link(
 public func objstore_schema_set_default(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ value: objstore_value
 ) -> objstore_status {
-    change(schema, [.wrongType: "value", .notNullable: "value", .invalidUTF8: "value", .outOfRange: "value"]) { (draft) throws(StoreError) in
+    changeSchema(schema, [.wrongType: "value", .notNullable: "value", .invalidUTF8: "value", .outOfRange: "value"]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let value = try naming("value") { () throws(StoreError) in try Value(value) }
@@ -158,7 +157,7 @@ public func objstore_schema_set_enumeration(
     _ flags: UInt32
 ) -> objstore_status {
     guard let values else { return failNull("values") }
-    return change(schema, [.wrongType: "name or values", .invalidUTF8: "values"]) { (draft) throws(StoreError) in
+    return changeSchema(schema, [.wrongType: "name or values", .invalidUTF8: "values"]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         try check(elements: count, "count")
@@ -176,7 +175,7 @@ private let enumerationKeys: UInt32 = 1
 public func objstore_schema_add_former_name(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ former_name: objstore_text
 ) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let former = try naming("former_name") { () throws(StoreError) in try ObjStoreC.name(former_name) }
@@ -188,7 +187,7 @@ public func objstore_schema_add_former_name(
 public func objstore_schema_set_stored_name(
     _ schema: OpaquePointer?, _ class_name: objstore_text, _ name: objstore_text, _ stored_name: objstore_text
 ) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let property = try naming("name") { () throws(StoreError) in try ObjStoreC.name(name) }
         let stored = try naming("stored_name") { () throws(StoreError) in try ObjStoreC.name(stored_name) }
@@ -198,7 +197,7 @@ public func objstore_schema_set_stored_name(
 
 @c @implementation
 public func objstore_schema_set_stored_class_name(_ schema: OpaquePointer?, _ class_name: objstore_text, _ stored_name: objstore_text) -> objstore_status {
-    change(schema, [:]) { (draft) throws(StoreError) in
+    changeSchema(schema, [:]) { (draft) throws(StoreError) in
         let className = try naming("class_name") { () throws(StoreError) in try ObjStoreC.name(class_name) }
         let stored = try naming("stored_name") { () throws(StoreError) in try ObjStoreC.name(stored_name) }
         try draft.setStoredName(className, stored)

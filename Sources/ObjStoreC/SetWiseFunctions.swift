@@ -91,7 +91,7 @@ public func objstore_collection_set_objects(
     change(transaction, linked, objects) { (view) throws(StoreError) in
         let properties = try propertyArray(properties, values, count)
         return try withValues(values, count) { (values) throws(StoreError) in
-            try view.setObjects(of: collectionID(collection), properties, values)
+            try view.setObjects(of: try collectionID(collection), properties, values)
         }
     }
 }
@@ -100,7 +100,7 @@ public func objstore_collection_set_objects(
 public func objstore_collection_delete_objects(
     _ transaction: OpaquePointer?, _ collection: objstore_collection, _ objects: UnsafeMutablePointer<UInt64>?
 ) -> objstore_status {
-    change(transaction, links, objects) { (view) throws(StoreError) in try view.deleteObjects(of: collectionID(collection)) }
+    change(transaction, links, objects) { (view) throws(StoreError) in try view.deleteObjects(of: try collectionID(collection)) }
 }
 
 @c @implementation
@@ -116,7 +116,7 @@ public func objstore_collection_assign(
     return Handles.use(transaction, .view, "transaction", blame) { (view: View) throws(StoreError) in
         try check(elements: count, "count")
         try check(array: values, count, "values")
-        let id = collectionID(collection)
+        let id = try collectionID(collection)
         try withValues(values, count) { (values) throws(StoreError) in
             guard let keys else { return try view.assign(id, nil, values, count) }
             try withValues(keys, count) { (keys) throws(StoreError) in try view.assign(id, keys, values, count) }
@@ -133,7 +133,7 @@ public func objstore_collection_assign_results(
         .noSuchObject: "collection or results", .wrongStore: "collection or results",
     ]
     return change(results, transaction, blame, nil) { (view, results) throws(StoreError) in
-        try view.assign(collectionID(collection), results)
+        try view.assign(try collectionID(collection), results)
         return 0
     }
 }
@@ -157,7 +157,7 @@ public func objstore_set_combine(
         guard let operation = SetOperation(rawValue: operation.rawValue) else { throw StoreError(.invalidArgument, "no operation has the number \(operation.rawValue)") }
         try check(elements: count, "count")
         try check(array: values, count, "values")
-        let number = try withValues(values, count) { (values) throws(StoreError) in try view.combine(collectionID(collection), operation, values, count) }
+        let number = try withValues(values, count) { (values) throws(StoreError) in try view.combine(try collectionID(collection), operation, values, count) }
         changed?.pointee = UInt64(number)
     }
 }
@@ -172,7 +172,7 @@ public func objstore_set_compare(
         try check(elements: count, "count")
         try check(array: values, count, "values")
         relation.pointee = try withValues(values, count) { (values) throws(StoreError) in
-            try view.relation(collectionID(collection), to: values, count).rawValue
+            try view.relation(try collectionID(collection), to: values, count).rawValue
         }
     }
 }

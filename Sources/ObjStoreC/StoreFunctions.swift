@@ -36,7 +36,7 @@ public func objstore_open_default(_ store: UnsafeMutablePointer<OpaquePointer?>?
 
 /// What a callback ended it with; else it worked.
 private func open(_ box: ConfigBox, _ store: UnsafeMutablePointer<OpaquePointer?>) throws(StoreError) -> objstore_status {
-    let (configuration, callbacks) = box.lock.withLock { (box.configuration, box.callbacks) }
+    let (configuration, callbacks) = box.content
     let call = OpeningCall(callbacks)
     do throws(StoreError) {
         store.pointee = try call.handle(of: try Store.open(call.complete(configuration)))
@@ -52,9 +52,11 @@ private func open(_ box: ConfigBox, _ store: UnsafeMutablePointer<OpaquePointer?
 @c @implementation
 public func objstore_close(_ store: OpaquePointer?) -> objstore_status {
     guard let store else { return .OBJSTORE_OK }
+    let state = cs_cancel_off()
+    defer { cs_cancel_restore(state) }
     if !Handles.isInside(store) {
         // Who waits for changes is woken first: closing the handle waits for those calls.
-        let stopped = Handles.pin(store, .store, "store") { (box: StoreBox) throws(StoreError) in
+        let stopped = Handles.pin(store, .store, "store", ends: true) { (box: StoreBox) throws(StoreError) in
             try box.store.hub.stop()
             return .OBJSTORE_OK
         }
@@ -165,9 +167,9 @@ public func objstore_pins(
 }
 
 /// The application's progress callback; none: nothing is asked.
-private func report(_ progress: objstore_progress?, _ userdata: UnsafeMutableRawPointer?, _ done: UInt64, _ total: UInt64) throws(StoreError) {
+private func report(_ progress: objstore_progress?, _ userdata: Userdata, _ done: UInt64, _ total: UInt64) throws(StoreError) {
     guard let progress else { return }
-    let status = progress(done, total, userdata)
+    let status = try userdata.call { progress(done, total, $0) }
     if status != .OBJSTORE_OK {
         throw StoreError(.cancelled, "progress: the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
     }
@@ -180,7 +182,7 @@ public func objstore_compact(
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     return Handles.pin(store, .store, "store", [.readOnly: "store", .alreadyInWrite: "store"]) { (box: StoreBox) throws(StoreError) in
-        try box.store.compact { (done, total) throws(StoreError) in try report(progress, userdata.pointer, done, total) }
+        try box.store.compact { (done, total) throws(StoreError) in try report(progress, userdata, done, total) }
         return .OBJSTORE_OK
     }
 }
@@ -193,7 +195,7 @@ public func objstore_copy(
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
     return Handles.pin(view, .view, "view", [.alreadyExists: "path", .notFound: "path"]) { (view: View) throws(StoreError) in
-        try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in try report(progress, userdata.pointer, done, total) }
+        try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in try report(progress, userdata, done, total) }
         return .OBJSTORE_OK
     }
 }
@@ -207,7 +209,7 @@ public func objstore_verify(
     defer { withExtendedLifetime(userdata) {} }
     return Handles.pin(view, .view, "view", [.wrongView: "view"]) { (view: View) throws(StoreError) in
         let output = try outputBuffer(report)
-        let found = try view.verify { (done, total) throws(StoreError) in try ObjStoreC.report(progress, userdata.pointer, done, total) }
+        let found = try view.verify { (done, total) throws(StoreError) in try ObjStoreC.report(progress, userdata, done, total) }
         if let output {
             var text = found.joined(separator: "\n")
             if !found.isEmpty { text += "\n" }

@@ -46,6 +46,7 @@ extension Value {
     /// A value of the application; text is borrowed from there.
     @inline(__always)
     init(_ value: objstore_value) throws(StoreError) {
+        if value.reserved != 0 { throw notReserved("value", value.reserved) }
         switch value.kind {
         case .OBJSTORE_KIND_NULL: self = .null
         case .OBJSTORE_KIND_BOOL: self = Value(kind: .bool, low: value.data.words.0 & 0xff != 0 ? 1 : 0)
@@ -106,9 +107,16 @@ extension Value {
     }()
 }
 
+/// Members that later versions may give a meaning are 0 until then: what a program has in them by accident would begin to say something.
+@inline(never)
+func notReserved<Number: BinaryInteger>(_ what: StaticString, _ number: Number) -> StoreError {
+    StoreError(.invalidArgument, "\(what).reserved is \(number), not 0: was it initialised?")
+}
+
 /// The usual kinds are written where they belong, word by word: a copy would have to wait for the words.
 @inline(__always)
 private func convert(_ value: UnsafePointer<objstore_value>, to target: UnsafeMutablePointer<Value>) throws(StoreError) {
+    if value.pointee.reserved != 0 { throw notReserved("value", value.pointee.reserved) }
     switch value.pointee.kind {
     case .OBJSTORE_KIND_INT: target.initialize(to: .int(value.pointee.data.integer))
     case .OBJSTORE_KIND_DOUBLE: target.initialize(to: .double(value.pointee.data.real))
@@ -124,6 +132,7 @@ private func convert(_ value: UnsafePointer<objstore_value>, to target: UnsafeMu
 @inline(__always)
 func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ body: (UnsafePointer<Value>) throws(StoreError) -> T) throws(StoreError) -> T {
     var result: Result<T, StoreError>!
+    try Memory.check(for: count, each: 64)
     withUnsafeTemporaryAllocation(of: Value.self, capacity: max(count, 1)) { buffer in
         do throws(StoreError) {
             for index in 0..<count {
@@ -141,6 +150,8 @@ func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ bod
 
 /// Values in one array that may hold lists and maps, as their kind and number of elements.
 func flatValues(_ values: UnsafePointer<objstore_value>?, _ count: Int) throws(StoreError) -> [Value] {
+    // These, and what is made of them: a document, with the places of its elements.
+    try Memory.check(for: count, each: 192)
     var flat: [Value] = []
     flat.reserveCapacity(count)
     for index in 0..<count {
@@ -161,8 +172,12 @@ func collection(_ id: CollectionID) -> objstore_collection {
     objstore_collection(owner: object(id.owner), property_id: id.propertyID, reserved: 0, collection_id: 0)
 }
 @inline(__always)
-func collectionID(_ collection: objstore_collection) -> CollectionID {
-    CollectionID(owner: objectID(collection.owner), propertyID: collection.property_id)
+func collectionID(_ collection: objstore_collection) throws(StoreError) -> CollectionID {
+    if collection.reserved != 0 { throw notReserved("collection", collection.reserved) }
+    if collection.collection_id != 0 {
+        throw StoreError(.invalidArgument, "collection.collection_id is \(collection.collection_id), not 0: was it made with objstore_collection_of?")
+    }
+    return CollectionID(owner: objectID(collection.owner), propertyID: collection.property_id)
 }
 
 /// Numbers of elements: more than half of the address space is a mistake (a negative number, most likely).
@@ -184,6 +199,7 @@ func check(elements count: Int, _ argument: StaticString) throws(StoreError) {
 }
 
 private let mostElements = 1 << 44
+
 
 /// Of an array that has each property of a class at most once.
 @inline(__always)

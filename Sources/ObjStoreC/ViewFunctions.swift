@@ -53,7 +53,9 @@ public func objstore_view_close(_ view: OpaquePointer?) -> objstore_status {
 private func end(
     _ handle: OpaquePointer?, _ argument: StaticString, needsTransaction: Bool, _ body: (View) throws(StoreError) -> Void
 ) -> objstore_status {
-    let checked = Handles.use(handle, .view, argument) { (view: View) throws(StoreError) in
+    let state = cs_cancel_off()
+    defer { cs_cancel_restore(state) }
+    let checked = Handles.use(handle, .view, argument, ends: true) { (view: View) throws(StoreError) in
         if needsTransaction, view.kind != .transaction { throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction") }
         if view.isOfChanges { throw StoreError(.wrongView, "\(argument): the view belongs to a change set, with which it is closed") }
         if view.isBodys { throw StoreError(.inCallback, "\(argument): the transaction belongs to objstore_write, which ends it when the body returns") }
@@ -108,10 +110,19 @@ public func objstore_begin_within(_ store: OpaquePointer?, _ timeout_ms: Int64, 
     return begin(store, transaction, .atMost(timeout_ms))
 }
 
+/// The version that it made. Without memory to end it, it is cancelled.
+private func commit(_ view: View) throws(StoreError) -> UInt64 {
+    if cs_memory_is_low(), !cs_memory_refill() {
+        view.close()
+        throw Handles.memoryIsLow
+    }
+    return try view.commit()
+}
+
 @c @implementation
 public func objstore_commit(_ transaction: OpaquePointer?, _ version: UnsafeMutablePointer<UInt64>?) -> objstore_status {
     end(transaction, "transaction", needsTransaction: true) { (view) throws(StoreError) in
-        let committed = try view.commit()
+        let committed = try commit(view)
         version?.pointee = committed
     }
 }
@@ -139,7 +150,7 @@ public func objstore_savepoint_release(_ transaction: OpaquePointer?, _ savepoin
 
 @c @implementation
 public func objstore_savepoint_rollback(_ transaction: OpaquePointer?, _ savepoint: objstore_savepoint) -> objstore_status {
-    Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction", .outOfRange: "savepoint"]) { (view: View) throws(StoreError) in
+    Handles.use(transaction, .view, "transaction", ends: true, [.notInWrite: "transaction", .outOfRange: "savepoint"]) { (view: View) throws(StoreError) in
         try view.rollBack(toSavepoint: savepoint)
     }
 }
@@ -156,23 +167,21 @@ public func objstore_write(
         view.isBodys = true
         let handle: OpaquePointer
         do throws(StoreError) {
-            handle = try Handles.open(.view, view, parent: store)
+            handle = try Handles.open(.view, view, parent: store, isLent: true)
         } catch {
             view.close()
             throw error
         }
-        let result = body(handle, userdata.pointer)
+        let result = try userdata.call { body(handle, $0) }
         view.isBodys = false
-        // Nobody may use the view any more; a store that is closed meanwhile has closed it.
-        guard case .mine = Handles.claim(handle, .view, "transaction") else {
-            return result == .OBJSTORE_OK ? fail(.closedHandle, "store: it was closed before the transaction could be committed") : result
-        }
+        // Nobody may use the view any more. It was lent: nobody else has closed it.
+        guard case .mine = Handles.claim(handle, .view, "transaction") else { throw StoreError(.internalError, "the transaction of a body was closed") }
         defer { Handles.forget(handle) }
         guard result == .OBJSTORE_OK else {
             view.close()
             return result
         }
-        _ = try view.commit()
+        _ = try commit(view)
         return .OBJSTORE_OK
     }
 }

@@ -25,6 +25,8 @@ package final class DiskFile {
 
     /// Memory shared by processes, not file content: writes do not pass through `write`.
     package internal(set) var isShared = false
+    /// It never had a name.
+    var isAnonymous = false
     /// Number of the last write.
     package private(set) var sequence = 0
     /// Errors of writing back so far, and whether the last was reported to somebody.

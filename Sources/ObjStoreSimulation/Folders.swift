@@ -20,6 +20,8 @@ package final class Folders {
 
     package subscript(path: String) -> DiskFile? { visible[path] }
 
+    func contains(_ file: DiskFile) -> Bool { visible.values.contains { $0 === file } }
+
     /// All names in use, sorted.
     package var names: [String] { visible.keys.sorted() }
 

@@ -202,6 +202,8 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
         return FileIdentity(device: 1, inode: UInt64(file.id))
     }
 
+    package override func hasName() throws(StoreError) -> Bool { machine.hasName(description.file) }
+
     package override func close() {
         fiber_yield()
         closeNow()

@@ -23,14 +23,14 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
             if mode == .createNew { throw StoreError(.alreadyExists, "\(path) exists") }
             return SimulatedFile(OpenDescription(file, process, world.options.kernel), self, path, writes: mode != .readOnly)
         }
-        if mode == .readOnly || mode == .existing { throw StoreError(.io, "\(path): no such file") }
+        if mode == .readOnly || mode == .existing || mode == .side { throw StoreError(.notFound, "\(path): no such file") }
         let file = makeFile()
         world.folders.create(path, file)
         world.say("create \(path)")
         return SimulatedFile(OpenDescription(file, process, world.options.kernel), self, path, writes: true)
     }
 
-    package override func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+    package override func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
         try enter("open")
         let unnamed = makeFile()
         let file = SimulatedFile(OpenDescription(unnamed, process, world.options.kernel), self, path, writes: true)
@@ -47,8 +47,11 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         try enter("memfd")
         let file = makeFile()
         file.isShared = true
+        file.isAnonymous = true
         return SimulatedFile(OpenDescription(file, process, world.options.kernel), self, name, writes: true)
     }
+
+    func hasName(_ file: DiskFile) -> Bool { file.isAnonymous || world.folders.contains(file) }
 
     private func makeFile() -> DiskFile {
         let file = DiskFile(id: world.files.count + 1, sectorBytes: world.options.sectorBytes,
@@ -88,7 +91,7 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
 
     package override func remove(_ path: String) throws(StoreError) {
         try enter("unlink")
-        guard world.folders[path] != nil else { throw StoreError(.io, "\(path): no such file") }
+        guard world.folders[path] != nil else { throw StoreError(.notFound, "\(path): no such file") }
         world.say("remove \(path)")
         world.folders.remove(path)
     }
@@ -116,20 +119,37 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
         }
     }
 
-    package override func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory {
+    package override func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool {
+        fiber_yield()
+        let description = simulated(file).description
+        // Each has a byte of its own: as far as anybody can tell, they share all of them.
+        guard let byte = bytes.first(where: { description.file.locks[$0]?.owner == nil }) else { return false }
+        let lock = description.file.locks[byte] ?? ByteLock(byte)
+        description.file.locks[byte] = lock
+        description.take(lock)
+        return true
+    }
+
+    package override func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory {
+        try enter("unlink")
+        if world.folders[path] != nil { world.folders.remove(path) }
         try enter("open")
-        let file: DiskFile
-        if let existing = world.folders[path] {
-            file = existing
-        } else {
-            file = makeFile()
-            world.folders.create(path, file)
-        }
+        let file = makeFile()
+        world.folders.create(path, file)
+        return try share(file, path, bytes, isNew: true)
+    }
+
+    package override func openShared(_ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?) throws(StoreError) -> SharedMemory? {
+        try enter("open")
+        guard let file = world.folders[path], UInt64(file.id) == identity.inode else { return nil }
+        return try share(file, path, bytes, isNew: false)
+    }
+
+    private func share(_ file: DiskFile, _ path: String, _ bytes: Int, isNew: Bool) throws(StoreError) -> SharedMemory {
         if !file.isShared {
             file.settle(file.sequence)
             file.isShared = true
         }
-        let isNew = file.size == 0
         if file.size < bytes, !file.setSize(bytes) { throw StoreError(.outOfMemory, "\(path): no address space") }
         return SharedMemory(base: file.visible, bytes: bytes, identity: FileIdentity(device: 1, inode: UInt64(file.id)), isNew: isNew)
     }

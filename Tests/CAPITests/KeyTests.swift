@@ -222,7 +222,10 @@ private extension NamedStore {
             expect(try ids.int(tx, object, "n") == 4)
             refused(objstore_set(tx, object, ids["id"], some), .OBJSTORE_ERR_KEY_IMMUTABLE)
             try ok(objstore_set(tx, object, ids["id"], objstore_null()))
-            refused(objstore_upsert(tx, ids.id, .OBJSTORE_POLICY_ALL, [ids["n"]], [objstore_int(3)], 1, nil, nil), .OBJSTORE_ERR_MISSING_VALUE)
+            // Nor is it another key in an upsert.
+            var outcome = objstore_outcome.OBJSTORE_OUTCOME_UNCHANGED
+            try ok(objstore_upsert(tx, ids.id, .OBJSTORE_POLICY_ALL, [ids["n"]], [objstore_int(4)], 1, nil, &outcome))
+            expect(outcome == .OBJSTORE_OUTCOME_CHANGED)
         }
         try frozen(store) { view in
             let object = try require(try ids.find(view, objstore_null()))
@@ -446,10 +449,91 @@ private extension NamedStore {
             #expect(counts.created == 2)
             expect(try ids.int(tx, try require(try ids.find(tx, objstore_int((1 << 40) + 2))), "n") == 2)
             // No more can be made than there are.
-            try ids.create(tx, ["id": objstore_int((1 << 62) - 1), "n": objstore_int(0)])
+            try ids.create(tx, ["id": objstore_int(.max - 1), "n": objstore_int(0)])
             refused(insert(tx, ["n"], .OBJSTORE_POLICY_ERROR, [[1, 2]], &counts), .OBJSTORE_ERR_OUT_OF_RANGE)
             expect(try ids.count(tx) == count + 6)
         }
         try verify(store)
+    }
+}
+
+/// The store's own counters are not moved by keys of users, whatever becomes of these.
+@Suite struct GeneratedKeyTests {
+    private static let things = TestClass(name: "Thing", properties: [("id", .OBJSTORE_KIND_INT, primaryKey | Int32(OBJSTORE_PROPERTY_GENERATED)), ("n", .OBJSTORE_KIND_INT, nullable)])
+
+    private func id(_ tx: OpaquePointer, _ cls: ClassOf, given: Int64? = nil) throws -> Int64 {
+        let object = given == nil ? try cls.create(tx, [:]) : try cls.create(tx, ["id": objstore_int(given!)])
+        return try cls.int(tx, object, "id")
+    }
+
+    @Test(arguments: [Int64.max, Int64.max - 1, 1 << 62, (1 << 62) - 1, (1 << 62) - 2, (1 << 61) + 1] as [Int64])
+    func largeKeys(key: Int64) throws {
+        let folder = TestFolder()
+        var store = try openStore(folder.store, [Self.things])
+        var cls = try ClassOf(store, Self.things)
+        // Neither what is cancelled nor what a savepoint undoes moves anything.
+        for _ in 0..<2 {
+            var tx: OpaquePointer?
+            try ok(objstore_begin(store, &tx))
+            expect(try id(tx!, cls, given: key) == key)
+            try ok(objstore_cancel(tx))
+        }
+        try writing(store) { tx in
+            var savepoint: objstore_savepoint = 0
+            try ok(objstore_savepoint_begin(tx, &savepoint))
+            expect(try id(tx, cls, given: key) == key)
+            try ok(objstore_savepoint_rollback(tx, savepoint))
+            expect(try id(tx, cls) == 1)
+        }
+        // While it is there, the next is above it, as long as there is one.
+        try writing(store) { tx in
+            expect(try id(tx, cls, given: key) == key)
+            for next in 1..<4 {
+                if key <= .max - Int64(next) {
+                    expect(try id(tx, cls) == key + Int64(next))
+                } else {
+                    let message = refused(objstore_create(tx, cls.id, nil, nil, 0, nil), .OBJSTORE_ERR_OUT_OF_RANGE)
+                    #expect(message.hasSuffix("Thing.id: no key can be generated, since there is one of 9223372036854775807"))
+                }
+            }
+            // Given ones go on, and so does the class.
+            expect(try id(tx, cls, given: 7) == 7)
+        }
+        try writing(store) { tx in try ok(objstore_delete_all(tx, cls.id, nil)) }
+        for _ in 0..<2 {
+            try ok(objstore_close(store))
+            store = try openStore(folder.store, [Self.things])
+            cls = try ClassOf(store, Self.things)
+            try writing(store) { tx in
+                let first = try id(tx, cls)
+                expect(first > 7 && first < 100)
+                expect(try id(tx, cls) == first + 1)
+            }
+            try verify(store)
+        }
+        try ok(objstore_close(store))
+    }
+
+    /// A key that was generated does not come again, though its object is deleted, the store closed or copied.
+    @Test func noKeyComesTwice() throws {
+        let folder = TestFolder()
+        var store = try openStore(folder.store, [Self.things])
+        var cls = try ClassOf(store, Self.things)
+        try writing(store) { tx in
+            expect(try id(tx, cls, given: 1000) == 1000 && id(tx, cls) == 1001)
+            try ok(objstore_delete_all(tx, cls.id, nil))
+            expect(try id(tx, cls) == 1002)
+            try ok(objstore_delete_all(tx, cls.id, nil))
+        }
+        let view = try liveView(store)
+        try ok(objstore_copy(view, text(folder.path + "/copy"), nil, nil, nil))
+        try ok(objstore_view_close(view))
+        try ok(objstore_close(store))
+        for (path, wanted) in [(folder.store, Int64(1003)), (folder.path + "/copy", 1003)] {
+            store = try openStore(path, [Self.things])
+            cls = try ClassOf(store, Self.things)
+            try writing(store) { tx in expect(try id(tx, cls) == wanted) }
+            try ok(objstore_close(store))
+        }
     }
 }

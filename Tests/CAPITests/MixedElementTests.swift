@@ -156,7 +156,7 @@ private func packed(_ values: [objstore_value], _ buffer: inout objstore_buffer)
             refused(objstore_mixed_set(tx, frog, frogs.numbers, [wrong[1]], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE),
             refused(objstore_set_from(tx, frog, frogs.numbers, .OBJSTORE_POLICY_ERROR, wrong, wrong.count, nil), .OBJSTORE_ERR_WRONG_TYPE),
         ] {
-            #expect(message.contains(#"Frog.numbers: the key "x" is not the text of a int"#))
+            #expect(message.contains(#"Frog.numbers: the key "x" is not the text of an int"#))
         }
         refused(objstore_mixed_set(tx, frog, frogs.seen, [objstore_int(0)], 1, objstore_int(1)), .OBJSTORE_ERR_WRONG_TYPE)
         refused(objstore_mixed_set(tx, frog, frogs.things, [objstore_int(7)], 1, objstore_int(1)), .OBJSTORE_ERR_NOT_FOUND)

@@ -57,6 +57,47 @@ import Testing
         try verify(home.store)
     }
 
+    /// A change inside of an embedded object is a modification of its owner; the first change set is of the state at its delivery.
+    @Test func observersOfOwners() throws {
+        final class Log {
+            var calls: [(info: objstore_changes_info, masks: [UInt64])] = []
+        }
+        let home = try home()
+        defer { _ = objstore_close(home.store) }
+        var jane = objstore_object(), rome = objstore_object()
+        try writing(home.store) { tx in
+            try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, &jane))
+            try ok(objstore_create_embedded(tx, jane, home["Person.address"], objstore_null(), nil, nil, 0, &rome))
+        }
+        let log = Log()
+        var token: OpaquePointer?
+        let handler: objstore_change_handler = { changes, userdata in
+            var info = objstore_changes_info_init(), masks: UnsafePointer<UInt64>?, words = 0
+            var status = objstore_changes_get_info(changes, &info)
+            if status == .OBJSTORE_OK { status = objstore_changes_masks(changes, &masks, &words) }
+            Unmanaged<Log>.fromOpaque(userdata!).takeUnretainedValue().calls.append((info, Array(UnsafeBufferPointer(start: masks, count: words))))
+            return status
+        }
+        try ok(objstore_observe(home.store, home.classes["Person"]!, UInt32(OBJSTORE_OBSERVE_INITIAL), handler, Unmanaged.passUnretained(log).toOpaque(), nil, &token))
+        var delivered = 0
+        try writing(home.store) { tx in
+            try ok(objstore_create(tx, home.classes["Person"]!, nil, nil, 0, nil))
+            try ok(objstore_set(tx, rome, home["Address.city"], objstore_string(text("Rome"))))
+        }
+        try ok(objstore_deliver(home.store, &delivered))
+        #expect(delivered == 1 && log.calls[0].info.flags == UInt32(OBJSTORE_CHANGES_INITIAL) && log.calls[0].info.from_version == log.calls[0].info.to_version)
+        #expect(log.calls[0].info.insertion_count == 0 && log.calls[0].info.modification_count == 0)
+        try ok(objstore_deliver(home.store, &delivered))
+        #expect(delivered == 0, "it is not told again")
+        try writing(home.store) { tx in try ok(objstore_set(tx, rome, home["Address.city"], objstore_string(text("Oslo")))) }
+        try ok(objstore_deliver(home.store, &delivered))
+        #expect(delivered == 1 && log.calls[1].info.from_version == log.calls[0].info.to_version)
+        // id, name, dogs, address
+        #expect(log.calls[1].info.modification_count == 1 && log.calls[1].masks == [0b1000])
+        try ok(objstore_token_close(token))
+        withExtendedLifetime(log) {}
+    }
+
     /// One of a link, a list or a map stays where it is given to its own place, and is refused anywhere else.
     @Test func givenWhereTheyAre() throws {
         let home = try NamedStore { schema in

@@ -526,3 +526,83 @@ private func literal(_ text: StaticString) -> objstore_text {
     }
     try ok(objstore_close(store))
 }
+
+/// Callbacks that say by a call that they have ended.
+extension ObservingTests {
+    /// What a handler was told, and how often it is going to be left before.
+    final class Told {
+        var insertions: [UInt64] = []
+        var isInitial = 0
+        var leaves = 0
+    }
+
+    private static let handler: objstore_change_handler = { changes, userdata in
+        let told = Unmanaged<Told>.fromOpaque(userdata!).takeUnretainedValue()
+        if told.leaves > 0 {
+            told.leaves -= 1
+            return .OBJSTORE_OK  // which means nothing
+        }
+        var info = objstore_changes_info()
+        info.struct_size = UInt32(MemoryLayout<objstore_changes_info>.size)
+        _ = objstore_changes_get_info(changes, &info)
+        told.insertions.append(info.insertion_count)
+        if info.flags & UInt32(OBJSTORE_CHANGES_INITIAL) != 0 { told.isInitial += 1 }
+        _ = objstore_finish(.OBJSTORE_OK)
+        return .OBJSTORE_ERR_IO  // as little
+    }
+
+    @Test(arguments: [false, true]) func changesThatAHandlerDidNotTakeComeAgain(ofResults: Bool) throws {
+        let cities = try Cities(), told = Told()
+        let userdata = Unmanaged.passUnretained(told).toOpaque()
+        var token: OpaquePointer?, view: OpaquePointer?, results: OpaquePointer?, count = 0
+        if ofResults {
+            try ok(objstore_view_open(cities.store, &view))
+            try ok(objstore_find_where(view, cities.cls, cities.properties[0], .OBJSTORE_GREATER, objstore_int(0), &results))
+            try ok(objstore_results_observe(results, UInt32(OBJSTORE_OBSERVE_INITIAL), Self.handler, userdata, objstore_must_finish, &token))
+            try ok(objstore_view_close(view))
+        } else {
+            try ok(objstore_observe(cities.store, cities.cls, UInt32(OBJSTORE_OBSERVE_INITIAL), Self.handler, userdata, objstore_must_finish, &token))
+        }
+        told.leaves = 1
+        #expect(objstore_deliver(cities.store, &count) == .OBJSTORE_ERR_CALLBACK)
+        #expect(told.isInitial == 0)
+        try ok(objstore_deliver(cities.store, &count))
+        #expect(told.isInitial == 1 && told.insertions == [0])
+        for round in 1...3 as ClosedRange<Int64> {
+            try cities.write { transaction in try cities.create(transaction, 2 * round, "a", nil) }
+            told.leaves = Int(round)
+            for _ in 1...round { #expect(objstore_deliver(cities.store, &count) == .OBJSTORE_ERR_CALLBACK) }
+            try cities.write { transaction in try cities.create(transaction, 2 * round + 1, "b", nil) }
+            try ok(objstore_deliver(cities.store, &count))
+            #expect(told.insertions.last == 2, "the one that was left, and the one since")
+        }
+        #expect(told.insertions == [0, 2, 2, 2])
+        withExtendedLifetime(told) { _ = objstore_token_close(token) }
+        try cities.close()
+    }
+
+    @Test func aTransactionBodyThatWasLeftIsUndone() throws {
+        let cities = try Cities()
+        let body: objstore_write_body = { transaction, userdata in
+            var cls: objstore_class_id = 0, ids: [objstore_property_id] = [0, 0]
+            _ = objstore_find_class(transaction, literal("City"), &cls)
+            _ = objstore_find_property(transaction, cls, literal("id"), &ids[0])
+            _ = objstore_find_property(transaction, cls, literal("name"), &ids[1])
+            // The primary key of the one that was left before would be there already.
+            let status = objstore_create(transaction, cls, ids, [objstore_int(5), objstore_string(literal("x"))], 2, nil)
+            if status != .OBJSTORE_OK { return objstore_finish(status) }
+            if userdata != nil { _ = objstore_finish(.OBJSTORE_OK) }
+            return .OBJSTORE_OK
+        }
+        #expect(objstore_write(cities.store, body, nil, objstore_must_finish) == .OBJSTORE_ERR_CALLBACK)
+        #expect(String(cString: objstore_last_message()).contains("left before it had finished"))
+        #expect(objstore_finish(.OBJSTORE_ERR_IO) == .OBJSTORE_ERR_IO)  // of no effect here
+        #expect(objstore_write(cities.store, body, nil, objstore_must_finish) == .OBJSTORE_ERR_CALLBACK)
+        var function: objstore_write_body?, bound: OpaquePointer?
+        try ok(objstore_bind_write_body(body, nil, objstore_must_finish, &function, &bound))
+        #expect(objstore_write(cities.store, function, nil, nil) == .OBJSTORE_ERR_CALLBACK)
+        try ok(objstore_bound_close(bound))
+        try ok(objstore_write(cities.store, body, UnsafeMutableRawPointer(bitPattern: 1), objstore_must_finish))
+        try cities.close()
+    }
+}

@@ -35,7 +35,7 @@ struct DirectedScenario: Sendable {
                 stage.history.finish(cut: stage.cutsAtEnd, limit: 60_000)
                 result.histories += 1
                 result.steps += stage.world.steps
-                result.states += stage.history.oracle.recoveries + stage.history.oracle.reads
+                result.states += stage.history.oracle.crashStates
                 let violation = stage.world.violation
                 stage.world.end()
                 if let violation {
@@ -53,7 +53,8 @@ struct DirectedScenario: Sendable {
 
     static let all = [
         leaderDies, checkpointerDies, staleRecord, staleAttempt, staleVersion, deadGroup, halfGroup, sameAgain, movingPin, tornRecovery, fullLog, fullDisk,
-        leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, closeBeside, twoReapers, largeFreeMap, largeDelta, growthThatWasCut, lateWriter,
+        leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, closeBeside, twoReapers, largeFreeMap, largeDelta, growthThatWasCut, lateWriter, unchanged, metaBeforePages, failedMeta,
+        poisonOvertakes,
     ]
 
     static func put(_ id: Int64, _ text: String) -> Edit { .put(Name(id: id), Item(number: id, text: text)) }

@@ -36,6 +36,8 @@ final class EngineOracle: EngineProbe, Oracle {
     private var acknowledged: UInt64?
     private var relaxed: UInt64?
     private var poisonedAt: UInt64?
+    /// The newest version that a reader of this life has read, or a transaction that has ended.
+    private(set) var seen: UInt64 = 0
     private var losesData = false
     private var readers: [(process: Int, version: UInt64)] = []
     /// What the transaction that a process is about to commit will contain.
@@ -44,6 +46,9 @@ final class EngineOracle: EngineProbe, Oracle {
     private(set) var commits = 0
     private(set) var recoveries = 0
     private(set) var reads = 0
+    /// States of the disk that were opened by somebody who found nobody alive, and compared as a whole.
+    private(set) var crashStates = 0
+    private var firstOpeners: Set<UInt64> = []
     private(set) var poisonings = 0
 
     static let path = "d/store"
@@ -68,6 +73,7 @@ final class EngineOracle: EngineProbe, Oracle {
         _ database: Database, version: UInt64, chain: UInt64, previous: UInt64, continues: Bool, isSummary: Bool, keepsContent: Bool
     ) {
         world.quietly {
+            if let lock = database.writerLockForOracle as? SimulatedLock, !lock.isHeld { return fail("P3: a record of version \(version) is written by who does not have WRITER") }
             guard let parent = known[previous] else { return fail("P1: a record of version \(version) continues an unknown chain") }
             var entry = Known(version: version, parent: previous, content: parent.content, continues: continues, isSummary: isSummary)
             if !keepsContent, let process = world.running?.process.id, let next = pending[process] {
@@ -138,6 +144,9 @@ final class EngineOracle: EngineProbe, Oracle {
     func didRecover(_ database: Database, chain: UInt64, newChain: UInt64, version: UInt64) throws(StoreError) {
         world.quietly {
             recoveries += 1
+            firstOpeners.insert(database.instance)
+            // Nobody lives whose words count; they may even stand in a lock file of their own.
+            self.database = nil
             if known[chain] == nil, version == 1, acknowledged.map({ known[promised($0)]!.version == 1 }) ?? true {
                 // A new store; also where the first one, to which nobody had written, was lost with its name.
                 known[chain] = Known(version: version, parent: nil, content: [:])
@@ -170,6 +179,7 @@ final class EngineOracle: EngineProbe, Oracle {
             // What an open shows is promised, whether it recovered or found the store clean.
             (acknowledged, relaxed) = (chain, chain)
             poisonedAt = nil
+            seen = version
             losesData = world.hasLostSectors(EngineOracle.path) || world.hasLostSectors(EngineOracle.path + "-log")
             readers = []
             var survives = Set<UInt64>()
@@ -194,16 +204,38 @@ final class EngineOracle: EngineProbe, Oracle {
     func acknowledge(_ database: Database, _ version: UInt64, durable: Bool) {
         world.quietly {
             guard let chain = official[version] else { return fail("P1: acknowledged version \(version) is not of this life") }
+            if database.publishedVersion < version { return fail("P8: version \(version) acknowledged before it is published") }
             if durable {
                 acknowledgements += 1
                 if let poisonedAt, version > poisonedAt { return fail("P7: version \(version) acknowledged after poison") }
-                if database.publishedVersion < version { return fail("P8: version \(version) acknowledged before it is published") }
                 if acknowledged == nil || known[acknowledged!]!.version < version { acknowledged = chain }
                 checkDurable(version, chain, database.seedForOracle)
             } else if relaxed == nil || known[relaxed!]!.version < version {
                 relaxed = chain
             }
+            didSee(version)
             world.say(durable ? "ACK \(version)" : "relaxed ack \(version)")
+        }
+    }
+
+    func didSee(_ version: UInt64) { seen = max(seen, version) }
+
+    /// A transaction on `version` has left nothing, and its program has been told that it has ended: what it saw is not taken back.
+    func endedWithoutChange(_ database: Database, _ version: UInt64, durable: Bool) {
+        world.quietly {
+            guard let chain = official[version] else { return fail("P9: version \(version), which a transaction saw, is not of this life") }
+            if database.publishedVersion < version {
+                return fail("P9: a transaction that changed nothing has seen version \(version), and others see \(database.publishedVersion)")
+            }
+            didSee(version)
+            if durable {
+                if let poisonedAt, version > poisonedAt { return fail("P9: a transaction that saw version \(version) ends well after poison") }
+                if acknowledged == nil || known[acknowledged!]!.version < version { acknowledged = chain }
+                checkDurable(version, chain, database.seedForOracle)
+            } else if relaxed == nil || known[relaxed!]!.version < version {
+                relaxed = chain
+            }
+            world.say("ended on \(version)")
         }
     }
 
@@ -225,6 +257,8 @@ final class EngineOracle: EngineProbe, Oracle {
     /// Snapshots that somebody is reading.
     var pinCount: Int { readers.count }
     func didRead() { reads += 1 }
+    /// The first reading of a process that has opened the store has found everything right.
+    func didCompareOpened(_ database: Database) { if firstOpeners.remove(database.instance) != nil { crashStates += 1 } }
 
     // MARK: Oracle 1: at every acknowledgement
 

@@ -20,6 +20,7 @@ struct Scenario {
         Scenario(name: "close", processes: [[[.synced, .close]], [[.relaxed, .close]]]),
         Scenario(name: "leader", processes: [[[.synced]], [[.synced]]], preempts: true),
         Scenario(name: "two checkpointers", processes: [[[.synced, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
+        Scenario(name: "unchanged", processes: [[[.relaxed, .synced]], [[.unchanged, .cancelled, .unchangedRelaxed]]], preempts: true),
         Scenario(name: "mixed", processes: [[[.relaxed, .checkpoint]], [[.synced, .checkpoint]]], preempts: true),
     ]
 
@@ -47,7 +48,7 @@ struct Scenario {
         world.run(steps: 60_000)
         history.finish(cut: true)
         let outcome = Outcome(
-            violation: world.violation, steps: world.steps, states: history.oracle.recoveries + history.oracle.reads,
+            violation: world.violation, steps: world.steps, states: history.oracle.crashStates,
             acknowledgements: history.oracle.acknowledgements, wentOn: history.finalCommits > 0, statistics: world.statistics)
         world.end()
         return (outcome, world.steps)
@@ -81,15 +82,14 @@ func runEnumeration(_ arguments: Arguments) -> Int32 {
                     violations += 1
                     print("\(name): \(violation)")
                 }
-                print("\(name): \(tally.histories) histories, \(tally.states) states")
+                print("\(name): \(tally.histories) histories, \(tally.states) crash states")
                 fflush(nil)
             }
         }
     }
     let part = arguments.part.of == 1 ? "all single deviations" : "part \(arguments.part.index) of \(arguments.part.of) of the single deviations"
     print("\(part): \(total.histories) histories in \(Int(now() - start)) s; \(total.histories == 0 ? 0 : total.wentOn * 100 / total.histories) % went on to commit")
-    print("states \(total.states), violations \(violations), seed 0")
-    return violations == 0 ? 0 : 1
+    return arguments.conclude(states: total.states, violations: violations)
 }
 
 private struct Tally {

@@ -16,8 +16,8 @@ final class History {
     private(set) var unknownOutcomes = 0
 
     /// `addClass` changes the schema, `columns` inserts from columns, `scattered` frees more extents than the log
-    /// has room for. `close` is the last thing that a process does.
-    enum Kind: Int, CaseIterable { case synced, relaxed, group, big, checkpoint, many, addClass, columns, scattered, close, compact }
+    /// has room for. `unchanged`, `unchangedRelaxed` and `cancelled` leave nothing. `close` is the last thing that a process does.
+    enum Kind: Int, CaseIterable { case synced, relaxed, group, big, checkpoint, many, addClass, columns, scattered, close, compact, unchanged, unchangedRelaxed, cancelled }
     private let scatteredCount = 900
 
     /// - Parameter background: checkpoints and late syncs happen by themselves, soon in the world's time.
@@ -55,7 +55,7 @@ final class History {
                 process.own(database)
                 oracle.database = database
                 oracle.databases.append((process.id, database))
-                read(database, process)
+                if read(database, process) { oracle.didCompareOpened(database) }
                 then(database, process)
             } catch {
                 openProblem = error.message
@@ -80,6 +80,7 @@ final class History {
             if profile == 0 && world.pick(.workload, 60) == 1 { plan += [.scattered, .scattered] }
             // Not by a choice of its own, so that the histories of old seeds stay what they were.
             if profile == 0 && plan.count % 3 == 2 { plan.insert(.compact, at: plan.count / 2) }
+            if plan.count % 4 != 0 { plan.insert([.unchanged, .unchangedRelaxed, .cancelled][plan.count % 3], at: plan.count - 1) }
             process.spawn("writer") { [self] _ in
                 for kind in plan where !perform(kind, database, process) { return }
             }
@@ -142,6 +143,8 @@ final class History {
                     if !world.hasEvicted { world.fail("P2: damaged without a fault: \(error)") }
                     return false
                 case .tooManyReaders: return true
+                // A page that was checked, then lost by a failed write-back and evicted, is as it was before: the object is not in it.
+                case .noSuchObject where world.hasEvicted: return false
                 default:
                     world.fail("unexpected error: \(error)")
                     return false
@@ -152,11 +155,13 @@ final class History {
     }
 
     private func write(_ kind: Kind, _ database: Database, _ process: SimulatedProcess) throws(StoreError) {
-        let members = (0..<(kind == .group ? 2 : 1)).map { _ in edits(kind) }
+        let leavesNothing: Set<Kind> = [.unchanged, .unchangedRelaxed]
+        let members = (0..<(kind == .group ? 2 : 1)).map { _ in leavesNothing.contains(kind) ? [] : edits(kind) }
         // One member of a group may be a summary; a big one always is.
         let summary = kind == .big ? 0 : kind == .group && world.pick(.workload, 6) == 1 ? 0 : nil
-        let cancels = kind != .group && world.pick(.workload, 12) == 1
-        try transact(members, kind == .relaxed ? .relaxed(milliseconds: 1) : .full, summary: summary, cancels: cancels, database, process)
+        let cancels = kind == .cancelled || kind != .group && world.pick(.workload, 12) == 1
+        let isRelaxed = kind == .relaxed || kind == .unchangedRelaxed
+        try transact(members, isRelaxed ? .relaxed(milliseconds: 1) : .full, summary: summary, cancels: cancels, database, process)
     }
 
     func edits(_ kind: Kind) -> [Edit] {
@@ -221,24 +226,30 @@ final class History {
         _ database: Database, _ process: SimulatedProcess
     ) throws(StoreError) {
         var transaction = try WriteTransaction.begin(database)
-        guard var content = oracle.content(of: database, version: transaction.baseVersion) else {
-            return world.fail("P1: HEAD \(transaction.baseVersion) is not a version of this life")
+        let seen = transaction.baseVersion
+        guard var content = oracle.content(of: database, version: seen) else {
+            return world.fail("P1: HEAD \(seen) is not a version of this life")
+        }
+        func cancel(because error: StoreError) -> StoreError {
+            let error = transaction.cancel(because: error, durability)
+            if error.code != .outcomeUnknown { oracle.endedWithoutChange(database, seen, durable: durability == .full) }
+            return error
         }
         for (index, edits) in members.enumerated() {
             var editor = Editor(transaction, content)
-            do throws(StoreError) { try editor.apply(edits) } catch {
-                transaction.cancel()
-                throw error
-            }
+            do throws(StoreError) { try editor.apply(edits) } catch { throw cancel(because: error) }
             if let mismatch = editor.mismatch {
-                transaction.cancel()
+                transaction.abandon()
                 // A page that was checked, then lost by a failed write-back and evicted, may be read as it was before.
                 if world.hasEvicted { throw StoreError(.corrupt, "stale content after an eviction") }
                 return world.fail("P2: \(mismatch)")
             }
             content = editor.content
             if index == summary { transaction.forceSummary() }
-            if cancels { return transaction.cancel() }
+            if cancels {
+                try transaction.cancel(durability)
+                return oracle.endedWithoutChange(database, seen, durable: durability == .full)
+            }
             let box = EngineOracle.Box()
             oracle.pending[process.id] = (content, box)
             do throws(StoreError) {
@@ -246,6 +257,7 @@ final class History {
                     transaction = try transaction.seal()
                 } else {
                     let version = try transaction.commit(durability)
+                    if version == seen { return oracle.endedWithoutChange(database, seen, durable: durability == .full) }
                     box.status = .committed
                     oracle.acknowledge(database, version, durable: durability == .full)
                     // Without a thread nobody owes it a sync.
@@ -253,6 +265,7 @@ final class History {
                 }
             } catch {
                 box.status = error.code == .outcomeUnknown ? .unknown : .failed
+                if index == members.count - 1, error.code != .outcomeUnknown { oracle.endedWithoutChange(database, seen, durable: durability == .full) }
                 throw error
             }
         }
@@ -264,15 +277,20 @@ final class History {
     ///
     /// - Parameter isFirstTouch: this process has looked at nothing yet, so it must see damage even where lost
     ///   pages were evicted.
-    func read(_ database: Database, _ process: SimulatedProcess, isFirstTouch: Bool = false) {
+    /// - Returns: whether it was compared, and right.
+    @discardableResult
+    func read(_ database: Database, _ process: SimulatedProcess, isFirstTouch: Bool = false) -> Bool {
         do throws(StoreError) {
+            let seen = oracle.seen
             let snapshot = try database.snapshot()
+            if snapshot.version < seen { return fail("P9: version \(snapshot.version) is read after somebody has seen \(seen)") }
+            oracle.didSee(snapshot.version)
             oracle.pinned(process.id, snapshot.version)
             defer { oracle.unpinned(process.id, snapshot.version) }
             guard let expected = oracle.content(of: database, version: snapshot.version) else {
-                return world.fail("P2: version \(snapshot.version) was read, which no transaction of this life made")
+                return fail("P2: version \(snapshot.version) was read, which no transaction of this life made")
             }
-            if oracle.isInsideGroup(snapshot.version) { return world.fail("P5: version \(snapshot.version) is read, which is half of a group") }
+            if oracle.isInsideGroup(snapshot.version) { return fail("P5: version \(snapshot.version) is read, which is half of a group") }
             var found: Content = [:], ids: [Int64: Int64] = [:], links: [(name: Name, key: Int64)] = [], pals: [(name: Name, keys: [Int64?])] = []
             for cls in snapshot.schema.classes.indices {
                 try snapshot.forEachObject(cls) { (key, values) throws(StoreError) in
@@ -297,18 +315,25 @@ final class History {
             for (name, keys) in pals { found[name]!.pals = keys.map { $0.map { ids[$0] ?? -1 } } }
             let sees = isFirstTouch || !world.hasEvicted
             if found != expected && sees {
-                world.fail("P2: version \(snapshot.version) is read wrong: \(difference(found, expected))")
+                return fail("P2: version \(snapshot.version) is read wrong: \(difference(found, expected))")
             }
             var visited = 0
             let findings = Verifier.findings(snapshot) {
                 visited += 1
                 self.pauseSometimes(visited)
             }
-            if let first = findings.first, sees && !(world.hasEvicted && first.contains("damaged")) { world.fail("P2: version \(snapshot.version): \(first)") }
+            if let first = findings.first, sees && !(world.hasEvicted && first.contains("damaged")) { return fail("P2: version \(snapshot.version): \(first)") }
             oracle.didRead()
+            return sees
         } catch {
             if error.code == .corrupt && !world.hasEvicted { world.fail("P2: a reader meets a foreign page: \(error)") }
+            return false
         }
+    }
+
+    private func fail(_ text: String) -> Bool {
+        world.fail(text)
+        return false
     }
 
     /// Others run between two objects; not so often where there are many.

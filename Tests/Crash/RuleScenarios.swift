@@ -43,6 +43,94 @@ extension DirectedScenario {
         return stage
     }
 
+    /// 4.7.5: the power is cut in a recovery, and keeps of what was not synced the first sector alone: a meta. What it stands for must
+    /// be on the medium.
+    static let metaBeforePages = DirectedScenario(name: "4.7.5 a meta before its pages", kernels: [.errseq]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let (a, b) = pair(stage) else { return stage }
+        stage.checkpoint(a)
+        for round in 0..<4 { stage.commit(a, [put(1, "round \(round)")]) }
+        stage.kill(a)
+        stage.kill(b)
+        let steps = places.next()
+        let process = stage.history.launch { _, _ in }
+        stage.run(steps: steps) { $0.process === process }
+        if process.taskCount == 0 { places.pastEnd() }
+        var sectors = 0
+        stage.fault { kind, options in
+            switch kind {
+            case .cutMode: return 0
+            case .cut:
+                guard stage.world.touched === stage.db else { return options - 1 }
+                sectors += 1
+                return sectors == 1 ? options - 1 : 0
+            default: return nil
+            }
+        }
+        stage.world.powerCut()
+        return stage
+    }
+
+    /// 4.6: a write of a checkpoint fails, though all of it is there. It may have been the meta: what that stands for is not written
+    /// over until another checkpoint has made certain which meta is durable.
+    static let failedMeta = DirectedScenario(name: "4.6 a checkpoint's write that fails", kernels: [.errseq]) { kernel, places in
+        var options = History.storeOptions(false)
+        options.logBytes = 65536
+        let stage = Stage(kernel, options: options)
+        guard let (a, b) = pair(stage) else { return stage }
+        stage.checkpoint(a)
+        stage.commit(b, [put(1, "before")])
+        let failing = 1 + places.next()
+        if places.isBeyond { return nil }
+        var writes = 0
+        stage.fault { kind, _ in
+            guard kind == .write, stage.world.touched === stage.db else { return nil }
+            writes += 1
+            return writes == failing ? 3 : 0
+        }
+        stage.checkpoint(a)
+        stage.calm()
+        if writes < failing { places.pastEnd() }
+        for round in 0..<24 { stage.commit(b, [put(1, "more \(round)"), put(2, "more \(round)")], relaxed) }
+        return stage
+    }
+
+    /// 4.11: a commit stands anywhere; a transaction that saw it, or did not, changes nothing or is cancelled. What it saw is then
+    /// read by a third, and a power cut does not take it where it asked for that.
+    static let unchanged = DirectedScenario(name: "4.11 a transaction that changes nothing", kernels: [.errseq]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
+        let course = places.next(below: 8)
+        let commit = stage.beginCommit(a, [[put(1, "seen")]], course & 1 == 0 ? .full : relaxed)
+        if !stage.advance(commit, places.next()) { places.pastEnd() }
+        if places.isBeyond { return nil }
+        let end = stage.begin(b) { [history = stage.history] (database, process) throws(StoreError) in
+            try history.transact([[]], course & 2 == 0 ? .full : relaxed, cancels: course & 4 != 0, database, process)
+        }
+        stage.run { $0 === end.task }
+        // Who leads the sync stands still: then it waits, and is not told.
+        if end.isFinished { stage.complete(stage.begin(c) { stage.history.read($0, $1) }) }
+        stage.runAll()
+        return stage
+    }
+
+    /// 4.4: a relaxed commit stands anywhere, and another's sync fails. Who is told that it is there finds it.
+    static let poisonOvertakes = DirectedScenario(name: "4.4 poison overtakes a relaxed commit", kernels: [.errseq]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let (a, b) = pair(stage), let c = stage.open() else { return stage }
+        let deed = stage.beginCommit(a, [[put(1, "shown?")]], relaxed)
+        if !stage.advance(deed, places.next()) { places.pastEnd() }
+        stage.fault { kind, _ in kind == .sync && stage.runner === b.process ? 1 : nil }
+        let failing = stage.beginCommit(b, [[put(2, "lost?")]])
+        stage.run { $0 === failing.task }
+        stage.calm()
+        // Where the first one held the writer's lock, the other comes after it.
+        stage.complete(deed)
+        stage.runAll()
+        stage.complete(stage.begin(c) { stage.history.read($0, $1) })
+        return stage
+    }
+
     /// 4.8: the meta that a clean close wrote stands in the page cache only, and vanishes while the first write
     /// after the next open is under way.
     static let vanishingClean = DirectedScenario(name: "4.8 a vanishing clean meta", kernels: [.once]) { kernel, places in

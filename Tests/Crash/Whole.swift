@@ -6,13 +6,16 @@ import WholeModel
 /// What came of one history of the whole object model.
 private struct WholeOutcome {
     var violation: String?
-    /// Contents that were compared as a whole.
+    /// Crash states: opened after a crash, and compared as a whole.
     var states = 0
+    /// Contents that were compared as a whole.
+    var compared = 0
     var recoveries = 0, kills = 0, cuts = 0
     var counts: [String: Int] = [:]
 
     mutating func take(_ history: WholeHistory) {
-        states = history.compared
+        states = history.comparedAfterCrash
+        compared = history.compared
         recoveries = history.recovered
         counts = history.counts
     }
@@ -137,7 +140,7 @@ private func simulatedHistory(_ seed: UInt64) -> WholeOutcome {
 /// Histories until time, states or their number are used up; the last line is states, violations, seed.
 func runWhole(_ arguments: Arguments) -> Int32 {
     let start = now(), batch: UInt64 = 20
-    var seed = arguments.seed, histories = 0, states = 0, recoveries = 0, cuts = 0, violations = 0
+    var seed = arguments.seed, histories = 0, states = 0, recoveries = 0, compared = 0, cuts = 0, violations = 0
     var counts: [String: Int] = [:]
     while now() - start < arguments.seconds, states < arguments.states, histories < arguments.histories, violations < 5 {
         let first = seed, most = min(batch, UInt64(min(arguments.histories - histories, 1 << 20))), wanted = arguments.states - states
@@ -149,7 +152,7 @@ func runWhole(_ arguments: Arguments) -> Int32 {
                 states += outcome.states
                 if let violation = outcome.violation { send("violation seed \(seed): \(violation)\n") }
                 for (name, count) in outcome.counts { send("count \(count) \(name)\n") }
-                send("sums \(outcome.states) \(outcome.recoveries) \(outcome.cuts)\n")
+                send("sums \(outcome.states) \(outcome.recoveries) \(outcome.cuts) \(outcome.compared)\n")
             }
         }
         let (text, signal) = child.finish()
@@ -164,7 +167,7 @@ func runWhole(_ arguments: Arguments) -> Int32 {
             case "sums":
                 histories += 1
                 let numbers = words.dropFirst().compactMap { Int($0) }
-                (states, recoveries, cuts) = (states + numbers[0], recoveries + numbers[1], cuts + numbers[2])
+                (states, recoveries, cuts, compared) = (states + numbers[0], recoveries + numbers[1], cuts + numbers[2], compared + numbers[3])
             default: print(line)
             }
         }
@@ -177,7 +180,6 @@ func runWhole(_ arguments: Arguments) -> Int32 {
         if arguments.bug != nil && violations > 0 { break }
     }
     for (name, count) in counts.sorted(by: { $0.key < $1.key }) { print("    \(count) \(name)") }
-    print("\(histories) histories in \(Int(now() - start)) s, \(recoveries) recoveries, \(cuts) power cuts")
-    print("states \(states), violations \(violations), seed \(arguments.seed)")
-    return violations == 0 ? 0 : 1
+    print("\(histories) histories in \(Int(now() - start)) s, \(recoveries) recoveries, \(cuts) power cuts, \(compared) contents compared")
+    return arguments.conclude(states: states, histories: histories, violations: violations)
 }

@@ -130,6 +130,5 @@ func runDirected(_ arguments: Arguments) -> Int32 {
         fflush(nil)
     }
     print("\(histories) histories in \(Int(now() - start)) s")
-    print("states \(states), violations \(violations), seed 0")
-    return violations == 0 ? 0 : 1
+    return arguments.conclude(states: states, violations: violations)
 }

@@ -50,7 +50,7 @@ enum NestedCase {
         try draft.addCollection("Person", "rooms", .map, ElementSchema(kind: .link, keyKind: .int), target: "Address")
         try draft.addProperty("Person", "extra", .mixed, [.indexed])
         let kinds: [ValueKind] = [.bool, .float, .double, .decimal128, .binary, .timestamp, .objectID, .uuid]
-        for kind in kinds { try draft.addProperty("Dog", "\(kind)", kind, [.nullable]) }
+        for kind in kinds { try draft.addProperty("Dog", kind == .objectID ? "objectID" : "\(kind)", kind, [.nullable]) }
         try draft.addProperty("Dog", "tag", .uuid, [.generated])
         try draft.addProperty("Pair", "a", .int, [])
         try draft.addProperty("Pair", "b", .string, [])

@@ -8,12 +8,16 @@ struct Subject {
     var store: [UInt8]
     /// Nil where the store was closed cleanly.
     var log: [UInt8]?
+    /// What processes shared that were killed; nil: nobody kept it.
+    var lock: [UInt8]?
     /// The files as each commit left them, oldest first: what recovery may come to. Of small ones only.
     var history: [Subject] = []
     /// What reading `history` answers.
     var transcripts: [Transcript] = []
     /// Byte ranges of the store where extents lie that its newest version needs, and its free map.
     var extents: [Range<Int>] = []
+    /// Makes hashes fit what a case has changed.
+    var forged: ForgedStore?
 
     private static let kinds: [(String, ValueKind, Bool, Bool)] = [
         ("flag", .bool, false, false), ("number", .int, false, true), ("score", .double, false, true), ("name", .string, false, true),
@@ -121,7 +125,8 @@ struct Subject {
     }
 
     private static func files(_ name: String, isClean: Bool, _ path: String) throws -> Subject {
-        Subject(name: name, store: try read(path), log: isClean || access(path + "-log", R_OK) != 0 ? nil : try read(path + "-log"))
+        func side(_ suffix: String) throws -> [UInt8]? { isClean || access(path + suffix, R_OK) != 0 ? nil : try read(path + suffix) }
+        return Subject(name: name, store: try read(path), log: try side("-log"), lock: try side("-lock"))
     }
 
     // MARK: Small ones
@@ -206,7 +211,7 @@ struct Subject {
         history = []
     }
 
-    private mutating func findExtents() throws {
+    mutating func findExtents() throws {
         var found: [Range<Int>] = []
         try store.withUnsafeBytes { bytes in
             let metas = [0, 4096].compactMap { Meta.decode(bytes.baseAddress! + $0) }
@@ -217,9 +222,10 @@ struct Subject {
             found.append(meta.freeMap.offset..<meta.freeMap.offset + 512)
         }
         extents = found
+        forged = try ForgedStore(store)
     }
 
-    private static func read(_ path: String) throws -> [UInt8] {
+    static func read(_ path: String) throws -> [UInt8] {
         let file = open(path, O_RDONLY)
         guard file >= 0 else { throw StoreError(.io, "cannot read \(path)") }
         defer { close(file) }
@@ -231,13 +237,22 @@ struct Subject {
 
     /// Writes the files where a case opens them.
     func write(_ path: String) {
-        for (suffix, bytes) in [("", Optional(store)), ("-log", log), ("-lock", nil)] {
+        for (suffix, bytes) in [("", Optional(store)), ("-log", log), ("-lock", lock)] {
             unlink(path + suffix)
-            guard let bytes else { continue }
-            let file = open(path + suffix, O_RDWR | O_CREAT | O_TRUNC, 0o600)
-            precondition(file >= 0 && bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress!, $0.count) } == bytes.count)
-            close(file)
+            if let bytes { Subject.write(bytes, path + suffix) }
         }
+    }
+
+    /// The zeros at the end are a hole: logs are mostly such.
+    static func write(_ bytes: [UInt8], _ path: String) {
+        let file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+        let count = bytes.withUnsafeBytes { bytes in
+            var count = bytes.count
+            while count >= 8, bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self) == 0 { count -= 8 }
+            return count
+        }
+        precondition(file >= 0 && bytes.withUnsafeBytes { pwrite(file, $0.baseAddress!, count, 0) } == count && ftruncate(file, bytes.count) == 0)
+        close(file)
     }
 }
 

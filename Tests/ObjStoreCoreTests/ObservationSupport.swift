@@ -60,7 +60,7 @@ final class ObservedStore {
     func write(_ body: (WriteTransaction, ClassState) throws -> Void) throws {
         let transaction = try WriteTransaction.begin(database)
         do { try body(transaction, try transaction.state(0)) } catch {
-            transaction.cancel()
+            try transaction.cancel()
             throw error
         }
         try transaction.commit()

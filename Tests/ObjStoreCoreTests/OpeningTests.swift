@@ -329,7 +329,7 @@ import Testing
         } catch {
             #expect((error as? StoreError)?.code == .timeout, "\(error)")
         }
-        transaction.cancel()
+        try transaction.cancel()
         try store.begin().cancel()
         try other.close()
         try store.close()
@@ -390,7 +390,7 @@ import Testing
             let transaction = try WriteTransaction.begin(store.database)
             #expect(try transaction.state(0).find(primaryKey: .int(3)) != nil)
             state = try transaction.state(0)
-            transaction.cancel()
+            try transaction.cancel()
         }
         #expect(state != nil)
         do {

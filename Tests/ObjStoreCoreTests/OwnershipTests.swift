@@ -24,7 +24,8 @@ import Testing
 
     /// A room and what lies in it.
     private final class Room {
-        let key: Int64, n: Int64
+        let key: Int64
+        var n: Int64
         var closet: Room?
         var niches: [Room] = []
         init(_ key: Int64, _ n: Int64) { (self.key, self.n) = (key, n) }
@@ -35,6 +36,8 @@ import Testing
             return copy
         }
         var all: [Room] { [self] + (closet?.all ?? []) + niches.flatMap(\.all) }
+        /// With all that lies in it.
+        var text: String { "(\(key) \(n) \(closet?.text ?? "") [\(niches.map(\.text).joined())])" }
     }
 
     private struct Home {
@@ -45,6 +48,7 @@ import Testing
         var sheds: [Int64] = []
         var views: Set<Int64> = []
         var all: [Room] { (hall?.all ?? []) + rooms.flatMap(\.all) + named.values.flatMap(\.all) }
+        var keys: [Int64] { all.map(\.key) }
     }
 
     private typealias Model = [Int64: Home]
@@ -70,6 +74,10 @@ import Testing
         var random: IndexRandom
         var counter: Int64 = 0
         var cascaded = 0, most = 0
+        /// What an observer knows, and the model of that version.
+        var told: (version: Snapshot, model: Model)?
+        /// Homes that changed in a room only, and comparisons of the versions.
+        var changedInside = 0, tellings = 0
 
         init(seed: UInt64) throws {
             random = IndexRandom(seed)
@@ -224,6 +232,14 @@ import Testing
             }
         }
 
+        /// Something inside of a room changes, and nothing else.
+        func number() throws {
+            guard let key = anyHome(), let one = model[key]!.all.randomElement(using: &random) else { return }
+            counter += 1
+            one.n = counter
+            try tx.set(room(one.key), p["n"]!, .int(counter))
+        }
+
         func deleteHome() throws {
             guard let key = anyHome() else { return }
             var gone: Set<Int64> = [], next = [key]
@@ -309,10 +325,72 @@ import Testing
             try compare(try links(object, "niches"), wanted.niches, in: object, "niches")
         }
 
+        // MARK: Observing
+
+        /// What observers of homes and of rooms are told since the last time, from the log and from the trees: all that differs in an
+        /// object, or in what is embedded in it, is a modification of that property.
+        func tell() throws {
+            let now = (version: try store.shared.database.snapshot(), model: committed)
+            defer { told = now }
+            guard let (before, old) = told, before.version < now.version.version else { return }
+            tellings += 1
+            let new = now.model
+            let homes = difference(old.mapValues(parts), new.mapValues(parts))
+            let rooms = difference(roomParts(old), roomParts(new))
+            for compares in [false, true] {
+                let reader = try ChangeReader(
+                    store.shared.database, from: before, to: now.version, classes: [UInt32(ClassID.index(home)), UInt32(ClassID.index(room))], compares: compares)
+                check(reader.classes[UInt32(ClassID.index(home))], homes, isExact: reader.isCompared, "homes")
+                check(reader.classes[UInt32(ClassID.index(room))], rooms, isExact: reader.isCompared, "rooms")
+                // Who observes homes only hears the same of them.
+                let only = try ChangeReader(store.shared.database, from: before, to: now.version, classes: [UInt32(ClassID.index(home))], compares: compares)
+                check(only.classes[UInt32(ClassID.index(home))], homes, isExact: reader.isCompared, "homes alone")
+            }
+            changedInside += homes.modified.keys.count { old[$0]!.keys == new[$0]!.keys }
+        }
+
+        private func check(_ told: ClassChanges?, _ wanted: Difference, isExact: Bool, _ what: String) {
+            let masks = told?.modifiedMasks ?? [:]
+            #expect(told?.deleted ?? [] == wanted.deleted && told?.inserted ?? [] == wanted.inserted, "\(what)")
+            #expect(told?.isFromOtherProcess != true)
+            if isExact {
+                #expect(masks == wanted.modified, "\(what), compared")
+            } else {
+                // Also what was written as it was before, or came and went inside.
+                for (key, mask) in wanted.modified { #expect(masks[key, default: 0] & mask == mask, "\(what) \(key)") }
+            }
+        }
+
+        private typealias Difference = (deleted: [Int64], inserted: [Int64], modified: [Int64: UInt64])
+
+        private func difference(_ old: [Int64: [String]], _ new: [Int64: [String]]) -> Difference {
+            var modified: [Int64: UInt64] = [:]
+            for (key, parts) in new {
+                guard let before = old[key], before != parts else { continue }
+                modified[key] = parts.indices.reduce(0) { parts[$1] == before[$1] ? $0 : $0 | 1 << UInt64($1) }
+            }
+            return (old.keys.filter { new[$0] == nil }.sorted(), new.keys.filter { old[$0] == nil }.sorted(), modified)
+        }
+
+        /// Property by property, with all that lies inside.
+        private func parts(_ home: Home) -> [String] {
+            [
+                "", home.hall?.text ?? "", home.rooms.map(\.text).joined(), home.named.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.text)" }.joined(),
+                "\(home.annex ?? -1)", "\(home.sheds)", "\(home.views.sorted())",
+            ]
+        }
+
+        private func roomParts(_ model: Model) -> [Int64: [String]] {
+            var all: [Int64: [String]] = [:]
+            for room in model.values.flatMap(\.all) { all[room.key] = ["\(room.n)", room.closet?.text ?? "", room.niches.map(\.text).joined()] }
+            return all
+        }
+
         func step() throws {
             switch below(100) {
             case 0..<12: try createHome()
-            case 12..<52: try furnish()
+            case 12..<40: try furnish()
+            case 40..<52: try number()
             case 52..<68: try clear()
             case 68..<80: try relate()
             case 80..<84: try deleteHome()
@@ -353,11 +431,14 @@ import Testing
             } else {
                 _ = try tx.commit()
                 committed = OwnershipTests.copy(model)
+                // Of several commits together, or of one.
+                if below(3) != 0 { try tell() }
             }
             let view = try store.openView()
             #expect(try view.verify { (_, _) throws(StoreError) in } == [])
             try view.close()
-            if below(4) == 0 {
+            if below(8) == 0 {
+                told = nil
                 try store.close()
                 store = try Fixture.open(folder)
             }
@@ -374,7 +455,9 @@ import Testing
         }
         try fixture.end()
         try fixture.tx.cancel()
+        fixture.told = nil
         try fixture.store.close()
+        #expect(fixture.tellings > 10 && fixture.changedInside > 5, "seed \(seed): \(fixture.tellings) tellings, \(fixture.changedInside) of changes inside only")
         #expect(fixture.cascaded > 5 && fixture.most > 20, "seed \(seed): \(fixture.cascaded) cascades, \(fixture.most) rooms at most")
     }
 }

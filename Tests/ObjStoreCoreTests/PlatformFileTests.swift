@@ -151,10 +151,10 @@ import Testing
         #expect(try file.size() == 0)
         try file.reserve(32768)
         // Its first part still fits, the rest does not; what was there before must have all its space at once.
-        let memory = try machine.openShared(mount + "/lock", bytes: 1 << 20)
+        let memory = try machine.createShared(mount + "/lock", bytes: 1 << 20, like: file)
         memory.base.storeBytes(of: 1, as: UInt64.self)
         for _ in 0..<2 { #expect(message(.outOfSpace) { try memory.reserveAll() }.contains("/lock")) }
-        #expect(message(.outOfSpace) { _ = try machine.openShared(mount + "/lock", bytes: 1 << 20) }.contains("/lock"))
+        #expect(message(.outOfSpace) { _ = try machine.openShared(mount + "/lock", bytes: 1 << 20, memory.identity, like: nil) }.contains("/lock"))
     }
 
     /// A failed `reserve` leaves the disk as free as it was (ext4 itself would keep all it got).
@@ -232,19 +232,84 @@ import Testing
     }
 
     @Test func sharedMemory() throws {
-        let one = try machine.openShared(folder["lock"], bytes: 8192)
+        let file = try machine.open(folder["db"], .create)
+        let one = try machine.createShared(folder["lock"], bytes: 8192, like: file)
         #expect(one.isNew && one.base.load(fromByteOffset: 4088, as: UInt64.self) == 0)
         #expect(try machine.identity(of: folder["lock"]) == one.identity)
         #expect(try machine.open(folder["lock"], .readOnly).size() == SharedMemory.firstPart)
         for _ in 0..<2 { try one.reserveAll() }
         #expect(try machine.open(folder["lock"], .readOnly).size() == 8192)
-        let other = try machine.openShared(folder["lock"], bytes: 4096)
+        let other = try #require(try machine.openShared(folder["lock"], bytes: 4096, one.identity, like: nil))
         #expect(!other.isNew)
         #expect(one.identity == other.identity && other.bytes == 4096)
         #expect(one.base != other.base)
         SharedWord(one.base + 8).store(42)
         #expect(SharedWord(other.base + 8).load() == 42)
         #expect(try machine.open(folder["lock"], .readOnly).size() == 8192)
+        // Another file, a symbolic link, what is too small: none of them is touched. New memory takes the name only.
+        #expect(try machine.openShared(folder["lock"], bytes: 4096, file.identity(), like: nil) == nil)
+        symlink(folder["lock"], folder["link"])
+        #expect(message(.io) { _ = try machine.openShared(folder["link"], bytes: 4096, one.identity, like: nil) }.contains("symbolic link"))
+        #expect(try machine.openShared(folder["db"], bytes: 4096, file.identity(), like: nil) == nil && file.size() == 0)
+        #expect(try machine.openShared(folder["nothing"], bytes: 4096, one.identity, like: nil) == nil)
+        for name in ["link", "lock"] {
+            let new = try machine.createShared(folder[name], bytes: 4096, like: file)
+            #expect(new.isNew && new.identity != one.identity && SharedWord(one.base + 8).load() == 42)
+        }
+    }
+
+    /// Who may use one file may use the other, whatever the umask says.
+    @Test func access() throws {
+        func mode(_ name: String) -> UInt32 {
+            var status = stat()
+            return stat(folder[name], &status) == 0 ? status.st_mode & 0o777 : 0
+        }
+        let old = umask(0o027)
+        defer { umask(old) }
+        let model = try machine.open(folder["db"], .create)
+        #expect(mode("db") == 0o640)
+        for (wanted, given) in [(UInt32(0o600), 0o600), (0o666, 0o666), (0o660, 0o660), (0o644, 0o444), (0o666, 0o777), (0o640, 0o4640)] as [(UInt32, UInt32)] {
+            chmod(folder["db"], given)
+            for name in ["lock", "new", "renamed"] { unlink(folder[name]) }
+            _ = try machine.createShared(folder["lock"], bytes: 4096, like: model)
+            try machine.create(folder["new"], like: model) { (_) throws(StoreError) in }
+            try machine.createByRenaming(folder["renamed"]) { (file) throws(StoreError) in try file.takeAccess(of: model) }
+            for name in ["lock", "new", "renamed"] { #expect(mode(name) == wanted, "\(name) of a file with \(String(given, radix: 8))") }
+        }
+        if geteuid() == 0 {
+            chown(folder["db"], 1234, 4321)
+            _ = try machine.createShared(folder["lock"], bytes: 4096, like: model)
+            var status = stat()
+            #expect(stat(folder["lock"], &status) == 0 && status.st_uid == 1234 && status.st_gid == 4321)
+        }
+    }
+
+    @Test func hasName() throws {
+        let file = try machine.open(folder["db"], .create)
+        #expect(try file.hasName() && machine.openAnonymous("memory").hasName())
+        try machine.rename(folder["db"], to: folder["other"])
+        #expect(try file.hasName())
+        let other = try machine.open(folder["db"], .create)
+        try machine.rename(folder["db"], to: folder["other"])
+        #expect(try !file.hasName() && other.hasName())
+        try machine.remove(folder["other"])
+        #expect(try !other.hasName())
+    }
+
+    /// Readers share it, by descriptors that cannot write; others see it.
+    @Test func sharedLock() throws {
+        let bytes: Range<Int64> = 100..<108
+        let writer = try machine.open(folder["db"], .create), readers = try (0..<2).map { _ in try machine.open(folder["db"], .readOnly) }
+        for reader in readers { #expect(try machine.lockShared(reader, bytes: bytes)) }
+        #expect(try machine.isLocked(writer, bytes: bytes) && machine.isLocked(writer, bytes: 107..<200) && !machine.isLocked(writer, bytes: 108..<200))
+        readers[0].close()
+        #expect(try machine.isLocked(writer, bytes: bytes))
+        readers[1].close()
+        #expect(try !machine.isLocked(writer, bytes: bytes))
+        let lock = machine.makeLock(writer, byte: 104)
+        #expect(try lock.acquire(timeout: 0))
+        #expect(try !machine.lockShared(machine.open(folder["db"], .readOnly), bytes: bytes))
+        lock.release()
     }
 
     @Test func anonymous() throws {
@@ -265,7 +330,7 @@ import Testing
     /// A file gets its name when it is whole: as one without a name before, and where there are no such files.
     @Test(arguments: [false, true]) func creating(byRenaming: Bool) throws {
         func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
-            if byRenaming { try machine.createByRenaming(path, fill) } else { try machine.create(path, fill) }
+            if byRenaming { try machine.createByRenaming(path, fill) } else { try machine.create(path, like: nil, fill) }
         }
         func names() -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
         var seen: [String] = []

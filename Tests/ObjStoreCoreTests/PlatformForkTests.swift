@@ -35,7 +35,7 @@ import Testing
         let descriptor = try file.descriptor("test")
         try file.write([9] as [UInt8], count: 1, at: 0)
         let map = try file.map(4096)
-        let memory = try machine.openShared(folder["lock"], bytes: 4096)
+        let memory = try machine.createShared(folder["lock"], bytes: 4096, like: file)
         let word = SharedWord(memory.base)
         word.store(5)
         try lock.acquire()

@@ -272,7 +272,7 @@ import Testing
     }
 
     @Test func waitAndWake() throws {
-        let memory = try machine.openShared(folder["lock"], bytes: 4096)
+        let memory = try machine.createShared(folder["lock"], bytes: 4096, like: machine.open(folder["db"], .create))
         let word = SharedWord(memory.base + 64)
         #expect(milliseconds { machine.wait(word, while: 1, timeout: -1) } < 1000)  // differs: returns at once
         let slept = milliseconds { machine.wait(word, while: 1 << 32, timeout: 30_000_000) }  // the low half is equal

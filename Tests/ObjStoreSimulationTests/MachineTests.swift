@@ -176,7 +176,7 @@ import Testing
     @Test func waitersWakeOnlyForAReason() throws {
         let world = makeWorld()
         let process = world.startProcess()
-        let shared = try process.machine.openShared("d/s", bytes: 64)
+        let shared = try process.machine.createShared("d/s", bytes: 64, like: process.machine.open("d/f", .create))
         let word = SharedWord(shared.base)
         var woken: [String] = []
         process.spawn { machine in machine.wait(word, while: 0, timeout: -1); woken.append("wake \(word.current)") }
@@ -195,7 +195,7 @@ import Testing
         world.run(steps: 1000)
         #expect(woken.last == "at once")
         // Two processes see one memory; who waits for ever is found.
-        let second = try world.startProcess().machine.openShared("d/s", bytes: 64)
+        let second = try #require(try world.startProcess().machine.openShared("d/s", bytes: 64, shared.identity, like: nil))
         #expect(SharedWord(second.base).load() == 1 && second.identity == shared.identity)
         process.spawn("sleeper") { machine in machine.wait(word, while: 1, timeout: -1) }
         world.drain()

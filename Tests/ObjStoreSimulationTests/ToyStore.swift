@@ -52,7 +52,9 @@ final class ToyStore {
             }
             file = try machine.open("d/toy", .existing)
             map = try file.map(ToyStore.slots * ToyStore.slotBytes)
-            shared = try machine.openShared("d/toy.shm", bytes: (8 + ToyStore.slots) * 8)
+            let bytes = (8 + ToyStore.slots) * 8, name = "d/toy.shm"
+            let known = isFirst ? nil : try machine.openShared(name, bytes: bytes, machine.identity(of: name), like: nil)
+            if let known { shared = known } else { shared = try machine.createShared(name, bytes: bytes, like: lockFile) }
         } catch {
             opening.release()
             throw error

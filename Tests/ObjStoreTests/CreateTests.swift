@@ -176,7 +176,7 @@ import Foundation
         let store = try memoryStore([All.self, K.Toy.self])
         let id = ObjectId.generate(), uuid = UUID(), day = Date(timeIntervalSince1970: 86_400)
         let nested: [String: Any] = [
-            "id": 2, "real": 1, "mood": "wild", "tiny": 7, "short": 0.5, "price": Decimal128(3), "day": day, "bytes": Data([1, 2]), "uuid": uuid.uuidString, "objectId": id.hex,
+            "id": 2, "real": 1, "mood": "wild", "tiny": 7, "short": 0.5, "price": Decimal128(3), "day": day, "bytes": Data([1, 2]), "uuid": uuid, "objectId": id,
             "extra": ["a": [1, nil, 2.5] as [Any?]], "moods": [Mood.wild, "calm"] as [Any], "numbers": Set([3, 1]), "byNumber": [5: 1.5, 6: nil] as [Int: Double?],
             "byId": [id: "x"], "byUuid": [uuid: true], "named": ["nobody": nil] as [String: Any?],
         ]

@@ -74,7 +74,7 @@ def problems(name, parameters, tokens):
 
 def swift_type(type_):
     simple = {"int32_t": "Int32", "uint32_t": "UInt32", "int64_t": "Int64", "uint64_t": "UInt64", "uint8_t": "UInt8",
-              "size_t": "Int", "float": "Float", "double": "Double", "bool": "Bool", "char": "CChar"}
+              "size_t": "Int", "float": "Float", "double": "Double", "bool": "Bool", "char": "CChar", "void": "Void"}
     type_ = type_.replace("OBJSTORE_NONNULL", "").strip()
     if type_.endswith("*"):
         inner = type_[:-1].strip()

@@ -164,6 +164,18 @@ AT(objstore_index_info, properties, 20);
 SIZE(objstore_row, 256);
 AT(objstore_row, opaque, 0);
 
+SIZE(objstore_property_row, 128);
+AT(objstore_property_row, name, 0);
+AT(objstore_property_row, kind, 8);
+AT(objstore_property_row, flags, 12);
+AT(objstore_property_row, collection, 16);
+AT(objstore_property_row, key_kind, 20);
+AT(objstore_property_row, target, 24);
+AT(objstore_property_row, former_name, 32);
+AT(objstore_property_row, stored_name, 40);
+AT(objstore_property_row, default_value, 48);
+AT(objstore_property_row, reserved, 88);
+
 SIZE(objstore_column, 64);
 AT(objstore_column, property_id, 0);
 AT(objstore_column, kind, 4);

@@ -35,7 +35,7 @@ func write(_ body: (ClassState) throws -> Void) throws -> String {
         try body(try transaction.state(0))
         return "ok \(try transaction.commit())"
     } catch {
-        transaction.cancel()
+        try transaction.cancel()
         throw error
     }
 }

@@ -97,20 +97,22 @@ package struct Plan: Equatable, Sendable {
 
     static let first: Plan = {
         var plan = Plan()
+        // Properties have no spaces in their names.
+        func name(_ kind: ValueKind) -> String { kind == .objectID ? "objectID" : "\(kind)" }
         // Every kind, required and optional, with and without an index, alone and as elements.
         plan.add("Kinds", "id", .int, [.primaryKey, .generated])
         for (index, kind) in scalars.enumerated() {
-            plan.add("Kinds", "r_\(kind)", kind, kind != .binary && index % 2 == 0 ? [.indexed] : [], standard: index % 3 == 0 ? nil : Chance.standard(kind))
-            plan.add("Kinds", "o_\(kind)", kind, kind != .binary && index % 2 == 1 ? [.nullable, .indexed] : [.nullable], standard: index % 4 == 1 ? Chance.standard(kind) : nil)
+            plan.add("Kinds", "r_\(name(kind))", kind, kind != .binary && index % 2 == 0 ? [.indexed] : [], standard: index % 3 == 0 ? nil : Chance.standard(kind))
+            plan.add("Kinds", "o_\(name(kind))", kind, kind != .binary && index % 2 == 1 ? [.nullable, .indexed] : [.nullable], standard: index % 4 == 1 ? Chance.standard(kind) : nil)
         }
         plan.add("Kinds", "any", .mixed, [.indexed])
         plan.add("Kinds", "tally", .int, [.counter], standard: .int(0))
         plan.addIndex("Kinds", ["r_int", "o_string"])
         plan.add("Many", "id", .uuid, [.primaryKey, .generated])
         for kind in scalars {
-            plan.add("Many", "l_\(kind)", .list, of: kind, kind == .int || kind == .string ? [.nullable] : [])
-            plan.add("Many", "s_\(kind)", .set, of: kind)
-            plan.add("Many", "m_\(kind)", .map, of: kind, by: [.int, .string, .objectID, .uuid][plan.nextID % 4], [.nullable])
+            plan.add("Many", "l_\(name(kind))", .list, of: kind, kind == .int || kind == .string ? [.nullable] : [])
+            plan.add("Many", "s_\(name(kind))", .set, of: kind)
+            plan.add("Many", "m_\(name(kind))", .map, of: kind, by: [.int, .string, .objectID, .uuid][plan.nextID % 4], [.nullable])
         }
         // Links of every kind, with and without cascades; embedded objects two levels deep.
         plan.add("Person", "name", .string, [.primaryKey])

@@ -4,9 +4,7 @@ import ObjStoreCore
 /// is what recovery makes of them.
 extension WholeHistory {
     /// Checks the files, and makes a new store of them. Its path; nil: there is no store yet.
-    ///
-    /// - Parameter isClosed: nobody died over it.
-    func salvage(isClosed: Bool) throws -> String? {
+    func salvage() throws -> String? {
         guard machine.exists(path) else { return nil }
         step = "salvage"
         let target = path + "-salvaged\(life)"
@@ -15,16 +13,13 @@ extension WholeHistory {
         let check = try must("check the files") { () throws(StoreError) in
             try StoreFiles.verify(path, machine: machine, progress: { (_, _) throws(StoreError) in }, report: { (entry) throws(StoreError) in note(entry) })
         }
-        // A power cut may tear a meta that is being written, and leave a root behind that nobody needs any more.
-        func isHarmless(_ finding: String) -> Bool { !isClosed && (finding.hasPrefix("meta ") || finding.hasPrefix("root: that of meta ")) }
-        if check.findings != found.count || !found.allSatisfy(isHarmless) { throw problem("verify: \(check.findings) findings in the files: \(found)") }
+        if check.findings != 0 || !found.isEmpty { throw problem("verify: \(check.findings) findings in the files: \(found)") }
         found = []
         let salvaged = try must("salvage") { () throws(StoreError) in
             try StoreFiles.salvage(path, to: target, machine: machine, progress: { (_, _) throws(StoreError) in }, report: { (entry) throws(StoreError) in note(entry) })
         }
         // It does not know which records nobody was told were there: recovery leaves them out too.
-        let losses = found.filter { !isHarmless($0) }
-        if salvaged.losses != losses.count || !losses.allSatisfy({ $0.hasPrefix("log: ") && $0.contains("records behind version") }) {
+        if salvaged.losses != found.count || !found.allSatisfy({ $0.hasPrefix("log: ") && $0.contains("records behind version") }) {
             throw problem("salvage: \(salvaged.losses) losses: \(found)")
         }
         if salvaged.version < check.version { throw problem("salvage: version \(salvaged.version) was salvaged, \(check.version) was checked") }

@@ -57,6 +57,8 @@ package final class WholeHistory {
     package private(set) var recovered = 0
     /// Contents that were compared as a whole.
     package private(set) var compared = 0
+    /// Of these, what an open after a crash found.
+    package private(set) var comparedAfterCrash = 0
 
     package init(seed: UInt64, path: String, machine: Machine = RealMachine.shared) {
         self.seed = seed
@@ -80,6 +82,7 @@ package final class WholeHistory {
         counts = other.counts
         recovered = other.recovered
         compared = other.compared
+        comparedAfterCrash = other.comparedAfterCrash
     }
 
     /// The same history on a machine that was started again: whatever this one still holds is never used again.
@@ -125,7 +128,7 @@ package final class WholeHistory {
         step = "close"
         try close()
         if !leavesFirst { try leave() }
-        if chance.percent(10) { try compareSalvaged(try salvage(isClosed: true), contents.suffix(1)) }
+        if chance.percent(10) { try compareSalvaged(try salvage(), contents.suffix(1)) }
     }
 
     func configuration(_ plan: Plan?, dropping: [String] = []) throws -> StoreConfiguration {
@@ -148,7 +151,7 @@ package final class WholeHistory {
     /// Which of its possible contents the store has.
     private func findOut() throws {
         step = "recovery"
-        let salvaged = chance.percent(25) ? try salvage(isClosed: false) : nil
+        let salvaged = chance.percent(25) ? try salvage() : nil
         step = "recovery"
         let configuration = try configuration(nil)
         let store = try open(configuration, "open after a failure", machine)
@@ -160,6 +163,7 @@ package final class WholeHistory {
         let candidates = [pending].compactMap { $0 } + (isNewest ? contents.suffix(1) : contents.reversed()) + [returning].compactMap { $0 }
         let content = try recognise(view, candidates, "recovery")
         try Session.verify(view, "after recovery")
+        comparedAfterCrash += 1
         did(content)
         isUnknown = false
         try close()

@@ -1,4 +1,4 @@
-/* What the Swift interface needs from below the language: the layout of a class, and two words for each thread.
+/* What the Swift interface needs from below the language: the layout of a class, and a few words for each thread.
  *
  * The reflection functions are those that the standard library's own `_forEachField` and `Mirror` call. They are
  * exported since Swift 5.3; if a toolchain took them away, linking would fail.
@@ -32,6 +32,10 @@ struct cr_thread {
     int32_t defaults_count;
     /* Who collects errors that accessors report; NULL: nobody. */
     const void *_Nullable collector;
+    /* What is told when the thread ends; NULL: nothing. */
+    const void *_Nullable ending;
+    /* What takes what objects that go led to; NULL: nothing. */
+    const void *_Nullable references;
 };
 extern __thread struct cr_thread cr_this_thread __attribute__((tls_model("initial-exec")));
 
@@ -57,4 +61,13 @@ static inline int32_t cr_exchange_defaults_count(int32_t count) {
 }
 static inline const void *_Nullable cr_collector(void) { return cr_this_thread.collector; }
 static inline void cr_set_collector(const void *_Nullable collector) { cr_this_thread.collector = collector; }
+static inline const void *_Nullable cr_references(void) { return cr_this_thread.references; }
+static inline void cr_set_references(const void *_Nullable references) { cr_this_thread.references = references; }
+static inline const void *_Nullable cr_ending(void) { return cr_this_thread.ending; }
+/* Has `ended`, always the same function, called with `ending` when this thread ends; then nothing is set any more. */
+void cr_set_ending(const void *_Nonnull ending, void (*_Nonnull ended)(void *_Nonnull));
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+/* The task that runs on this thread; NULL: none. What `withUnsafeCurrentTask` calls. */
+__attribute__((swiftcall)) extern const void *_Nullable swift_task_getCurrent(void);
 #endif

@@ -84,26 +84,30 @@ int32_t cs_processors(void);
 static inline void cs_prefetch(const void *p) { __builtin_prefetch(p, 0, 3); }
 
 /* ---- files ------------------------------------------------------------------------------ */
+/* Runs a call of the C library at which pthread_cancel would act, so that it does not (see cthread.h). */
+#define CS_UNCANCELLED(call) \
+    do { int cs_state; pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cs_state); call; pthread_setcancelstate(cs_state, 0); } while (0)
 /* errno of the last failed call of this thread. */
 static inline int32_t cs_errno(void) { return errno; }
 /* Memory that was freed goes back to the system, as far as it is whole pages. */
 void cs_return_memory(void);
 /* For files that hold no locks and are closed at once; stores use cs_held_open. */
 static inline int32_t cs_open(const char *path, int32_t flags) {
-    int fd; do fd = open(path, flags | O_CLOEXEC); while (fd < 0 && errno == EINTR); return fd;
+    int fd; CS_UNCANCELLED(do fd = open(path, flags | O_CLOEXEC); while (fd < 0 && errno == EINTR)); return fd;
 }
+static inline void cs_close(int32_t fd) { CS_UNCANCELLED((void)close(fd)); }
 static inline int64_t cs_pread(int32_t fd, void *buffer, size_t count, int64_t offset) {
-    ssize_t n; do n = pread(fd, buffer, count, (off_t)offset); while (n < 0 && errno == EINTR); return n;
+    ssize_t n; CS_UNCANCELLED(do n = pread(fd, buffer, count, (off_t)offset); while (n < 0 && errno == EINTR)); return n;
 }
 /* What is read next lies anywhere: the kernel reads only what is asked for. Best effort. */
 static inline void cs_advise_random(int32_t fd) { (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); }
 static inline int64_t cs_pwritev(int32_t fd, const struct iovec *vectors, int32_t count, int64_t offset) {
-    ssize_t n; do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR); return n;
+    ssize_t n; CS_UNCANCELLED(do n = pwritev(fd, vectors, count, (off_t)offset); while (n < 0 && errno == EINTR)); return n;
 }
 /* Begins to write what is dirty, and waits for nothing. Errors are left to the next sync, which is told of them all the same. */
 void cs_start_writing(int32_t fd);
 static inline int32_t cs_fdatasync(int32_t fd) {
-    return fdatasync(fd);          /* never retried: whatever errno says, the caller must not call it again */
+    int r; CS_UNCANCELLED(r = fdatasync(fd)); return r; /* never retried: whatever errno says, the caller must not call it again */
 }
 /* `keep_size`: allocates beyond the end of the file without moving the end. */
 int32_t cs_fallocate(int32_t fd, bool keep_size, int64_t offset, int64_t length);
@@ -122,6 +126,8 @@ static inline int64_t cs_filesystem_type(int32_t fd) {
 /* ---- open-file-description locks on single bytes ------------------------------------------ */
 /* 0 = got it, EAGAIN = somebody else has it, other = errno. */
 int32_t cs_lock_byte(int32_t fd, int64_t byte, bool lock);
+/* The same for a lock that others may share, of a descriptor that need only be readable. */
+int32_t cs_lock_shared(int32_t fd, int64_t byte, int64_t length);
 /* Releases every lock of the description. 0 or errno. */
 int32_t cs_unlock_all(int32_t fd);
 /* 1 = somebody else holds some byte of [byte, byte + length), 0 = nobody, negative = -errno. */

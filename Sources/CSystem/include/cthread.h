@@ -32,6 +32,7 @@ struct cs_thread {
     const void *inside[CS_PLACES];       /* NULL = none */
     uint32_t silent;                     /* > 0: in a callback that must not call the library */
     uint32_t used;
+    uint32_t handlers;                   /* change handlers that it is inside, of any store */
     struct cs_thread *next;
     struct cs_frame *frames;             /* innermost first */
     uint64_t number;                     /* of the thread: no other one of the process ever had it */
@@ -40,6 +41,11 @@ struct cs_thread {
     int64_t position, callback_code;
     char *text;
     size_t text_capacity, class_offset, property_offset, text_length;
+    /* Of its stack; both 1 where the system does not say. */
+    uintptr_t stack_low, stack_high;
+    /* Callbacks that say by a call that they have ended: see Userdata in Sources/ObjStoreC/Handles.swift. */
+    bool has_finished, was_left;         /* the innermost one; the one that returned last */
+    int32_t finished_status;
 };
 
 /* ---- handles: see Sources/ObjStoreC/Handles.swift -------------------------------------------- */
@@ -50,7 +56,8 @@ struct cs_handle {
     uint64_t pins;                       /* calls inside that may take long or run callbacks */
     uint32_t parent, first_child, next, previous;
     uint32_t next_free;
-    uint32_t visited;                    /* a thread other than `owner` was or is inside */
+    uint16_t is_lent;                    /* to a callback: it is the call's to close, not its parent's */
+    uint16_t visited;                    /* a thread other than `owner` was or is inside */
     const void *owner;                   /* the record of the thread that opened it */
 };
 
@@ -93,8 +100,35 @@ bool cs_any_inside(const void *handle);
 /* Room for the texts of an error: at least `bytes`. NULL without memory. */
 char *cs_error_room(struct cs_thread *thread, size_t bytes);
 
-/* ---- two locks that a fork takes, so that the child finds them free ------------------------- */
-enum { CS_LOCK_HANDLES = 0, CS_LOCK_STORES = 1, CS_LOCKS = 2 };
+/* ---- the stack ---------------------------------------------------------------------------------- */
+/* Bytes of stack that the calling thread has left; PTRDIFF_MAX (Swift sees a size_t as an Int) where that is not known (a stack that the program made itself and
+ * runs on without a thread of its own). */
+size_t cs_stack_left(void);
+
+/* ---- pthread_cancel ------------------------------------------------------------------------------ */
+/* A thread that is cancelled unwinds its stack without a word to what stands on it: locks stay locked, counts counted. So calls
+ * that may sleep or call back do so with cancellation off, and it acts when they have returned; and what any call does with files
+ * (csystem.h) is no point where it could act. */
+int32_t cs_cancel_off(void);
+void cs_cancel_restore(int32_t state);
+
+/* The one call that may sleep for ever is a point where it acts, on a frame that has nothing to give back but `*pins`, which
+ * becomes one less. As poll: 1 ready, 0 not in so many milliseconds (negative: for ever), -1 a signal was handled. */
+int32_t cs_poll_pinned(int32_t fd, int32_t milliseconds, uint64_t *pins);
+
+/* ---- memory: see memory.c ------------------------------------------------------------------------ */
+#define CS_RESERVE_BYTES ((size_t)4 << 20)
+/* Not 0: there is no reserve; cs_memory_refill says whether there is one again. */
+extern uint32_t cs_memory_low __attribute__((visibility("hidden")));
+static inline bool cs_memory_is_low(void) { return __builtin_expect(__atomic_load_n(&cs_memory_low, __ATOMIC_RELAXED) != 0, 0); }
+bool cs_memory_refill(void);
+/* Whether so much could be had now. */
+bool cs_memory_has(size_t bytes);
+void cs_memory_lock_for_fork(void);
+void cs_memory_unlock_after_fork(void);
+
+/* ---- locks that a fork takes, so that the child finds them free ------------------------- */
+enum { CS_LOCK_HANDLES = 0, CS_LOCK_STORES = 1, CS_LOCK_CONFIGS = 2, CS_LOCKS = 3 };
 void cs_global_lock(int32_t which);
 void cs_global_unlock(int32_t which);
 

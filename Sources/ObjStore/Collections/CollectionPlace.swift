@@ -158,6 +158,20 @@ struct CollectionPlace {
         return values
     }
 
+    /// Elements as they are at one moment.
+    func pinned<Element: CollectionElement>(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
+        let view = binding.space.current
+        while true {
+            // The view may move between two questions: then both are asked again.
+            let stamp = view.stamp, count = count, range = bounds(count)
+            var elements: [Element] = []
+            if !range.isEmpty {
+                forEach(from: range.lowerBound, limit: range.count, wantsKeys: false) { elements.append(element($2, at: .index($0))) }
+            }
+            if view.stamp == stamp || elements.count == range.count { return Pinned(elements, from: range.lowerBound) }
+        }
+    }
+
     /// A stored value as the collection's type; what is none is reported and replaced.
     func element<Element: CollectionElement>(_ value: Value, at step: @autoclosure () -> AnyStep) -> Element {
         if Element._isMixed {
@@ -210,6 +224,10 @@ extension _CollectionProperty {
     public static func _get(_ object: Object, _ index: UInt32) -> Self { _managed(object, index) }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Self) { value._copy()._replace(object, index) }
     public static func _traced(_ tracer: _Tracer) -> Self { Self() }
+    public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {
+        if let collection = wrapper(object, offset).pointee.value { references.add(collection) }
+        wrapper(object, offset).pointee.value = nil
+    }
     public static func _encodeKey(_ key: Any, _ encoder: _RowEncoder) -> Bool { false }
     public static func _entries(of value: Any) -> [(key: AnyHashable, value: Any?)]? { nil }
     /// Elements are stored after their object.

@@ -8,6 +8,7 @@ internal import ObjStoreCore
 public final class List<Element: CollectionElement> {
     private var elements: [Element] = []
     let place: CollectionPlace?
+    private let walks = Walks<Element>()
 
     public init() { place = nil }
     fileprivate init(_ place: CollectionPlace) { self.place = place }
@@ -49,7 +50,10 @@ public final class List<Element: CollectionElement> {
     }
 
     public func removeFirst(_ count: Int = 1) { removeSubrange(0..<count) }
-    public func removeLast(_ count: Int = 1) { removeSubrange(self.count - count..<self.count) }
+    public func removeLast(_ count: Int = 1) {
+        let end = self.count  // once: outside of a write, which is an error, it may change
+        removeSubrange(end - count..<end)
+    }
     public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
 
     /// Puts others where the elements in `range` are.
@@ -107,23 +111,27 @@ public final class List<Element: CollectionElement> {
     public var isFrozen: Bool { place?.object.isFrozen ?? false }
 }
 
-extension List: RandomAccessCollection, MutableCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { place?.count ?? elements.count }
+extension List: MutableLiveCollection {
+    public var _count: Int { place?.count ?? elements.count }
+    public func _element(at index: Int) -> Element { if let place { place.element(at: index) } else { elements[index] } }
+    public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
+        guard let place else { return Pinned(elements)[bounds(elements.count)] }
+        return place.pinned(bounds)
+    }
+    public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { walks.with(body) }
+    public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
+        guard let place else { preconditionFailure("\(range) of \(count) elements") }
+        place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
+    }
 
-    public subscript(index: Int) -> Element {
-        get {
-            place?.element(at: index) ?? elements[index]
+    public func _set(_ element: Element, at index: Int) {
+        guard let place else {
+            elements[index] = element
+            return
         }
-        set {
-            guard let place else {
-                elements[index] = newValue
-                return
-            }
-            // A managed one may be given where it is already.
-            if place.embeds, let object = Element._linked(newValue), !object.isManaged { return embed(object, at: index, place) }
-            place.changing((), with: CollectionOfOne(newValue)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
-        }
+        // A managed one may be given where it is already.
+        if place.embeds, let object = Element._linked(element), !object.isManaged { return embed(object, at: index, place) }
+        place.changing((), with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
     }
 
     /// Makes an unmanaged embedded object where another one is, which goes.
@@ -137,6 +145,32 @@ extension List: RandomAccessCollection, MutableCollection {
 
     /// The elements as they are now: what changes meanwhile does not disturb.
     public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }
+}
+
+/// What generic code sees; see ``LiveCollection``.
+extension List {
+    @_disfavoredOverload public var startIndex: Int { walkStart }
+    @_disfavoredOverload public var endIndex: Int { walkEnd }
+    @_disfavoredOverload public var count: Int { walkCount }
+    @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
+    @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
+    @_disfavoredOverload public subscript(index: Int) -> Element {
+        get { walkElement(index) }
+        set { _set(newValue, at: index) }
+    }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> {
+        get { _slice(bounds) }
+        set { _set(newValue, in: bounds) }
+    }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        walk(to: Self.index(index, distance, limit), from: index)
+    }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
 }
 
 extension List: ExpressibleByArrayLiteral {
@@ -177,10 +211,10 @@ extension List: Persistable, _CollectionProperty {
     }
     /// A list, or an array of what its elements can be.
     public static func _convert(_ value: Any?) -> List? {
-        if let list = value as? List { return list }
+        if let list = instance(value, of: List.self) { return list }
         if let results = value as? any AnyResults { return _convert(results.objects) }
-        guard let array = value as? [Any?] ?? (value as? [Any]) else { return nil }
-        let elements = array.map { Element._convertElement($0.flatMap { ClassInfo.unwrap($0) }) }
+        guard let array = (value as? any GivenArray)?.givenElements else { return nil }
+        let elements = array.map { Element._convertElement(ClassInfo.unwrap($0)) }
         guard !elements.contains(where: { $0 == nil }) else { return nil }
         return List(elements.map { $0! })
     }

@@ -120,8 +120,8 @@ extension Map: Persistable, _CollectionProperty {
         return true
     }
     public static func _entries(of value: Any) -> [(key: AnyHashable, value: Any?)]? {
-        if let map = value as? Map { return map.map { ($0.key, ClassInfo.unwrap($0.value)) } }
-        return (value as? [AnyHashable: Any])?.map { ($0.key, ClassInfo.unwrap($0.value)) }
+        if let map = instance(value, of: Map.self) { return map.map { ($0.key, ClassInfo.unwrap($0.value)) } }
+        return (value as? any GivenDictionary)?.givenEntries.map { ($0.key, ClassInfo.unwrap($0.value)) }
     }
     public func _replace(_ object: Object, _ index: UInt32) {
         let place = CollectionPlace(object: object, index: index)
@@ -150,10 +150,10 @@ extension Map: Persistable, _CollectionProperty {
     }
     /// A map, or a dictionary of what its keys and values can be.
     public static func _convert(_ value: Any?) -> Map? {
-        if let map = value as? Map { return map }
-        guard let dictionary = value as? [AnyHashable: Any] else { return nil }
+        if let map = instance(value, of: Map.self) { return map }
+        guard let dictionary = value as? any GivenDictionary else { return nil }
         let map = Map()
-        for (key, value) in dictionary {
+        for (key, value) in dictionary.givenEntries {
             guard let key = Key._convert(key.base), let value = Value._convertElement(ClassInfo.unwrap(value)) else { return nil }
             map.entries[key] = value
         }

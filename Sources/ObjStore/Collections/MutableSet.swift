@@ -9,6 +9,7 @@ public final class MutableSet<Element: _SingleElement> {
     /// Of an unmanaged one; ascending.
     private var elements: [Element] = []
     let place: CollectionPlace?
+    private let walks = Walks<Element>()
 
     public init() { place = nil }
     fileprivate init(_ place: CollectionPlace) { self.place = place }
@@ -123,14 +124,40 @@ public final class MutableSet<Element: _SingleElement> {
     public var isFrozen: Bool { place?.object.isFrozen ?? false }
 }
 
-extension MutableSet: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { place?.count ?? elements.count }
-    public subscript(index: Int) -> Element {
-        place?.element(at: index) ?? elements[index]
+extension MutableSet: LiveCollection {
+    public var _count: Int { place?.count ?? elements.count }
+    public func _element(at index: Int) -> Element { if let place { place.element(at: index) } else { elements[index] } }
+    public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<Element> {
+        guard let place else { return Pinned(elements)[bounds(elements.count)] }
+        return place.pinned(bounds)
+    }
+    public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { walks.with(body) }
+    public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
+        guard let place else { preconditionFailure("\(range) of \(count) elements") }
+        place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
     }
     /// The elements as they are now.
     public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }
+}
+
+/// What generic code sees; see ``LiveCollection``.
+extension MutableSet {
+    @_disfavoredOverload public var startIndex: Int { walkStart }
+    @_disfavoredOverload public var endIndex: Int { walkEnd }
+    @_disfavoredOverload public var count: Int { walkCount }
+    @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
+    @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
+    @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        walk(to: Self.index(index, distance, limit), from: index)
+    }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
 }
 
 extension MutableSet: ExpressibleByArrayLiteral {
@@ -179,9 +206,9 @@ extension MutableSet: Persistable, _CollectionProperty {
     }
     /// A set, or an array or Swift set of what its elements can be.
     public static func _convert(_ value: Any?) -> MutableSet? {
-        if let set = value as? MutableSet { return set }
+        if let set = instance(value, of: MutableSet.self) { return set }
         if let results = value as? any AnyResults { return _convert(results.objects) }
-        guard let array = value as? [Any] ?? (value as? Set<AnyHashable>).map({ $0.map { $0.base } }) else { return nil }
+        guard let array = (value as? any GivenArray)?.givenElements ?? (value as? any GivenSet)?.givenMembers else { return nil }
         let elements = array.map { Element._convertElement(ClassInfo.unwrap($0)) }
         guard !elements.contains(where: { $0 == nil }) else { return nil }
         return MutableSet(elements.map { $0! })

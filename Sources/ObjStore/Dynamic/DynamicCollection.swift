@@ -138,7 +138,7 @@ public struct DynamicCollection {
 
     private func linked(_ value: Value) throws(StoreError) -> DynamicObject? {
         if value.isNull { return nil }
-        guard value.kind == .link else { throw StoreError(.wrongType, "an element of \(name) is a \(value.kind), no object").at(class: nil, property: name) }
+        guard value.kind == .link else { throw StoreError(.wrongType, "an element of \(name) is \(value.kind.indefinite), no object").at(class: nil, property: name) }
         return DynamicObject(ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: object.id.storeTag, key: value.low), object.space, fixed: object.fixedView)
     }
 

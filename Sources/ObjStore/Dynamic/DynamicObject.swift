@@ -70,7 +70,7 @@ public struct DynamicObject: Sendable {
             reporting(nil) { () throws(StoreError) in
                 try withValue(name) { (value, info) throws(StoreError) in
                     if value.kind == .link && info.kind != .mixed || value.kind.isCollection {
-                        throw StoreError(.wrongType, "\(name) is a \(value.kind): ask for it with \(value.kind == .link ? "object" : "collection")").at(class: nil, property: name)
+                        throw StoreError(.wrongType, "\(name) is \(value.kind.indefinite): ask for it with \(value.kind == .link ? "object" : "collection")").at(class: nil, property: name)
                     }
                     return value.isNull ? nil : try AnyValue(copying: value, space)
                 }
@@ -131,7 +131,7 @@ public struct DynamicObject: Sendable {
         reporting(nil) { () throws(StoreError) in
             try withValue(name) { (value, _) throws(StoreError) in
                 if value.isNull { return nil }
-                guard value.kind == .link else { throw StoreError(.wrongType, "\(name) is a \(value.kind), not a link").at(class: nil, property: name) }
+                guard value.kind == .link else { throw StoreError(.wrongType, "\(name) is \(value.kind.indefinite), not a link").at(class: nil, property: name) }
                 return other(ObjectID(classID: UInt32(truncatingIfNeeded: value.high), storeTag: id.storeTag, key: value.low))
             }
         }

@@ -17,7 +17,7 @@ public struct DynamicResults: Sendable {
     private let space: ObjectSpace
     private let className: String
     private let question: Question
-    private let cache = ResultsCache()
+    private let cache = ResultsCache<DynamicObject>()
 
     init(_ space: ObjectSpace, _ className: String, _ question: Question = .all) {
         self.space = space
@@ -98,28 +98,46 @@ public struct DynamicResults: Sendable {
     }
 }
 
-extension DynamicResults: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { reporting(0) { () throws(ObjStoreError) in try list().count } }
-
-    /// The object at a position. Where there is none (any more): an invalid object, and `.outOfRange` is reported.
-    public subscript(index: Int) -> DynamicObject {
+extension DynamicResults: LiveCollection {
+    public var _count: Int { reporting(0) { () throws(ObjStoreError) in try list().count } }
+    public func _element(at index: Int) -> DynamicObject {
         reporting(DynamicObject(.none, space)) { () throws(ObjStoreError) in
             let list = try list()
             return DynamicObject(try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }, space)
         }
     }
-
-    /// Walks the objects that are there now.
-    public func makeIterator() -> IndexingIterator<[DynamicObject]> {
-        reporting([]) { () throws(ObjStoreError) in
-            let list = try list()
-            var objects: [DynamicObject] = []
-            objects.reserveCapacity(list.count)
-            for index in 0..<list.count { objects.append(DynamicObject(try core { () throws(StoreError) in try list.object(at: UInt64(index)) }, space)) }
-            return objects
-        }.makeIterator()
+    public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<DynamicObject> {
+        guard let list = reporting(nil, { () throws(ObjStoreError) in try list() }) else { return Pinned([]) }
+        let space = space
+        // The list stands still: it has them all.
+        return Pinned(bounds(list.count)) { DynamicObject((try? list.object(at: UInt64($0))) ?? .none, space) }
     }
+    public func _walking<R>(_ body: (inout _Walk<DynamicObject>) -> R) -> R { cache.walks.with(body) }
+    public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
+        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count) results", class: className))
+    }
+    /// Walks the objects that are there now.
+    public func makeIterator() -> IndexingIterator<Pinned<DynamicObject>> { pinned().makeIterator() }
+}
+
+/// What generic code sees; see ``LiveCollection``.
+extension DynamicResults {
+    @_disfavoredOverload public var startIndex: Int { walkStart }
+    @_disfavoredOverload public var endIndex: Int { walkEnd }
+    @_disfavoredOverload public var count: Int { walkCount }
+    @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
+    @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
+    @_disfavoredOverload public subscript(index: Int) -> DynamicObject { walkElement(index) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<DynamicObject> { _slice(bounds) }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        walk(to: Self.index(index, distance, limit), from: index)
+    }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
 }
 
 extension StoreReading {
@@ -137,7 +155,7 @@ extension StoreReading {
         let found: ObjectID?
         if cls.primaryKey == 0, cls.keyIndex != 0 {
             let index = try core { () throws(StoreError) in try view.indexInfo(cls.keyIndex) }
-            guard let parts = key as? [Any?], parts.count == index.properties.count else {
+            guard let parts = key.flatMap({ ClassInfo.elements(of: $0) }), parts.count == index.properties.count else {
                 throw ObjStoreError(.wrongType, "the primary key of \(className) is of \(index.properties.count) properties: an array has their values", class: className)
             }
             let encoder = _RowEncoder()

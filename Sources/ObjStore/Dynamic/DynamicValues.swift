@@ -8,7 +8,7 @@ extension _RowEncoder {
     func append(nested value: Any?, _ left: Int = ClassInfo.deepest) throws(ObjStoreError) {
         guard let value = value.flatMap({ ClassInfo.unwrap($0) }) else { return append(.null) }
         if let object = value as? DynamicObject { return append(.link(object.id)) }
-        if let object = value as? Object { return append(object) }
+        if let object = instance(value, of: Object.self) { return append(object) }
         if let value = value as? AnyValue { return try append(nested: value, left) }
         if let collection = value as? DynamicCollection { return try append(nested: collection.content, left) }
         if let value = value as? any _PersistableValue { return encode(value) }
@@ -18,10 +18,10 @@ extension _RowEncoder {
         }
         if let value = value as? Substring { return append(String(value)) }
         guard left > 0 else { throw ObjStoreError(.outOfRange, "values are more than \(ClassInfo.deepest) deep inside each other") }
-        if let dictionary = value as? [AnyHashable: Any] {
-            append(Value(kind: .map, low: Int64(dictionary.count)))
+        if let entries = (value as? any GivenDictionary)?.givenEntries {
+            append(Value(kind: .map, low: Int64(entries.count)))
             // The order of a dictionary is another one each time: errors should not be.
-            for (key, value) in dictionary.sorted(by: { "\($0.key)" < "\($1.key)" }) {
+            for (key, value) in entries.sorted(by: { "\($0.key)" < "\($1.key)" }) {
                 guard let key = key.base as? any _PersistableValue else { throw ObjStoreError(.wrongType, "\(key.base) is no key: keys are texts, integers and ids") }
                 appendKey { encoder in encoder.encode(key) }
                 try append(nested: value, left - 1)
@@ -29,7 +29,7 @@ extension _RowEncoder {
             return
         }
         guard let elements = ClassInfo.elements(of: value) else {
-            throw ObjStoreError(.wrongType, "a \(type(of: value)) is no value of a property, and describes no object (\(value))")
+            throw ObjStoreError(.wrongType, "a \(type(of: value)) is no value of a property, and describes no object (\(ClassInfo.text(of: value)))")
         }
         append(Value(kind: .list, low: Int64(elements.count)))
         for element in elements { try append(nested: element, left - 1) }

@@ -7,6 +7,7 @@ internal import ObjStoreCore
 public final class AnyList {
     private var elements: [AnyValue] = []
     let place: AnyPlace?
+    private let walks = Walks<AnyValue>()
 
     public init() { place = nil }
     init(_ place: AnyPlace) { self.place = place }
@@ -48,15 +49,52 @@ public final class AnyList {
     public var isManaged: Bool { place != nil }
 }
 
-extension AnyList: RandomAccessCollection, MutableCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { place?.count() ?? elements.count }
-
-    /// Setting replaces an element that is there.
-    public subscript(index: Int) -> AnyValue {
-        get { place.map { $0.at(.index(index)).value() ?? AnyValue.none } ?? elements[index] }
-        set { if let place { place.at(.index(index)).change(.set, to: newValue) } else { elements[index] = newValue.detached() } }
+extension AnyList: MutableLiveCollection {
+    public var _count: Int { place?.count() ?? elements.count }
+    public func _element(at index: Int) -> AnyValue { place.map { $0.at(.index(index)).value() ?? AnyValue.none } ?? elements[index] }
+    /// Replaces an element that is there.
+    public func _set(_ element: AnyValue, at index: Int) {
+        if let place { place.at(.index(index)).change(.set, to: element) } else { elements[index] = element.detached() }
     }
+    public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<AnyValue> {
+        let values = values, pinned = Pinned(values)[bounds(values.count)]
+        guard let place else { return pinned }
+        // Lists and dictionaries among them stay managed.
+        return Pinned(pinned.indices) { values[$0].shown(at: place.at(.index($0))) }
+    }
+    public func _walking<R>(_ body: (inout _Walk<AnyValue>) -> R) -> R { walks.with(body) }
+    public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
+        guard let place = place?.place else { preconditionFailure("\(range) of \(count) elements") }
+        place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
+    }
+    /// The elements as they are now.
+    public func makeIterator() -> IndexingIterator<Pinned<AnyValue>> { pinned().makeIterator() }
+}
+
+/// What generic code sees; see ``LiveCollection``.
+extension AnyList {
+    @_disfavoredOverload public var startIndex: Int { walkStart }
+    @_disfavoredOverload public var endIndex: Int { walkEnd }
+    @_disfavoredOverload public var count: Int { walkCount }
+    @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
+    @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
+    @_disfavoredOverload public subscript(index: Int) -> AnyValue {
+        get { walkElement(index) }
+        set { _set(newValue, at: index) }
+    }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<AnyValue> {
+        get { _slice(bounds) }
+        set { _set(newValue, in: bounds) }
+    }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
+        walk(to: Self.index(index, distance, limit), from: index)
+    }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
 }
 
 extension AnyList: Equatable {

@@ -51,7 +51,9 @@ public final class AnyMap {
 extension AnyMap: Sequence {
     /// The entries as they are now, in the order of the keys; lists and dictionaries in them stay managed.
     public func makeIterator() -> IndexingIterator<[(key: String, value: AnyValue)]> {
-        keys.map { (key: $0, value: self[$0] ?? AnyValue.none) }.makeIterator()
+        let entries = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        guard let place else { return entries.map { ($0.key, $0.value) }.makeIterator() }
+        return entries.map { (key: $0.key, value: $0.value.shown(at: place.at(.key($0.key)))) }.makeIterator()
     }
 }
 

@@ -104,3 +104,14 @@ struct AnyPlace {
         }
     }
 }
+
+extension AnyValue {
+    /// What was copied from a place, its lists and dictionaries managed.
+    func shown(at place: AnyPlace) -> AnyValue {
+        switch self {
+        case .list: .list(AnyList(place))
+        case .dictionary: .dictionary(AnyMap(place))
+        default: self
+        }
+    }
+}

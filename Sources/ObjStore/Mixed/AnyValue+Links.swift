@@ -78,8 +78,8 @@ extension ClassInfo {
         if mixed.isEmpty { return false }
         if mixed.contains(where: \.hasChangingDefault) { return true }
         func links(_ value: Any?) -> Bool { AnyValue._convert(value)?.objects.isEmpty == false }
-        if let dictionary = value as? [String: Any] { return mixed.contains { links(dictionary[$0.name]) } }
-        if let array = value as? [Any] { return mixed.contains { $0.index < array.count && links(array[Int($0.index)]) } }
+        if let dictionary = value as? any GivenDictionary { return mixed.contains { links(dictionary.given($0.name)) } }
+        if let array = (value as? any GivenArray)?.givenElements { return mixed.contains { $0.index < array.count && links(array[Int($0.index)]) } }
         for (property, value) in try pairs(value) where property.type.valueKind == .mixed && links(value) { return true }
         return false
     }

@@ -163,10 +163,26 @@ extension AnyValue: Persistable {
         do throws(StoreError) { try value.encode(to: encoder) } catch { encoder.refuse(error) }
     }
 
+    public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {
+        switch wrapper(object, offset).pointee.value {
+        case .object(let object): references.add(object)
+        case .list(let list): references.add(list)
+        case .dictionary(let map): references.add(map)
+        default: return
+        }
+        wrapper(object, offset).pointee.value = .none
+    }
+
     /// A value of one of the types that a case has, an integer of any width that fits in 64 bits, nil, an array or a dictionary with
     /// texts as keys of such; an object; or an `AnyValue`.
-    public static func _convert(_ value: Any?) -> AnyValue? {
+    public static func _convert(_ value: Any?) -> AnyValue? { converted(value, AnyValue.deepest) }
+
+    /// What is nested deeper is refused when it is stored; here it must not use up the stack.
+    private static let deepest = 200
+
+    private static func converted(_ value: Any?, _ left: Int) -> AnyValue? {
         let given = value.flatMap { ClassInfo.unwrap($0) }
+        guard left > 0 else { return nil }
         return switch given {
         case nil: AnyValue.none
         case let value as AnyValue: value
@@ -179,26 +195,43 @@ extension AnyValue: Persistable {
         case let value as String: .string(value)
         case let value as Substring: .string(String(value))
         // An empty array can be cast to one of any type.
-        case let value as [UInt8] where !value.isEmpty || given.map { type(of: $0) == [UInt8].self } == true: .data(value)
+        case let value as any GivenArray where type(of: value) == [UInt8].self: (value as? [UInt8]).map { .data($0) }
+        case let value as any GivenArray: converted(elements: value.givenElements, left).map { .list(AnyList($0)) }
+        case let value as any GivenDictionary: converted(value, left).map { .dictionary(AnyMap($0)) }
         case let value as Data: .data([UInt8](value))
         case let value as Timestamp: .date(value)
         case let value as Date: .date(Timestamp(value))
         case let value as ObjectId: .objectId(value)
         case let value as UUID: .uuid(value)
+        case let value?: converted(instance: value)
+        }
+    }
+
+    private static func converted(instance value: Any) -> AnyValue? {
+        guard type(of: value) is AnyClass else { return nil }
+        return switch value {
         case let value as AnyList: .list(value)
         case let value as AnyMap: .dictionary(value)
         case let value as Object: .object(value)
-        case let value as [Any?]: converted(value).map { .list(AnyList($0)) }
-        case let value as [String: Any?]: converted(Array(value.values)).map { .dictionary(AnyMap(Dictionary(uniqueKeysWithValues: zip(value.keys, $0)))) }
         default: nil
         }
     }
 
-    private static func converted(_ values: [Any?]) -> [AnyValue]? {
+    private static func converted(elements: [Any], _ left: Int) -> [AnyValue]? {
         var result: [AnyValue] = []
-        for value in values {
-            guard let element = _convert(value) else { return nil }
+        for value in elements {
+            guard let element = converted(value, left - 1) else { return nil }
             result.append(element)
+        }
+        return result
+    }
+
+    private static func converted(_ dictionary: any GivenDictionary, _ left: Int) -> [String: AnyValue]? {
+        var result: [String: AnyValue] = [:]
+        guard let names = dictionary.givenNames else { return nil }
+        for (name, value) in names {
+            guard let element = converted(value, left - 1) else { return nil }
+            result[name] = element
         }
         return result
     }

@@ -6,13 +6,13 @@ extension ClassInfo.Property {
     /// Whether a value for the property describes objects, as in `create`: it, or one of its elements, is no object, and not nil.
     func isDescribed(by value: Any?) -> Bool {
         guard type.linked != nil, let value = value.flatMap({ ClassInfo.unwrap($0) }) else { return false }
-        guard type.isCollection else { return !(value is Object) }
+        guard type.isCollection else { return instance(value, of: Object.self) == nil }
         if value is any AnyResults || value is any LinkCollection { return false }
         if type.valueKind == .map {
             let entries = (accessor as? any _CollectionProperty.Type)?._entries(of: value) ?? []
-            return entries.contains { entry in entry.value.map { !(ClassInfo.unwrap($0) is Object?) } ?? false }
+            return entries.contains { entry in entry.value.flatMap { ClassInfo.unwrap($0) }.map { instance($0, of: Object.self) == nil } ?? false }
         }
-        return ClassInfo.elements(of: value)?.contains { element in element.map { !($0 is Object) } ?? false } == true
+        return ClassInfo.elements(of: value)?.contains { element in element.map { instance($0, of: Object.self) == nil } ?? false } == true
     }
 }
 

@@ -7,19 +7,23 @@ extension ClassInfo {
 
     /// What a value gives to which property: a dictionary (names to values), an array (values in the order of declaration), an object of
     /// a model class, or any other struct, class or tuple by the names of its stored properties. Names that only another object has are
-    /// passed over; those of a dictionary must be properties.
+    /// passed over; those of a dictionary must be properties, unless they are to be ignored.
     ///
     /// Errors: `.noSuchProperty`, `.outOfRange` (an array with too many values), `.missingValue` (`exact`, and too few), `.wrongType`,
     /// `.noSuchObject` (an object that was deleted).
-    func pairs(_ value: Any, exact: Bool = false) throws(ObjStoreError) -> [(property: Property, value: Any?)] {
-        if let source = value as? Object { return try pairs(of: source) }
-        if let dictionary = value as? [String: Any] {
+    func pairs(_ value: Any, exact: Bool = false, ignoresUnknown: Bool = false) throws(ObjStoreError) -> [(property: Property, value: Any?)] {
+        let value = ClassInfo.unwrap(value) ?? value
+        if let source = instance(value, of: Object.self) { return try pairs(of: source) }
+        if let names = (value as? any GivenDictionary)?.givenNames {
             var pairs: [(property: Property, value: Any?)] = []
-            for (key, value) in dictionary { pairs.append((try property(named: key), ClassInfo.unwrap(value))) }
+            for (name, value) in names {
+                if ignoresUnknown, find(name) == nil { continue }
+                pairs.append((try property(named: name), ClassInfo.unwrap(value)))
+            }
             // The order of a dictionary is another one each time: errors should not be.
             return pairs.sorted { $0.property.index < $1.property.index }
         }
-        if let array = value as? [Any] {
+        if let array = (value as? any GivenArray)?.givenElements {
             guard array.count <= properties.count else {
                 throw ObjStoreError(.outOfRange, "more values (\(array.count)) than properties (\(properties.count)) of class \(name)", class: name)
             }
@@ -70,21 +74,19 @@ extension ClassInfo {
 
     /// The elements of any sequence but a dictionary; nil: it is none.
     static func elements(of value: Any) -> [Any?]? {
-        if let array = value as? [Any] { return array.map { unwrap($0) } }
-        guard let sequence = value as? any Sequence, !(value is [AnyHashable: Any]), !(value is String) else { return nil }
+        if let array = value as? any GivenArray { return array.givenElements.map { unwrap($0) } }
+        if let set = value as? any GivenSet { return set.givenMembers.map { unwrap($0) } }
+        guard let sequence = value as? any Sequence, !(value is any GivenDictionary), !(value is String) else { return nil }
         func all(_ sequence: some Sequence) -> [Any?] { sequence.map { unwrap($0) } }
         return all(sequence)
     }
 
-    /// Optionals inside `Any` become optionals of `Any`; `NSNull` is nil.
+    /// Optionals inside `Any` become optionals of `Any`; `NSNull` is nil, other classes of what Foundation parses are what they hold.
     static func unwrap(_ value: Any) -> Any? {
         if let optional = value as? any AnyOptional { return optional.wrapped.flatMap { unwrap($0) } }
-        // A class of the large Foundation, which this library does without.
-        if Swift.type(of: value) is AnyClass, !(value is Object), name(ofAny: Swift.type(of: value)) == "NSNull" { return nil }
+        if Swift.type(of: value) is AnyClass, !(value is Object) { return native(value as AnyObject) }
         return value
     }
-
-    private static func name(ofAny type: Any.Type) -> String { String(describing: type) }
 
     // MARK: Errors
 
@@ -93,7 +95,7 @@ extension ClassInfo {
             return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
         }
         return ObjStoreError(
-            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(value))", class: name, property: property.name)
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
     }
 
     func wrongElement(_ property: Property, _ value: Any?) -> ObjStoreError {
@@ -101,7 +103,7 @@ extension ClassInfo {
             return ObjStoreError(.notNullable, "\(name).\(property.name): an element cannot be nil", class: name, property: property.name)
         }
         return ObjStoreError(
-            .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(Swift.type(of: value)) (\(value))", class: name, property: property.name)
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
     }
 
     func tooDeep() -> ObjStoreError {

@@ -6,15 +6,17 @@ internal import ObjStoreCore
 /// parent each.
 struct ObjectBuilder {
     private var path: [String] = []
+    /// Names in dictionaries that are no properties.
+    var ignoresUnknown = false
 
     mutating func fill(_ object: Object, from value: Any) throws(ObjStoreError) {
         let info = try ClassInfo.of(type(of: object))
         guard path.count < ClassInfo.deepest else { throw located(info.tooDeep()) }
         let pairs: [(property: ClassInfo.Property, value: Any?)]
-        do throws(ObjStoreError) { pairs = try info.pairs(value) } catch { throw located(error) }
+        do throws(ObjStoreError) { pairs = try info.pairs(value, ignoresUnknown: ignoresUnknown) } catch { throw located(error) }
         for (property, given) in pairs {
             path.append(".\(property.name)")
-            let value = try prepared(info, property, given, isCopy: value is Object)
+            let value = try prepared(info, property, given, isCopy: instance(value, of: Object.self) != nil)
             do throws(ObjStoreError) { try info.assign(value, property, of: object) } catch { throw located(error) }
             path.removeLast()
         }
@@ -48,7 +50,7 @@ struct ObjectBuilder {
     private mutating func one(_ type: Object.Type, _ value: Any?, isCopy: Bool) throws(ObjStoreError) -> Any? {
         guard let value = value.flatMap({ ClassInfo.unwrap($0) }) else { return nil }
         // One of another class is refused where it is assigned.
-        if value is Object, !(isCopy && type is EmbeddedObject.Type) { return value }
+        if instance(value, of: Object.self) != nil, !(isCopy && type is EmbeddedObject.Type) { return value }
         let object = type.init()
         try fill(object, from: value)
         return object

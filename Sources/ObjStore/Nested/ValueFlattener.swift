@@ -14,6 +14,8 @@ final class ValueFlattener {
     let view: View
     let update: UpdatePolicy
     private let isExact: Bool
+    /// Names in dictionaries that are no properties.
+    private let ignoresUnknown: Bool
     let isGraph: Bool
     var encoder = _RowEncoder()
     /// Unmanaged embedded objects of a graph, by where their description begins.
@@ -30,11 +32,12 @@ final class ValueFlattener {
     /// Before the first of them.
     var savepoint: UInt64?
 
-    init(_ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, isExact: Bool) {
+    init(_ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, isExact: Bool, ignoresUnknown: Bool) {
         self.space = space
         self.view = view
         self.update = update
         self.isExact = isExact
+        self.ignoresUnknown = ignoresUnknown
         isGraph = false
     }
 
@@ -46,6 +49,7 @@ final class ValueFlattener {
         self.view = view
         update = .error
         isExact = false
+        ignoresUnknown = false
         isGraph = true
         self.created = created
         encoder.created = created
@@ -55,7 +59,7 @@ final class ValueFlattener {
 
     /// Describes an object: a dictionary, an array, an object of any kind.
     func object(_ binding: ClassBinding, _ value: Any) throws(ObjStoreError) {
-        let info = binding.info, source = value as? Object
+        let info = binding.info, source = instance(value, of: Object.self)
         guard path.count < ClassInfo.deepest else { throw located(info.tooDeep()) }
         if let source {
             guard !open.contains(where: { $0.isSameObject(as: source) }) else {
@@ -66,7 +70,7 @@ final class ValueFlattener {
             if isGraph, source._binding == nil { embedded[encoder.count] = source }
         }
         var pairs: [(property: ClassInfo.Property, value: Any?)]
-        do throws(ObjStoreError) { pairs = try info.pairs(value, exact: isExact) } catch { throw located(error) }
+        do throws(ObjStoreError) { pairs = try info.pairs(value, exact: isExact, ignoresUnknown: ignoresUnknown) } catch { throw located(error) }
         pairs += try changingDefaults(binding, pairs)
         encoder.append(Value(kind: .map, low: Int64(pairs.count)))
         for (property, value) in pairs {
@@ -108,7 +112,7 @@ final class ValueFlattener {
 
     private func link(_ info: ClassInfo, _ property: ClassInfo.Property, _ value: Any?) throws(ObjStoreError) {
         guard let linked = property.type.linked, let value = value.flatMap({ ClassInfo.unwrap($0) }) else { return encoder.append(.null) }
-        guard let object = value as? Object else { return try self.object(try space.binding(linked), value) }
+        guard let object = instance(value, of: Object.self) else { return try self.object(try space.binding(linked), value) }
         guard type(of: object) == linked else { throw located(info.wrongType(property, value)) }
         // What may be linked to, the core says.
         let isLink = isGraph ? !property.embeds || object._binding != nil : !property.embeds && object._space?.handle.sharesStore(with: space.handle) == true

@@ -125,7 +125,7 @@ final class ColumnInsert {
         guard column.values != nil || column.valuesBytes == 0 else { throw noValues(position) }
         var limit = view.shared.database.options.valueLimit
         if cls.indexPosition(of: position) != nil { limit = min(limit, IndexLimits.longestText) }
-        if cls.isKeyPart(position) { limit = min(limit, View.longestKey) }
+        if cls.isOfKey(position) { limit = min(limit, View.longestKey) }
         var last = offsets[0]
         guard last >= 0 else { throw refuse(.outOfRange, position, row: 0, "its offset is \(last)") }
         // Plain text is looked at as a whole.
@@ -179,10 +179,8 @@ final class ColumnInsert {
         if let index = cls.keyIndex {
             var parts: [Int] = []
             for part in cls.indexes[index].properties {
-                guard let input = inputs[part] else {
-                    throw cls.named(StoreError(.missingValue, "\(path(part)): the primary key must be given"), part)
-                }
-                parts.append(input)
+                if inputs[part] == nil { fill(part, try missingKey(part)) }
+                parts.append(inputs[part].unsafelyUnwrapped)
             }
             // With the policy `error` whichever row comes first is refused: a repetition, or a key that exists.
             let repeated = try findRepeated(parts, policy)
@@ -226,12 +224,51 @@ final class ColumnInsert {
         } else {
             for row in 0..<rows { ValueCell.store(try view.generated(cls, position), memory + row &* bytes) }
         }
+        add(InputColumn(propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: nil, validity: nil, valuesBytes: 0), position)
+    }
+
+    private func add(_ column: InputColumn, _ position: Int) {
         let index = columns.count, own = UnsafeMutablePointer(mutating: columns.baseAddress.unsafelyUnwrapped)
-        (own + index).initialize(to: InputColumn(
-            propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: nil, validity: nil, valuesBytes: 0))
+        (own + index).initialize(to: column)
         columns = UnsafeBufferPointer(start: own, count: index + 1)
         inputs[position] = index
         positions.append(position)
+    }
+
+    /// What a key, or a part of one, is that is left out: its default, or null.
+    private func missingKey(_ position: Int) throws(StoreError) -> Value {
+        do throws(StoreError) { return try view.missing(cls, position) } catch {
+            guard error.code == .missingValue else { throw error }
+            throw cls.named(StoreError(.missingValue, "\(path(position)): the primary key must be given"), position)
+        }
+    }
+
+    /// The same value for every row.
+    private func fill(_ position: Int, _ value: Value) {
+        let kind = cls.columns[position].kind, bytes = kind.hasBytes ? value.count : value.isNull ? 8 : ValueCell.size(kind)
+        let memory = allocate(rows * max(1, bytes))
+        var offsets: UnsafeMutableRawPointer?, validity: UnsafeMutableRawPointer?
+        if kind.hasBytes {
+            let ends = allocate((rows + 1) * 8)
+            for row in 0...rows { ends.storeBytes(of: Int64(row * value.count), toByteOffset: row * 8, as: Int64.self) }
+            for row in 0..<rows where value.count > 0 { (memory + row * value.count).copyMemory(from: value.pointer.unsafelyUnwrapped, byteCount: value.count) }
+            offsets = ends
+        } else if !value.isNull {
+            for row in 0..<rows { ValueCell.store(value, memory + row * bytes) }
+        }
+        if value.isNull { validity = allocate((rows + 7) / 8) }
+        add(
+            InputColumn(
+                propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int64.self)) },
+                validity: validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, valuesBytes: UInt64(rows * value.count)), position)
+    }
+
+    /// Zeros, for as long as the insert.
+    private func allocate(_ count: Int) -> UnsafeMutableRawPointer {
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: max(16, count), alignment: 8)
+        memory.initializeMemory(as: UInt8.self, repeating: 0, count: max(16, count))
+        generated.append(memory)
+        return memory
     }
 
     /// A repetition of a key that exists is one more update of that object.
@@ -367,7 +404,7 @@ final class ColumnInsert {
         var changes: [(position: Int, value: Value)] = []
         let reader = try state.reader()
         guard let place = try reader.find(key) else { throw state.noSuchObject(key) }
-        for (index, position) in positions[..<givenColumns].enumerated() where !cls.isKeyPart(position) {
+        for (index, position) in positions[..<givenColumns].enumerated() where !cls.isOfKey(position) {
             let value = columns[index].value(row)
             if policy == .modified, try reader.value(place, position).isSame(as: value) { continue }
             changes.append((position, value))

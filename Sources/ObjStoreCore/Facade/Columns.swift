@@ -105,7 +105,7 @@ extension View {
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
             guard !kind.hasOffsets else { throw wrongColumn(cls, column, "is \(kind == .mixed ? "mixed" : "text"): read it with objstore_read_text_column") }
-            guard !kind.isCollection else { throw wrongColumn(cls, column, "is a \(kind): its elements are read object by object") }
+            guard !kind.isCollection else { throw wrongColumn(cls, column, "is \(kind.indefinite): its elements are read object by object") }
             // No more than there are, however much room the caller says there is.
             let capacity = min(capacity, try reader.count())
             guard capacity > 0, let values, position < Int64.max else { return 0 }
@@ -141,7 +141,7 @@ extension View {
         try serialised { () throws(StoreError) in
             let (cls, reader, column) = try column(classID, propertyID)
             let kind = cls.columns[column].kind
-            guard kind.hasOffsets else { throw wrongColumn(cls, column, "is a \(kind): read it with objstore_read_column") }
+            guard kind.hasOffsets else { throw wrongColumn(cls, column, "is \(kind.indefinite): read it with objstore_read_column") }
             _ = try OutputBuffer.start(buffer, 0)
             offsets[0] = 0
             let capacity = min(capacity, try reader.count())

@@ -2,7 +2,7 @@
 ///
 /// ```
 ///  the file's schema ──► interim ── callback ──► the program's
-///                          │                       what became required has no null any more,
+///                          │                       what became required has no null any more, no two objects have one key,
 ///                          │                       indexes and keys are made of what there is now
 ///                          └ what was there stays as loose as it was, nothing else has changed its values yet
 /// ```
@@ -17,6 +17,7 @@ extension Store {
         defer { old.close(waitsForReaders: true) }
         try transaction.change(to: interim ?? schema)
         try lend(transaction) { (view) throws(StoreError) in try body(view, old, file.version, schema.version) }
+        for (number, cls) in transaction.schema.classes.enumerated() where cls.hasLooseKey { try transaction.state(number).checkKeys() }
         guard interim != nil else { return }
         transaction = try transaction.seal()
         try transaction.change(to: schema)
@@ -27,7 +28,7 @@ extension Schema {
     /// What a migration works with: this schema, as loose as `file` was where both have something. Nil: the same.
     fileprivate func interim(from file: Schema) -> Schema? {
         var result = classes, differs = false
-        for (number, before) in file.classes.enumerated() where before !== classes[number] {
+        for (number, before) in file.classes.enumerated() where before !== classes[number] || before.keyIndex != nil {
             guard let looser = classes[number].looser(like: before) else { continue }
             result[number] = looser
             differs = true
@@ -58,11 +59,13 @@ extension ClassSchema {
         // Objects that are to be embedded get their parents, or go, in the migration.
         let becomesEmbedded = isEmbedded && !before.isEmbedded
         let compounds = indexes.filter(\.isCompound), known = compounds.filter { index in before.indexes.contains { $0.id == index.id } }
-        guard differs || becomesEmbedded || known.count < compounds.count else { return nil }
+        let hasKey = looser.contains(where: \.isPrimaryKey) || known.contains(where: \.isPrimaryKey)
+        guard differs || becomesEmbedded || hasKey || known.count < compounds.count else { return nil }
         return ClassSchema(
             name: name, id: id, properties: looser, nextColumnID: nextColumnID,
             compounds: known.map { IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique, isPrimaryKey: $0.isPrimaryKey) },
-            nextIndexID: nextIndexID, isEmbedded: isEmbedded && !becomesEmbedded)
+            nextIndexID: nextIndexID, isEmbedded: isEmbedded && !becomesEmbedded, hasLooseKey: hasKey,
+            becomesEmbedded: becomesEmbedded)
     }
 }
 
@@ -91,7 +94,7 @@ extension View {
         if let target = property.target, schema.classes[target].isEmbedded {
             throw cls.naming(StoreError(.notSupported, "embedded objects stay where they are: say in the schema what the property was called before"), position)
         }
-        if cls.isKeyPart(position) {
+        if cls.isOfKey(position) {
             throw cls.naming(StoreError(.keyImmutable, "it is \(property.isPrimaryKey ? "" : "part of ")the primary key of objects that exist"), position)
         }
         let savepoint = try transaction.beginSavepoint()

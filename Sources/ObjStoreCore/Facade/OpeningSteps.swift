@@ -87,7 +87,7 @@ extension Store {
         } catch {
             // It leaves once: other handles may have the store open.
             try? store.close()
-            if store.wasCreated, let identity = store.shared.identity { StoreFiles.deleteUnused(store.shared.path, identity, machine: machine) }
+            if store.wasCreated, !store.shared.isInherited, let identity = store.shared.identity { StoreFiles.deleteUnused(store.shared.path, identity, machine: machine) }
             throw error
         }
         let shared = store.shared
@@ -177,8 +177,7 @@ extension Store {
             }
         } catch {
             shared.willEnd()
-            transaction.cancel()
-            throw error
+            throw transaction.cancel(because: error, .full)
         }
         let last = transaction
         try end { () throws(StoreError) in _ = try last.commit(.full) }

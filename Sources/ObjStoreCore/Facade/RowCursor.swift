@@ -259,7 +259,7 @@ package struct RowCursor {
     @inline(never) private mutating func wrongType(_ column: Int, _ kind: ValueKind) -> StoreError {
         do throws(StoreError) {
             let cls = try cls()
-            return cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[column].name) is a \(cls.columns[column].kind), not a \(kind)"), column)
+            return cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[column].name) is \(cls.columns[column].kind.indefinite), not \(kind.indefinite)"), column)
         } catch {
             return error
         }

@@ -128,22 +128,22 @@ package struct SchemaDraft: Sendable {
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
         try checkIsNew(name, in: classes[index])
         if kind == .null { throw invalid("a property needs a kind of value") }
-        if kind.isCollection { throw invalid("a \(kind) needs a kind of elements: it is added with addCollection") }
+        if kind.isCollection { throw invalid("\(kind.indefinite) needs a kind of elements: it is added with addCollection") }
         if kind == .link { throw invalid("a link needs the class that it leads to: add it with objstore_schema_add_link") }
         guard kind.isStorable else {
             throw StoreError(.notSupported, "\(className).\(name): properties of kind \(kind) are not supported by this version").at(class: className, property: name)
         }
         if flags.contains(.primaryKey) {
-            guard kind.canBeKey else { throw invalid("a primary key is an int, a string, an object id or a uuid, not a \(kind)") }
+            guard kind.canBeKey else { throw invalid("a primary key is an int, a string, an object id or a uuid, not \(kind.indefinite)") }
             if flags.contains(.counter) { throw invalid("a counter cannot be a primary key, which never changes") }
             if classes[index].isEmbedded { throw SchemaDraft.embeddedKey(className, name) }
             if let other = classes[index].keyName { throw invalid("the class has a primary key already: \(other)") }
         }
-        if flags.contains(.counter), kind != .int { throw invalid("a counter is an int, not a \(kind)") }
+        if flags.contains(.counter), kind != .int { throw invalid("a counter is an int, not \(kind.indefinite)") }
         if !flags.isDisjoint(with: [.indexed, .unique]), kind == .binary { throw invalid("a binary property cannot have an index of its own") }
         if flags.contains(.cascade) { throw invalid("only a link, or a collection of links, can cascade") }
         if flags.contains(.generated), !kind.canBeGenerated(isPrimaryKey: flags.contains(.primaryKey)) {
-            throw invalid("generated are object ids, uuids, and ints that are the primary key, not \(kind == .int ? "other ints" : "a \(kind)")")
+            throw invalid("generated are object ids, uuids, and ints that are the primary key, not \(kind == .int ? "other ints" : "\(kind.indefinite)")")
         }
         guard classes[index].lines + (kind.isPair ? 2 : 1) <= SchemaDraft.maximumProperties else {
             throw invalid(SchemaDraft.tooMany)
@@ -166,7 +166,7 @@ package struct SchemaDraft: Sendable {
             guard let property = cls.propertyIndex(named: name) else {
                 throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
             }
-            if cls.properties[property].kind.isCollection { throw invalid("\(name) is a \(cls.properties[property].kind)") }
+            if cls.properties[property].kind.isCollection { throw invalid("\(name) is \(cls.properties[property].kind.indefinite)") }
             if names[..<position].contains(name) { throw invalid("\(name) is given twice") }
             if flags.contains(.primaryKey) { try checkKeyPart(cls.properties[property], className) }
         }
@@ -183,7 +183,7 @@ package struct SchemaDraft: Sendable {
             StoreError(.invalidSchema, "\(className).\(property.name): \(what)").at(class: className, property: property.name)
         }
         guard property.kind.canBeKeyPart else {
-            throw invalid("part of a primary key is a bool, an int, a string, a timestamp, an object id or a uuid, not a \(property.kind)")
+            throw invalid("part of a primary key is a bool, an int, a string, a timestamp, an object id or a uuid, not \(property.kind.indefinite)")
         }
         if property.isNullable { throw invalid("part of a primary key cannot be null") }
         if property.isCounter { throw invalid("a counter cannot be part of a primary key, which never changes") }
@@ -199,11 +199,11 @@ package struct SchemaDraft: Sendable {
         try SchemaDraft.checkName(name, "property")
         func invalid(_ what: String) -> StoreError { StoreError(.invalidSchema, "\(className).\(name): \(what)").at(class: className, property: name) }
         try checkIsNew(name, in: classes[index])
-        guard kind.isCollection else { throw invalid("a collection is a list, a set or a map, not a \(kind)") }
+        guard kind.isCollection else { throw invalid("a collection is a list, a set or a map, not \(kind.indefinite)") }
         guard elements.kind != .null else { throw invalid("elements need a kind of value") }
         if let target {
             try SchemaDraft.checkName(target, "class")
-            if elements.isNullable, kind != .map { throw invalid("links in a \(kind) cannot be null: one whose object is deleted is gone") }
+            if elements.isNullable, kind != .map { throw invalid("links in \(kind.indefinite) cannot be null: one whose object is deleted is gone") }
             elements.isNullable = kind == .map
         } else if elements.kind == .link {
             throw invalid("links need the class that they lead to: add them with objstore_schema_add_link_collection")
@@ -216,7 +216,7 @@ package struct SchemaDraft: Sendable {
         switch (kind, elements.keyKind) {
         case (.map, .int), (.map, .string), (.map, .objectID), (.map, .uuid): break
         case (.map, let key): throw invalid("keys are of kind int, string, object id or uuid, not \(key)")
-        default: guard elements.keyKind == .null else { throw invalid("a \(kind) has no keys") }
+        default: guard elements.keyKind == .null else { throw invalid("\(kind.indefinite) has no keys") }
         }
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
         if isCascading, target == nil { throw invalid("only a link, or a collection of links, can cascade") }
@@ -245,7 +245,7 @@ package struct SchemaDraft: Sendable {
         }
         let declared = classes[index].properties[property]
         if declared.kind.isCollection {
-            throw StoreError(.wrongType, "\(className).\(name) is a \(declared.kind): it is empty where nothing was given, and has no other default").at(class: className, property: name)
+            throw StoreError(.wrongType, "\(className).\(name) is \(declared.kind.indefinite): it is empty where nothing was given, and has no other default").at(class: className, property: name)
         }
         if declared.kind == .link, !value.isNull {
             throw StoreError(.wrongType, "\(className).\(name) is a link: its default can only be null").at(class: className, property: name)
@@ -281,7 +281,7 @@ package struct SchemaDraft: Sendable {
             StoreError(code, "\(className).\(name): \(what)").at(class: className, property: name)
         }
         let property = classes[index].properties[position]
-        if areKeys, property.kind != .map { throw refused(.wrongType, "it is a \(property.kind): only the entries of a map have keys") }
+        if areKeys, property.kind != .map { throw refused(.wrongType, "it is \(property.kind.indefinite): only the entries of a map have keys") }
         let kind = (areKeys ? property.elements?.keyKind : property.elements?.kind) ?? property.kind
         guard kind == .int || kind == .string else { throw refused(.wrongType, "an enumeration is of ints or of strings, not of kind \(kind)") }
         if property.isGenerated || property.isCounter { throw refused(.invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration") }

@@ -164,7 +164,12 @@ package final class SharedStore: @unchecked Sendable {
                 guard error.code == .alreadyExists, configuration.creation != .always else { throw error }
             }
         }
-        let database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil)
+        let database: Database
+        do throws(StoreError) { database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil) } catch {
+            // The file may have been made before that failed.
+            if isNew && options.creates && !options.isInMemory, let made = try? machine.identity(of: path) { StoreFiles.deleteUnused(path, made, machine: machine) }
+            throw error
+        }
         do throws(StoreError) {
             if case .file = configuration.place { identity = try database.file.identity() }
             if options.isInMemory, let seed = configuration.steps.seed { try StoreFiles.copy(seed, configuration.steps.seedDigest, into: database, machine: machine) }

@@ -9,11 +9,13 @@ extension Store {
 
     /// All objects of a class, each delivered as native arguments of a C function.
     ///
-    /// - Parameter failure: makes the error of a status that is not 0.
+    /// - Parameters:
+    ///   - around: makes each call of the function.
+    ///   - failure: makes the error of a status that is not 0, and says whether the change set is to come again.
     /// Errors: noSuchClass, noSuchProperty, invalidArgument (a property twice), invalidSignature, wrongType.
     package func observeTyped(
         _ classID: UInt32, _ propertyIDs: [UInt32], signature: String, function: @escaping TypedCallback.Function, userdata: UnsafeMutableRawPointer?,
-        failure: @escaping (Int32) -> StoreError
+        around: CallAround? = nil, failure: @escaping (Int32) -> (StoreError, isUntold: Bool)
     ) throws(StoreError) -> Observer {
         try checkOpen()
         let snapshot = try shared.database.snapshot()
@@ -25,11 +27,14 @@ extension Store {
             positions.append(position)
         }
         let parsed = try Signature(parsing: signature)
-        let callback = try TypedCallback(parsed, class: cls, properties: positions, function: function, userdata: userdata)
+        let callback = try TypedCallback(parsed, class: cls, properties: positions, function: function, userdata: userdata, around: around)
         return try hub.observe(ObservedQuery(class: cls), from: snapshot) { changes in
             do throws(StoreError) {
                 let status = try callback.deliver(changes)
-                return status == 0 ? nil : failure(status)
+                if status == 0 { return nil }
+                let (error, isUntold) = failure(status)
+                changes.isUntold = isUntold
+                return error
             } catch {
                 return error
             }

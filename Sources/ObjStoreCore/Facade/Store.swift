@@ -40,7 +40,10 @@ package final class Store: @unchecked Sendable {
         isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered
-        hub = ObserverHub(shared.database, deliversOnWorker: shared.deliversOnWorker)
+        let log = shared.log
+        hub = ObserverHub(
+            shared.database, deliversOnWorker: shared.deliversOnWorker,
+            onFailure: { error in log?.write(.error, "delivering changes on the worker failed: \(error.message)") })
     }
 
     // MARK: Views
@@ -162,6 +165,7 @@ package final class Store: @unchecked Sendable {
     package func checkOpen() throws(StoreError) {
         try shared.database.checkOpen()
         if isClosed { throw closedError }
+        try shared.database.checkNotReplaced()
     }
 
     private func checkWritable() throws(StoreError) {

@@ -7,7 +7,7 @@ extension View {
     package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
         try store.checkOpen()
         if kind == .transaction { return try copyTransaction(to: path, machine: machine, progress) }
-        try StoreFiles.makeStore(of: .version(try pinnedSnapshot("copy")), at: path, machine: machine, progress)
+        try StoreFiles.makeStore(of: .version(try pinnedSnapshot("copy")), at: path, like: shared.database.file, machine: machine, progress)
     }
 
     private func copyTransaction(to path: String, machine: Machine, _ progress: Progress) throws(StoreError) {
@@ -18,7 +18,7 @@ extension View {
         // Who changes something next has to look for its class, and is refused.
         written = nil
         defer { isCopied = false }
-        try StoreFiles.makeStore(of: .transaction(transaction), at: path, machine: machine) { (done, total) throws(StoreError) in
+        try StoreFiles.makeStore(of: .transaction(transaction), at: path, like: shared.database.file, machine: machine) { (done, total) throws(StoreError) in
             let before = epoch
             // What it calls may read the transaction.
             lock.unlock()
@@ -30,8 +30,10 @@ extension View {
 }
 
 extension StoreFiles {
-    fileprivate static func makeStore(of source: CopySource, at path: String, machine: Machine, _ progress: View.Progress) throws(StoreError) {
-        try makeStore(at: path, machine: machine) { (database) throws(StoreError) in
+    fileprivate static func makeStore(
+        of source: CopySource, at path: String, like model: StorageFile, machine: Machine, _ progress: View.Progress
+    ) throws(StoreError) {
+        try makeStore(at: path, like: model, machine: machine) { (database) throws(StoreError) in
             try StoreCopy(source: source, database: database).run(progress)
         }
     }
@@ -41,20 +43,20 @@ extension StoreFiles {
     /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one that is copied;
     /// `.corrupt`: it has another digest.
     static func copy(_ path: String, _ digest: SHA256?, to target: String, machine: Machine) throws(StoreError) {
-        try withSeed(path, digest, machine) { (snapshot) throws(StoreError) in
-            try makeStore(of: .version(snapshot), at: target, machine: machine) { (_, _) throws(StoreError) in }
+        try withSeed(path, digest, machine) { (snapshot, file) throws(StoreError) in
+            try makeStore(of: .version(snapshot), at: target, like: file, machine: machine) { (_, _) throws(StoreError) in }
         }
     }
 
     /// The same for a store that is new and empty.
     static func copy(_ path: String, _ digest: SHA256?, into database: Database, machine: Machine) throws(StoreError) {
-        try withSeed(path, digest, machine) { (snapshot) throws(StoreError) in
+        try withSeed(path, digest, machine) { (snapshot, _) throws(StoreError) in
             try StoreCopy(source: .version(snapshot), database: database).run { (_, _) throws(StoreError) in }
         }
     }
 
     private static func withSeed(
-        _ path: String, _ digest: SHA256?, _ machine: Machine, _ body: (Snapshot) throws(StoreError) -> Void
+        _ path: String, _ digest: SHA256?, _ machine: Machine, _ body: (Snapshot, StorageFile) throws(StoreError) -> Void
     ) throws(StoreError) {
         var options = StoreOptions()
         options.isReadOnly = true
@@ -64,7 +66,7 @@ extension StoreFiles {
             let seed = try Database.open(path, options: options, machine: machine)
             do throws(StoreError) {
                 if let checked, try seed.file.identity() != checked { throw StoreError(.busy, "it was replaced while it was read") }
-                try body(try seed.snapshot())
+                try body(try seed.snapshot(), seed.file)
             } catch {
                 try? seed.close()
                 throw error
@@ -104,6 +106,18 @@ enum CopySource {
         switch self {
         case .version(let snapshot): UInt64(snapshot.source.limit)
         case .transaction(let transaction): UInt64(transaction.space.source.limit)
+        }
+    }
+
+    /// The primary keys that a class has generated.
+    func generatedKeys(_ index: Int) throws(StoreError) -> GeneratedKeys {
+        switch self {
+        case .version(let snapshot):
+            let node = try snapshot.classNode(index)
+            guard let index = schema.classes[index].indexes.first else { return GeneratedKeys() }
+            for entry in 0..<NodeHeader.count(node) where ClassNode.indexID(node, entry) == index.id { return GeneratedKeys(kept: ClassNode.greatestKey(node, entry)) }
+            return GeneratedKeys()
+        case .transaction(let transaction): return try transaction.state(index).generatedKeys
         }
     }
 
@@ -164,7 +178,9 @@ struct StoreCopy {
                 }
                 next = try reader.next(row)
             }
-            try transaction.state(index).raiseNextKey(to: nextKey)
+            let state = try transaction.state(index)
+            state.raiseNextKey(to: nextKey)
+            state.keepGeneratedKeys(of: try source.generatedKeys(index))
         }
         try end(transaction)
         try progress(total, total)

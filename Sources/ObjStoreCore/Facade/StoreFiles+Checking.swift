@@ -40,35 +40,58 @@ extension StoreFiles {
     ) throws(StoreError) -> Salvaged {
         let image = try StoreImage.open(path, machine: machine)
         defer { image.close() }
-        let summary = try makeStore(at: target, machine: machine) { (database) throws(StoreError) in
+        let summary = try makeStore(at: target, like: image.file, machine: machine) { (database) throws(StoreError) in
             try Salvage.run(image, into: database, progress: progress, report: report)
         }
         return Salvaged(losses: summary.losses, version: summary.version)
     }
 
-    /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed.
-    static func makeStore<T>(at path: String, machine: Machine, _ fill: (Database) throws(StoreError) -> T) throws(StoreError) -> T {
+    /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed. Who may read and write
+    /// `model` may do so here.
+    static func makeStore<T>(at path: String, like model: StorageFile?, machine: Machine, _ fill: (Database) throws(StoreError) -> T) throws(StoreError) -> T {
         let target = try SharedStore.resolve(path, machine)
         guard !machine.exists(target) else { throw StoreError(.alreadyExists, "there is something at \(path) already") }
         let temporary = target + ".copy-" + String(machine.random64(), radix: 36)
+        let fork = ForkGuard()
         defer {
-            // What is still there was not finished.
-            for name in [temporary, temporary + "-log", temporary + "-lock"] where machine.exists(name) { try? machine.remove(name) }
+            // What is still there was not finished; in a forked child it is the parent's, who goes on.
+            if !fork.isChild {
+                for name in [temporary, temporary + "-log", temporary + "-lock"] { try? machine.removeIfPresent(name) }
+            }
         }
         var options = StoreOptions()
         options.hasBackgroundThread = false
         options.leavesFileAlone = true
-        let database = try Database.open(temporary, options: options, machine: machine)
+        options.accessModel = model
         let result: T
         do throws(StoreError) {
-            result = try fill(database)
+            let database = try Database.open(temporary, options: options, machine: machine)
+            do throws(StoreError) {
+                result = try fill(database)
+            } catch {
+                try? database.close()
+                throw error
+            }
+            try database.close()
         } catch {
-            try? database.close()
-            throw error
+            throw notMade(path, error)
         }
-        try database.close()
-        try machine.renameNew(temporary, to: target)
-        try machine.syncFolder(of: target)
+        let identity = try machine.identity(of: temporary)
+        do throws(StoreError) {
+            try machine.renameNew(temporary, to: target)
+            try machine.syncFolder(of: target)
+        } catch {
+            // It may have its name already, but not for certain. Who has opened it meanwhile keeps it.
+            try? delete(target, only: identity, machine: machine)
+            throw error.code == .syncFailed ? StoreError(.io, error.message).system(error.systemError) : error
+        }
         return result
+    }
+
+    /// What an error of a store that nobody else has seen, and that goes, is to who wanted it: nothing is poisoned or unknown to him.
+    private static func notMade(_ path: String, _ error: StoreError) -> StoreError {
+        guard [.poisoned, .outcomeUnknown, .syncFailed].contains(error.code) else { return error }
+        let reason = error.systemError == 0 ? StoreError(.io, "a sync of it failed") : systemError(error.systemError, "write it")
+        return reason.prefixed("\(path) was not made: ")
     }
 }

@@ -88,13 +88,14 @@ package enum StoreFiles {
         return false
     }
 
-    /// Removes a store that nobody has open. `.notFound`, `.notAStore`, `.busy`.
-    package static func delete(_ path: String, machine: Machine = RealMachine.shared) throws(StoreError) {
+    /// Removes a store that nobody has open. `.notFound`, `.notAStore`, `.busy`. `identity`: only if it is that file.
+    package static func delete(_ path: String, only identity: FileIdentity? = nil, machine: Machine = RealMachine.shared) throws(StoreError) {
         let path = try SharedStore.resolve(path, machine)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
         guard try exists(path, machine: machine) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
         let file = try machine.open(path, .existing)
         defer { file.close() }
+        if let identity, try file.identity() != identity { return }
         let opening = machine.makeLock(file, byte: Database.Locks.first)
         guard try opening.acquire(timeout: 0) else { throw StoreError(.busy, "\(path) is being opened or closed") }
         defer { opening.release() }
@@ -116,7 +117,7 @@ package enum StoreFiles {
     }
 
     private static func removeFiles(_ path: String, _ machine: Machine) throws(StoreError) {
-        for name in [path + "-log", path + "-lock"] where machine.exists(name) { try machine.remove(name) }
+        for name in [path + "-log", path + "-lock"] { try machine.removeIfPresent(name) }
         try machine.remove(path)
         try machine.syncFolder(of: path)
     }

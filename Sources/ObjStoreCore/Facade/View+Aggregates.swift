@@ -75,7 +75,7 @@ extension View {
                 return try reader.extreme(position, isMinimum: aggregate == .minimum, among)
             case (.decimal128, _):
                 throw named(.notSupported, "is a decimal128: this version has only the minimum and the maximum of it, not the \(aggregate)")
-            default: throw named(.wrongType, "is a \(cls.columns[position].kind): there is no \(aggregate) of it")
+            default: throw named(.wrongType, "is \(cls.columns[position].kind.indefinite): there is no \(aggregate) of it")
             }
         }
     }

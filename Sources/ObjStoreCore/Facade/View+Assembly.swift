@@ -11,14 +11,42 @@ extension View {
         try create(classID, from: values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown))
     }
 
+    /// The same, but the object that is updated is the one that has the same values in a unique index, whatever its primary key.
+    /// `.invalidArgument`: the index is not unique.
+    package func create(
+        by indexID: UInt32, from values: UnsafeBufferPointer<Value>, _ policy: UpsertPolicy, exact: Bool = false, ignoresUnknown: Bool = false
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+        let (cls, position) = try serialised { () throws(StoreError) in try schema.index(indexID) }
+        guard cls.indexes[position].isUnique else {
+            throw StoreError(.invalidArgument, "the index \(cls.name(of: cls.indexes[position])) is not unique: several objects may have these values").at(class: cls.name)
+        }
+        return try create(cls.classID, from: values, Assembler.Options(policy: policy, isExact: exact, ignoresUnknown: ignoresUnknown, by: position))
+    }
+
     func create(_ classID: UInt32, from values: UnsafeBufferPointer<Value>, _ options: Assembler.Options) throws(StoreError) -> (ObjectID, UpsertOutcome) {
-        try assemble(values, options, in: { () throws(StoreError) in
+        var options = options
+        if options.waiting == nil { options.waiting = WaitingLinks(isShared: false) }
+        return try assemble(values, options, in: { () throws(StoreError) in
             let cls = try schema.cls(classID)
             if cls.isEmbedded { throw embeddedError(cls) }
         }) { (assembler) throws(StoreError) in
             let made = try assembler.object(ClassID.index(classID), 0)
             return (ObjectID(classID: classID, storeTag: shared.tag, key: made.key), made.outcome)
         }
+    }
+
+    /// Gives links that waited over several calls what they lead to. `.noSuchObject`: it did not come.
+    func connect(_ waiting: WaitingLinks) throws(StoreError) {
+        if waiting.links.isEmpty { return }
+        var failure: StoreError?
+        withUnsafePointer(to: Value.null) { none in
+            do throws(StoreError) {
+                try assemble(UnsafeBufferPointer(start: none, count: 1), Assembler.Options(policy: .modified), in: {}) { (assembler) throws(StoreError) in
+                    try assembler.connect(waiting)
+                }
+            } catch { failure = error }
+        }
+        if let failure { throw failure }
     }
 
     /// Gives one property of an object what `values` describe: a value, an object that it links to, embedded objects, all elements of a

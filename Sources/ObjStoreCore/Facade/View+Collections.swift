@@ -353,7 +353,7 @@ extension View {
         case .uuid: .uuid(text: bytes)
         default: text
         }
-        guard let key else { throw cls.naming(StoreError(.wrongType, "the key \(text.text) is not the text of a \(kind)"), position) }
+        guard let key else { throw cls.naming(StoreError(.wrongType, "the key \(text.text) is not the text of \(kind.indefinite)"), position) }
         try check(key, keyOf: position, cls)
         return key
     }
@@ -375,12 +375,12 @@ extension ClassSchema {
     /// The position of a property that is a list, set or map.
     func collection(_ propertyID: UInt32) throws(StoreError) -> Int {
         let position = try position(propertyID)
-        guard columns[position].kind.isCollection else { throw wrongCollection(position, "a list, set or map", "it is a \(columns[position].kind)") }
+        guard columns[position].kind.isCollection else { throw wrongCollection(position, "a list, set or map", "it is \(columns[position].kind.indefinite)") }
         return position
     }
 
     func wrongCollection(_ position: Int, _ wanted: String, _ what: String) -> StoreError {
-        named(StoreError(.wrongType, "\(name).\(properties[position].name) is a \(columns[position].kind), not \(wanted): \(what)"), position)
+        named(StoreError(.wrongType, "\(name).\(properties[position].name) is \(columns[position].kind.indefinite), not \(wanted): \(what)"), position)
     }
 
     func outOfRange(_ position: Int, _ index: Int, _ count: Int) -> StoreError {

@@ -37,7 +37,7 @@ extension View {
     func place(_ place: Value, _ state: ClassState, _ owner: Int64, _ position: Int) throws(StoreError) -> EmbeddingPlace {
         let cls = state.schema
         func wrong(_ wanted: String) -> StoreError {
-            cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): the place in a \(cls.columns[position].kind) is \(wanted), not \(place.kind) (\(place.text))"), position)
+            cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): the place in \(cls.columns[position].kind.indefinite) is \(wanted), not \(place.kind) (\(place.text))"), position)
         }
         switch cls.columns[position].kind {
         case .list:
@@ -125,13 +125,14 @@ extension View {
 
     // MARK: Backwards
 
-    /// The object that an embedded one lies in, and in which property; nil only while it is being made. O(log n) for each property
+    /// The object that an embedded one lies in, and in which property; nil only while it is being made, or, in a migration, where it has
+    /// none yet. O(log n) for each property
     /// that leads to its class.
     package func parent(of object: ObjectID) throws(StoreError) -> (object: ObjectID, propertyID: UInt32)? {
         try serialised { () throws(StoreError) in
             let schema = try schema, cls = try classOf(object, schema)
             if try reader(cls).find(object.key) == nil { throw View.noSuchObject(cls, object.key) }
-            guard cls.isEmbedded else {
+            guard cls.isEmbedded || cls.becomesEmbedded else {
                 throw StoreError(.wrongType, "class \(cls.name) is not embedded: its objects have no parent").at(class: cls.name)
             }
             for link in schema.incoming[Int(cls.id)] {

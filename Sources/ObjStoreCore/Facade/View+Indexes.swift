@@ -122,7 +122,7 @@ extension View {
     /// Serialised by the caller.
     func keys(_ question: IndexQuestion) throws(StoreError) -> KeyBuffer {
         try within(question) { (reader, range) throws(StoreError) in
-            let keys = KeyBuffer(expecting: try reader.count(in: range))
+            let keys = try KeyBuffer(expecting: try reader.count(in: range))
             try reader.forEach(in: range) { (key) throws(StoreError) in
                 keys.append(key)
                 return true
@@ -179,7 +179,7 @@ extension View {
             }
             guard value.kind == cls.columns[position].kind else {
                 throw cls.named(
-                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not \(value.kind) (\(value.text))"), position)
+                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \(value.kind) (\(value.text))"), position)
             }
             if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
             try ValueCheck.check(value, for: position, of: cls, limit: IndexLimits.longestText)

@@ -2,7 +2,7 @@
 ///
 /// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
 /// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
-/// `{"$ref": "Dog", "$id": 12}` where its class has none. Embedded objects are always written, and count as no depth. References are
+/// `{"$ref": "Dog", "$id": 12}` where its class has none; in Extended JSON also where it is a mixed value, with the primary key as `$id`. Embedded objects are always written, and count as no depth. References are
 /// what lies deeper than asked for, and an object that is being written already: so a cycle ends where it closes.
 extension View {
     /// How deep links can be followed.
@@ -83,7 +83,7 @@ private struct JSONExport {
     mutating func object(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
-        // Each takes some of the thread's stack.
+        try Stack.check()
         guard open.count < FlatValues.deepest else {
             throw StoreError(.outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepest) objects inside each other").at(class: cls.name)
         }
@@ -107,7 +107,7 @@ private struct JSONExport {
 
     /// A mixed value; links in it like those of properties.
     mutating func mixed(_ value: Value, _ depth: Int) throws(StoreError) {
-        if value.kind == .link { return try link(try schema.cls(MixedTarget(value).classID), value.low, depth) }
+        if value.kind == .link { return try link(try schema.cls(MixedTarget(value).classID), value.low, depth, isMixed: true) }
         guard value.kind == .document, try MixedLinks.has(value) else { return try writer.append(value) }
         let container = try MixedContainer(MixedNode(value.pointer, value.count))
         writer.begin(container.kind)
@@ -142,25 +142,30 @@ private struct JSONExport {
         if key.kind == .string { writer.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count)) } else { writer.key(key.text) }
     }
 
-    private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int) throws(StoreError) {
+    /// - Parameter isMixed: in a mixed value, which does not say of what class it is.
+    private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int, isMixed: Bool = false) throws(StoreError) {
         if cls.isEmbedded { return try object(cls, key, depth) }
         if depth > 0, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
         guard let index = cls.keyIndex else {
-            writer.begin(.map)
-            writer.key("$ref")
-            writer.append(name: view.store.names.name(cls))
-            writer.key("$id")
+            writer.beginReference(to: view.store.names.name(cls))
             try writer.append(.int(key))
             return writer.end()
         }
+        // What stands there would be a number or a text.
+        let isTagged = isMixed && writer.isExtended
+        if isTagged { writer.beginReference(to: view.store.names.name(cls)) }
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
-        guard cls.primaryKey == nil else { return try writer.append(try reader.value(row, cls.indexes[index].first)) }
-        writer.begin(.map)
-        for position in cls.indexes[index].properties {
-            writer.key(view.store.names.name(cls, position))
-            try writer.append(try reader.value(row, position))
+        if cls.primaryKey != nil {
+            try writer.append(try reader.value(row, cls.indexes[index].first))
+        } else {
+            writer.begin(.map)
+            for position in cls.indexes[index].properties {
+                writer.key(view.store.names.name(cls, position))
+                try writer.append(try reader.value(row, position))
+            }
+            writer.end()
         }
-        writer.end()
+        if isTagged { writer.end() }
     }
 }

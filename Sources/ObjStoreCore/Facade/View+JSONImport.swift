@@ -14,7 +14,7 @@ extension View {
         return try create(classID, reader, policy, convert)
     }
 
-    /// Creates an object for each element of an array, all or none; calls `body` with each. Reads the text as it goes.
+    /// Creates an object for each element of an array, all or none; an element's link may lead to a later one. Calls `body` with each. Reads the text as it goes.
     package func createAll(
         _ classID: UInt32, json source: JSONReader.Source, _ options: JSONOptions, _ policy: UpsertPolicy, _ convert: JSONConvert?,
         _ body: (ObjectID, UpsertOutcome) -> Void
@@ -23,10 +23,12 @@ extension View {
         let savepoint = try beginSavepoint()
         do throws(StoreError) {
             let reader = JSONReader(source, elements: true, options: options, textLimit: shared.database.options.valueLimit)
+            let waiting = WaitingLinks(isShared: true)
             while try reader.next() {
-                let (object, outcome) = try create(classID, reader, policy, convert)
+                let (object, outcome) = try create(classID, reader, policy, convert, waiting)
                 body(object, outcome)
             }
+            try connect(waiting)
             try releaseSavepoint(savepoint)
         } catch {
             // The reader's function may have ended the transaction.
@@ -75,8 +77,11 @@ extension View {
         }
     }
 
-    private func create(_ classID: UInt32, _ reader: JSONReader, _ policy: UpsertPolicy, _ convert: JSONConvert?) throws(StoreError) -> (ObjectID, UpsertOutcome) {
+    private func create(
+        _ classID: UInt32, _ reader: JSONReader, _ policy: UpsertPolicy, _ convert: JSONConvert?, _ waiting: WaitingLinks? = nil
+    ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         var options = Assembler.Options(policy: policy, ignoresUnknown: true)
+        options.waiting = waiting
         options.convert = { (value, kind, cls, position) throws(StoreError) in
             do throws(StoreError) { return try View.converted(value, kind, cls.propertyID(position), convert) } catch { throw cls.naming(error, position) }
         }
@@ -93,7 +98,7 @@ extension View {
         // Without its text, which is nobody's business.
         let plain = value.kind == .double ? Value.double(value.asDouble) : value
         if let convert, kind != .mixed, let converted = try convert(plain, kind, propertyID) {
-            guard converted.kind == kind || converted.isNull else { throw StoreError(.wrongType, "it was converted into a \(converted.kind), not into a \(kind)") }
+            guard converted.kind == kind || converted.isNull else { throw StoreError(.wrongType, "it was converted into \(converted.kind.indefinite), not into \(kind.indefinite)") }
             return converted
         }
         return value.kind == .double ? plain : nil

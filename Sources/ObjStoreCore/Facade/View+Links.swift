@@ -157,7 +157,7 @@ extension View {
         if cls.mixedPosition(of: position) != nil { return (cls, position) }
         guard cls.columns[position].target != 0 else {
             let kind = cls.columns[position].kind, elements = kind.isCollection ? " of \(cls.elements(of: position).kind)" : ""
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind)\(elements), not a link or a collection of links"), position)
+            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite)\(elements), not a link or a collection of links"), position)
         }
         guard cls.columns[position].target == object.classID else {
             let wanted = schema.classes[ClassID.index(cls.columns[position].target)].name

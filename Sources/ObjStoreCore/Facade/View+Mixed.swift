@@ -128,7 +128,7 @@ extension View {
 }
 
 extension MixedEdit {
-    static func noMap(_ kind: ValueKind) -> StoreError { StoreError(.wrongType, "the value is a \(kind), not a map: it has no keys") }
+    static func noMap(_ kind: ValueKind) -> StoreError { StoreError(.wrongType, "the value is \(kind.indefinite), not a map: it has no keys") }
 }
 
 extension ClassSchema {
@@ -136,7 +136,7 @@ extension ClassSchema {
     func mixed(_ propertyID: UInt32, orElements: Bool = false) throws(StoreError) -> Int {
         let position = try position(propertyID)
         guard columns[position].kind == .mixed || orElements && elements(of: position).kind == .mixed else {
-            throw named(StoreError(.wrongType, "\(name).\(properties[position].name) is a \(columns[position].kind), not mixed"), position)
+            throw named(StoreError(.wrongType, "\(name).\(properties[position].name) is \(columns[position].kind.indefinite), not mixed"), position)
         }
         return position
     }

@@ -19,7 +19,7 @@ extension View {
         case (.index(let given), .list), (.index(let given), .set):
             let count = try elements.count(), index = given < 0 ? given &+ count : given
             return (index, .null, index >= 0 && index < count)
-        default: throw cls.naming(StoreError(.wrongType, "it is a \(elements.kind): it has no \(step.text)"), position)
+        default: throw cls.naming(StoreError(.wrongType, "it is \(elements.kind.indefinite): it has no \(step.text)"), position)
         }
     }
 
@@ -36,7 +36,7 @@ extension View {
         if path.count == 1, action == .insert {
             guard case .index(let given) = first else { throw refuse(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set") }
             let count = try elements.count()
-            place = (given == -1 ? count : given, .null, false)
+            place = (MixedStep.insertion(given, count), .null, false)
             guard place.index >= 0, place.index <= count else { throw cls.outOfRange(position, given, count) }
         }
         guard place.isThere || isNew else { throw refuse(.notFound, "the \(elements.kind) has no \(first.text)") }
@@ -61,7 +61,7 @@ extension View {
 
 extension MixedStep {
     static func missing(_ kind: ValueKind) -> StoreError {
-        StoreError(.wrongType, "it is a \(kind), not mixed: the first step of a path says which of its elements is meant")
+        StoreError(.wrongType, "it is \(kind.indefinite), not mixed: the first step of a path says which of its elements is meant")
     }
 }
 

@@ -32,7 +32,8 @@ extension View {
         }
     }
 
-    /// Creates an object or updates the one with the same primary key, which must be given.
+    /// Creates an object or updates the one with the same primary key. A key that is left out is generated, its default, or null; else
+    /// `.missingValue`.
     package func upsert(
         _ classID: UInt32, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
@@ -46,18 +47,20 @@ extension View {
                 let key = try changing(state) { () throws(StoreError) in try state.create(row) }
                 return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
             }
-            guard let given, isKey(values[given], primary, cls) else {
+            // Left out, it is what a new object gets.
+            let value = given.map { values[$0] } ?? .null
+            guard isKey(value, primary, cls) else {
                 try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
                 throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)
             }
-            guard let key = try state.find(primaryKey: values[given]) else {
+            guard let key = try state.find(primaryKey: value) else {
                 let row = try fullRow(cls, properties, values)
                 let key = try changing(state) { () throws(StoreError) in try state.createUnchecked(row) }
                 return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
             }
             if policy == .error {
                 try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
-                throw state.duplicate(values[given])
+                throw state.duplicate(value)
             }
             let object = ObjectID(classID: classID, storeTag: shared.tag, key: key)
             return (object, try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count))
@@ -101,7 +104,7 @@ extension View {
         // Key out, and what does not differ where that matters. What is there already need not be checked.
         var count = 0
         let changes = scratch.reserve(given), limit = shared.database.options.valueLimit
-        for index in 0..<given where !cls.isKeyPart(positions[index]) {
+        for index in 0..<given where !cls.isOfKey(positions[index]) {
             let isThere = try state.value(row, positions[index]).isSame(as: values[index])
             if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
             if isThere, policy == .modified { continue }
@@ -271,7 +274,7 @@ extension View {
             let cls = state.schema
             let position = try cls.position(propertyID)
             guard cls.columns[position].kind == .int else {
-                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(cls.columns[position].kind), not an int"), position)
+                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not an int"), position)
             }
             if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
             try enumerations?.checkAddition(position, cls)
@@ -294,6 +297,14 @@ extension View {
         }
     }
 
+    /// Deletes the objects of a class that no link property of any object leads to, and what goes with them; returns how many of the
+    /// class. So a migration chooses what becomes of those that would have no parent in a class that becomes embedded. O(n).
+    package func deleteOrphans(_ classID: UInt32) throws(StoreError) -> Int {
+        try write(classID) { (state) throws(StoreError) in
+            try changing(state) { () throws(StoreError) in try writing().deleteOrphans(Int(state.schema.id)) }
+        }
+    }
+
     // MARK: Finding
 
     /// The object with that primary key, or nil.
@@ -312,7 +323,7 @@ extension View {
             }
             guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else {
                 throw cls.named(
-                    StoreError(.wrongType, "the primary key \(cls.name).\(cls.properties[primary].name) is a \(cls.columns[primary].kind), not \(key.kind) (\(key.text))"),
+                    StoreError(.wrongType, "the primary key \(cls.name).\(cls.properties[primary].name) is \(cls.columns[primary].kind.indefinite), not \(key.kind) (\(key.text))"),
                     primary)
             }
             try ValueCheck.check(key, for: primary, of: cls, limit: Int.max)
@@ -480,7 +491,7 @@ extension View {
 
     @inline(never)
     private func checkLong(_ value: Value, _ position: Int, _ cls: ClassSchema) throws(StoreError) {
-        if cls.isKeyPart(position) {
+        if cls.isOfKey(position) {
             throw cls.named(StoreError(.valueTooLarge, "\(cls.name).\(cls.properties[position].name): a key of \(value.count) bytes; at most \(View.longestKey) are allowed"), position)
         }
         if value.count > IndexLimits.longestText, cls.indexPosition(of: position) != nil {

@@ -99,7 +99,7 @@ extension View {
         guard let question else {
             let cls = try schema.cls(classID)
             let reader = try reader(cls)
-            let keys = KeyBuffer(expecting: try reader.count())
+            let keys = try KeyBuffer(expecting: try reader.count())
             try reader.collectAll(into: keys)
             return keys
         }
@@ -165,12 +165,12 @@ extension View {
             try checkTarget(value.givenObject, position, cls)
             return (cls, position)
         }
-        if kind.isCollection { throw wrong("it is a \(kind): a collection is compared with nothing; one of links is only asked for a link, by EQUAL") }
+        if kind.isCollection { throw wrong("it is \(kind.indefinite): a collection is compared with nothing; one of links is only asked for a link, by EQUAL") }
         if value.isNull {
             guard isEquality else { throw wrong("null is neither less nor greater than anything") }
             return (cls, position)
         }
-        guard value.kind == kind else { throw wrong("it is a \(kind), and is compared with \(value.kind) (\(value.text))") }
+        guard value.kind == kind else { throw wrong("it is \(kind.indefinite), and is compared with \(value.kind) (\(value.text))") }
         if kind == .link {
             guard isEquality else { throw wrong("links are only compared for equality") }
             try checkTarget(value.givenObject, position, cls)

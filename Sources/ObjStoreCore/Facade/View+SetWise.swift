@@ -18,7 +18,7 @@ extension View {
             let cls = state.schema, position = try cls.position(propertyID), kind = cls.columns[position].kind
             guard delta.kind == kind, kind == .int || kind == .float || kind == .double else {
                 let what = kind == .int || kind == .float || kind == .double ? "\(delta.kind) cannot be added to it" : "nothing can be added to it"
-                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is a \(kind): \(what)"), position)
+                throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite): \(what)"), position)
             }
             if cls.isKeyPart(position) { throw keyImmutable(cls, position) }
             try enumerations?.checkAddition(position, cls)

@@ -88,7 +88,15 @@ package final class View: @unchecked Sendable {
     /// A transaction is cancelled. Waits for calls on other threads; for those on a frozen view only where
     /// `waitsForReaders`: else the caller knows that there are none.
     package func close(waitsForReaders: Bool = false) {
+        do throws(StoreError) { try end(waitsForReaders: waitsForReaders) } catch {
+            shared.log?.write(.error, "cancelling a transaction of \(shared.path): \(error.message)")
+        }
+    }
+
+    private func end(waitsForReaders: Bool = false) throws(StoreError) {
         if shared.isInherited { return }
+        /// Of a transaction: the version that it read.
+        var seen: UInt64?
         let wasOpen = lock.withLock { () -> Bool in
             if isClosed { return false }
             closed.store(true, ordering: .sequentiallyConsistent)
@@ -97,7 +105,8 @@ package final class View: @unchecked Sendable {
             didMove()
             if let transaction {
                 shared.willEnd()
-                transaction.cancel()
+                seen = transaction.seenVersion
+                transaction.abandon()
             }
             transaction = nil
             snapshot = nil
@@ -106,6 +115,7 @@ package final class View: @unchecked Sendable {
         guard wasOpen else { return }
         if kind == .transaction { shared.isNoLongerWritten(through: self) }
         store.unregister(self)
+        if let seen { try shared.database.confirm(seen, store.durability) }
     }
 
     /// Closes the view of a transaction that goes on.
@@ -123,6 +133,7 @@ package final class View: @unchecked Sendable {
             guard kind == .live else { throw StoreError(.wrongView, "only a live view can be refreshed") }
             guard let snapshot else { throw closedError }
             try shared.database.checkOpen()
+            try shared.database.checkNotReplaced()
             if shared.database.publishedVersion == snapshot.version { return false }
             let new = try shared.database.snapshot()
             let isNewer = new.version != snapshot.version
@@ -177,10 +188,12 @@ package final class View: @unchecked Sendable {
         }
     }
 
-    /// Ends the transaction without a trace.
+    /// Ends the transaction without a trace. Waits like a commit for what the transaction has read of others.
+    ///
+    /// Throws `.outcomeUnknown` where that may not survive; the transaction is cancelled all the same.
     package func cancel() throws(StoreError) {
         guard kind == .transaction else { throw notInWrite }
-        close()
+        try end()
     }
 
     var closedError: StoreError { StoreError(.closedHandle, kind == .transaction ? "the transaction has ended" : "the view was closed") }

@@ -1,5 +1,48 @@
 /// Objects of a JSON text that stand for one value, as in MongoDB's Extended JSON, version 2: {"$oid": "…"}.
+///
+/// A map of the application that looks like one comes back as the map that it was: its key is written with one more `$`, which the
+/// reader takes away again.
+/// ```
+///  in the store        {"$oid": "x"}     {"$$oid": "x"}      {"$other": "x"}
+///  in the text         {"$$oid": "x"}    {"$$$oid": "x"}     {"$other": "x"}
+/// ```
 enum ExtendedJSON {
+    private static let reserved = ["$oid", "$uuid", "$numberLong", "$numberInt", "$numberDouble", "$numberDecimal", "$date", "$binary", "$type", "$ref", "$id"]
+
+    /// Whether a key, but for `$`s before it, is one that means something here.
+    static func isReserved(_ key: UnsafeRawBufferPointer) -> Bool {
+        guard key.first == UInt8(ascii: "$"), let name = key.firstIndex(where: { $0 != UInt8(ascii: "$") }) else { return false }
+        return reserved.contains { $0.utf8.elementsEqual(UnsafeRawBufferPointer(rebasing: key[(name - 1)...])) }
+    }
+
+    /// The key that the application has, of one in a text.
+    static func plain(_ key: Value) -> Value {
+        guard key.count > 2, let start = key.pointer, start.load(fromByteOffset: 1, as: UInt8.self) == UInt8(ascii: "$"),
+            isReserved(UnsafeRawBufferPointer(start: start, count: key.count))
+        else { return key }
+        return .string(start + 1, key.count - 1)
+    }
+
+    /// Whether a map is `{"$ref": class, "$id": key}`: the names' places are `name` and `key`.
+    static func reference(_ values: UnsafeBufferPointer<Value>, _ start: Int) -> (name: Int, key: Int)? {
+        guard values[start].kind == .map, values[start].low == 2 else { return nil }
+        let first = start + 1, second = FlatValues.end(values, first + 1)
+        func place(_ name: String) -> Int? { FlatValues.isSame(values[first], name) ? first + 1 : FlatValues.isSame(values[second], name) ? second + 1 : nil }
+        guard let name = place("$ref"), let key = place("$id"), values[name].kind == .string else { return nil }
+        return (name, key)
+    }
+
+    /// A map stands for itself: its keys become those of the application. One that is a reference is marked.
+    static func end(_ map: UnsafeMutableBufferPointer<Value>) {
+        let values = UnsafeBufferPointer(map)
+        if reference(values, 0) != nil { map[0].high = FlatValues.reference }
+        var index = 1
+        for _ in 0..<map[0].low {
+            map[index] = plain(map[index])
+            index = FlatValues.end(values, index + 1)
+        }
+    }
+
     /// What an object stands for; nil: for itself.
     ///
     /// - Parameter object: its flat values, `$` objects within already replaced.

@@ -29,7 +29,7 @@ package enum JSONNumber {
                 throw StoreError(.outOfRange, "\(shown(text)) is no integer of 64 bits")
             }
             throw StoreError(.wrongType, "\(shown(text)) is not written as an integer")
-        default: throw StoreError(.wrongType, "a number where a \(kind) is due")
+        default: throw StoreError(.wrongType, "a number where \(kind.indefinite) is due")
         }
     }
 
@@ -45,7 +45,7 @@ package enum JSONNumber {
             guard Int64(exactly: float) == number.low else { throw inexact("\(number.low)", kind) }
             return .float(float)
         case .decimal128: return .decimal128(ExactNumber.decimal(number.low))
-        default: throw StoreError(.wrongType, "a number where a \(kind) is due")
+        default: throw StoreError(.wrongType, "a number where \(kind.indefinite) is due")
         }
     }
 
@@ -59,7 +59,7 @@ package enum JSONNumber {
             return .float(Float(double))
         case .decimal128 where double.isNaN: return .decimal128(.nan)
         case .decimal128 where double.isInfinite: return .decimal128(Decimal128(low: 0, high: Decimal128.infinity.high | (double < 0 ? 1 << 63 : 0)))
-        default: throw StoreError(.wrongType, "the double \(double) where a \(kind) is due")
+        default: throw StoreError(.wrongType, "the double \(double) where \(kind.indefinite) is due")
         }
     }
 
@@ -101,12 +101,12 @@ package enum JSONNumber {
     }
 
     private static func finite(_ text: UnsafeRawBufferPointer, _ value: Value, _ isInfinite: Bool, _ kind: ValueKind) throws(StoreError) -> Value {
-        if isInfinite { throw StoreError(.outOfRange, "\(shown(text)) is beyond the range of a \(kind)") }
+        if isInfinite { throw StoreError(.outOfRange, "\(shown(text)) is beyond the range of \(kind.indefinite)") }
         return value
     }
 
     private static func inexact(_ text: String, _ kind: ValueKind) -> StoreError {
-        StoreError(.outOfRange, "\(text) is no number that a \(kind) has exactly")
+        StoreError(.outOfRange, "\(text) is no number that \(kind.indefinite) has exactly")
     }
 
     private static func isInteger(_ text: UnsafeRawBufferPointer) -> Bool {

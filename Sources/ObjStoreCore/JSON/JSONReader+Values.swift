@@ -73,6 +73,8 @@ extension JSONReader {
                 if let value = try ExtendedJSON.value(UnsafeBufferPointer(start: flat.values + frame.header, count: flat.count - frame.header), &texts) {
                     flat.values[frame.header] = value
                     flat.truncate(frame.header + 1)
+                } else if frame.hasDollar {
+                    ExtendedJSON.end(UnsafeMutableBufferPointer(start: flat.values + frame.header, count: flat.count - frame.header))
                 }
             } catch {
                 throw syntax(error.message, error.code)
@@ -96,6 +98,7 @@ extension JSONReader {
             throw syntax("a key in \(options.contains(.relaxed) ? "" : "double ")quotes was expected, not \(try shownByte())")
         }
         frames[depth - 1].key = flat.count
+        if key.count > 0, key.pointer.unsafelyUnwrapped.load(as: UInt8.self) == UInt8(ascii: "$") { frames[depth - 1].hasDollar = true }
         flat.append(key, offset)
         guard try skipBlanks() == UInt8(ascii: ":") else { throw syntax("\":\" was expected behind a key, not \(try shownByte())") }
         index += 1

@@ -27,6 +27,8 @@ package final class JSONReader {
         var key: Int
         var count: Int
         var isMap: Bool
+        /// A key begins with `$`.
+        var hasDollar = false
     }
     private enum State { case beginning, inArray, ended }
 

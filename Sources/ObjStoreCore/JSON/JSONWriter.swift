@@ -44,10 +44,21 @@ package final class JSONWriter {
         bytes.append(UInt8(ascii: last.isMap ? "}" : "]"))
     }
 
-    /// Of the value that comes next.
+    /// Of the value that comes next. Where `extended` would take the object for what it is not, the key gets one more `$`.
     package func key(_ key: UnsafeRawBufferPointer) {
         next()
-        string(key)
+        if options.contains(.extended), ExtendedJSON.isReserved(key) {
+            let longer = ByteBuffer()
+            longer.append(UInt8(ascii: "$"))
+            longer.append(bytes: key.baseAddress, count: key.count)
+            string(UnsafeRawBufferPointer(start: longer.base, count: longer.count))
+        } else {
+            string(key)
+        }
+        endKey()
+    }
+
+    private func endKey() {
         bytes.append(UInt8(ascii: ":"))
         if options.contains(.pretty) { bytes.append(UInt8(ascii: " ")) }
         isBehindKey = true
@@ -57,6 +68,20 @@ package final class JSONWriter {
         var key = key
         key.withUTF8 { self.key(UnsafeRawBufferPointer($0)) }
     }
+
+    /// `{"$ref": "Dog", "$id": …}`: of the id, the value that comes next; then the object ends.
+    package func beginReference(to name: String) {
+        begin(.map)
+        next()
+        quoted("$ref")
+        endKey()
+        append(name: name)
+        next()
+        quoted("$id")
+        endKey()
+    }
+
+    package var isExtended: Bool { options.contains(.extended) }
 
     /// What stands between a value or key and what came before.
     private func next() {
@@ -97,7 +122,7 @@ package final class JSONWriter {
         case .objectID: text(value.text, "$oid")
         case .uuid: text(value.text, "$uuid")
         case .document: try append(node: try MixedNode(value.pointer, value.count))
-        case .link, .list, .set, .map, .mixed: throw StoreError(.wrongType, "a \(value.kind) is no value that JSON has a form for")
+        case .link, .list, .set, .map, .mixed: throw StoreError(.wrongType, "\(value.kind.indefinite) is no value that JSON has a form for")
         }
     }
 

@@ -62,6 +62,13 @@ final class LogFile {
         buffer.pad(to: headerSize)
     }
 
+    /// Whether the file is the log of some store, perhaps damaged behind its first bytes, or empty.
+    static func isLog(_ file: StorageFile) throws(StoreError) -> Bool {
+        var first: UInt64 = 0
+        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try file.read(into: bytes.baseAddress!, count: 8, at: 0) }
+        return first == magic || first == 0
+    }
+
     /// Whether the file is the log of that store and incarnation.
     static func matches(_ file: StorageFile, uuid: (UInt64, UInt64), incarnation: UInt64) throws(StoreError) -> Bool {
         if try file.size() < headerSize { return false }

@@ -11,7 +11,7 @@ extension ClassState {
 
     private func collectionPosition(_ property: Int) throws(StoreError) -> Int {
         guard let position = schema.collectionPosition(of: property) else {
-            throw StoreError(.wrongType, "\(schema.name).\(schema.properties[property].name) is a \(schema.columns[property].kind), not a list, set or map")
+            throw StoreError(.wrongType, "\(schema.name).\(schema.properties[property].name) is \(schema.columns[property].kind.indefinite), not a list, set or map")
                 .at(class: schema.name, property: schema.properties[property].name)
         }
         return position

@@ -59,6 +59,18 @@ extension ClassState {
             .at(class: schema.name, property: schema.names(of: index))
     }
 
+    /// At the end of a migration: no two objects have one primary key. `.duplicateKey`. O(n log n) where keys changed.
+    func checkKeys() throws(StoreError) {
+        guard keysChanged, let position = schema.keyIndex else { return }
+        let index = schema.indexes[position], known = try indexes[position].reader(), objects = try reader()
+        var next = try objects.seek(.min)
+        while let row = next {
+            let key = try index.extract(row.key, into: lookUpKey) { (property) throws(StoreError) in try objects.value(row, property) }
+            if try known.count(.equal, key) > 1 { throw try taken(index) { (property) throws(StoreError) in try objects.value(row, property) } }
+            next = try objects.next(row)
+        }
+    }
+
     /// One step of moving an object in an index.
     private struct Move {
         let index: IndexWriter
@@ -86,12 +98,13 @@ extension ClassState {
         }
         func move(_ position: Int, from old: Value, to new: Value, isShared: Bool) throws(StoreError) {
             let index = schema.indexes[position]
-            if index.isConstraint, !isShared, let other = try indexes[position].find(new), other != key { throw try taken(index, now) }
+            if index.isConstraint, !(index.isPrimaryKey && schema.hasLooseKey), !isShared, let other = try indexes[position].find(new), other != key { throw try taken(index, now) }
             moves.append(Move(index: indexes[position], old: old, new: new))
         }
         for number in 0..<count {
             let old = try value(row, positions[number])
             if old.isSame(as: values[number]) { continue }
+            if schema.isOfKey(positions[number]) { keysChanged = true }
             before.append((number, OwnedValue(old)))
             if schema.columns[positions[number]].kind == .mixed, let change = try mixedChange(positions[number], from: old, to: values[number]) {
                 for target in change.gone { moves.append(Move(index: change.inverse.index, old: target.indexed, new: nil)) }

@@ -153,9 +153,10 @@ extension WriteTransaction {
         let state = try state(number), cls = state.schema
         var wrong = 0, first: (key: Int64, parents: Int)?
         try forEachParentCount(of: state) { (key, parents) in
-            if parents == 1 || InjectedBug.active(.orphansEmbedded) && parents == 0 { return }
+            if parents == 1 || InjectedBug.active(.orphansEmbedded) && parents == 0 { return true }
             wrong += 1
             if first == nil { first = (key, parents) }
+            return true
         }
         guard let first else { return try checkCircles(state) }
         let what = first.parents == 0 ? "no object links to it" : "\(first.parents) links lead to it"
@@ -224,8 +225,7 @@ extension ClassState {
         _ vectors: UnsafePointer<ColumnVector>, count: Int, row: (Int, UnsafeMutablePointer<Value>) throws(StoreError) -> Void,
         value: (Int, Int) throws(StoreError) -> Value
     ) throws(StoreError) -> Int64 {
-        let first = sharedNextKey.pointee
-        sharedNextKey.pointee = first + Int64(count)
+        let first = try takeObjectKeys(count)
         try cluster.appendColumns(firstKey: first, count: count, vectors)
         // A single op for each while the log keeps ops: small inserts are then no barrier.
         let isLogged = !ops.isSummary && count <= ClassState.mostLogged
@@ -263,15 +263,24 @@ extension ClassState {
         hasChanges = true
         objectCount += count
         storedNextKey = max(storedNextKey, first + Int64(count))
+        if isCountingKeys, let primary = schema.primaryKey {
+            for offset in 0..<count { generatedKeys.didGive(try value(offset, primary)) }
+        }
         return first
     }
 
     private static let mostLogged = 4096
 
-    /// Keys below it are not given out, though no object here has had them.
+    /// Object keys below it are not given out, though no object here has had them.
     package func raiseNextKey(to key: Int64) {
         sharedNextKey.pointee = max(sharedNextKey.pointee, key)
         storedNextKey = max(storedNextKey, key)
+        hasChanges = true
+    }
+
+    /// What was generated in the store that this one is a copy of, deleted objects included.
+    func keepGeneratedKeys(of other: GeneratedKeys) {
+        if isCountingKeys { generatedKeys.didGive(other.kept) }
         hasChanges = true
     }
 }

@@ -26,17 +26,24 @@ package final class ClassState {
     let compounds: [CompoundIndex]
     private let compoundCount: Int
     private let hasConstraints: Bool
+    /// `generatesKeys`, for those who create one object.
+    private(set) var isCountingKeys = false
     /// Where keys of compound indexes are made that are only looked up.
     let lookUpKey = IndexKey()
     let ops: OpLog
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
     var storedNextKey: Int64 = 0
+    /// Of a class whose primary key is generated: above all that were generated, or given up to `greatestKept`. It goes back with
+    /// the transaction, and is another counter than that of object keys, which no value of a user ever moves.
+    var generatedKeys = GeneratedKeys()
     package internal(set) var objectCount = 0
     var hasChanges = false
     /// It is of the transaction that is open, not left over from one before.
     private(set) var isOpen = false
     private let longValues: [LongValues]
+    /// Objects got other primary keys, which is to be looked at when all have theirs (`checkKeys`).
+    var keysChanged = false
     /// A failing call could not be undone.
     package internal(set) var isBroken = false { didSet { if isBroken { space.mayBeBroken = true } } }
 
@@ -53,7 +60,7 @@ package final class ClassState {
         self.longValues = longValues
         let indexes = schema.indexes.enumerated().map { position, index in
             IndexWriter(
-                space: space, root: .null, kind: index.kind, unique: index.isKeyAlone, isLookedUp: index.isUnique, longValues: longValues[position])
+                space: space, root: .null, kind: index.kind, unique: index.isKeyAlone && !schema.hasLooseKey, isLookedUp: index.isUnique, longValues: longValues[position])
         }
         collections = schema.collections.map {
             let kind = schema.properties[$0].kind, isMixed = schema.properties[$0].elements?.kind == .mixed
@@ -70,6 +77,7 @@ package final class ClassState {
         compounds = (schema.plainIndexes..<indexes.count).map { CompoundIndex(schema.indexes[$0], indexes[$0]) }
         compoundCount = compounds.count
         hasConstraints = !schema.constraints.isEmpty
+        isCountingKeys = generatesKeys
         for (position, property) in schema.mixed.enumerated() where schema.columns[property].kind.isCollection {
             mixedInverses[position].linked = { [unowned self] (owner, targets) throws(StoreError) in try linked(owner, property, among: targets) }
         }
@@ -82,9 +90,11 @@ package final class ClassState {
     /// - Parameter dropping: the schema has just changed: indexes and trees of elements that it has no more are given up.
     func open(_ ref: Ref, dropping: Bool = false) throws(StoreError) {
         hasChanges = false
+        keysChanged = false
         isBroken = false
         objectCount = 0
         storedNextKey = 0
+        generatedKeys = GeneratedKeys()
         var clusterRoot = Ref.null
         for index in indexes { index.begin(root: .null) }
         for collection in collections { collection.begin(root: .null) }
@@ -102,6 +112,7 @@ package final class ClassState {
                 let id = ClassNode.indexID(node, position), root = ClassNode.indexRoot(node, position)
                 if let target = schema.indexes.firstIndex(where: { $0.id == id }) {
                     indexes[target].begin(root: root)
+                    if target == 0, generatesKeys { generatedKeys = GeneratedKeys(kept: ClassNode.greatestKey(node, position)) }
                     continue
                 }
                 if let target = schema.inverses.firstIndex(where: { $0.id == id }) {
@@ -151,6 +162,7 @@ package final class ClassState {
         fileprivate var inverses: [Ref]
         fileprivate var mixedInverses: [Ref]
         fileprivate var objectCount: Int
+        fileprivate var generatedKeys: GeneratedKeys
         fileprivate var hasChanges: Bool
     }
 
@@ -164,7 +176,7 @@ package final class ClassState {
         for inverse in mixedInverses { mixedRoots.append(try inverse.settle()) }
         return Mark(
             cluster: try cluster.settle(), indexes: roots, collections: collections.map(\.root), inverses: inverseRoots, mixedInverses: mixedRoots, objectCount: objectCount,
-            hasChanges: hasChanges)
+            generatedKeys: generatedKeys, hasChanges: hasChanges)
     }
 
     /// Goes back to what `settle` returned. Keys that were given out since are not given out again.
@@ -175,6 +187,7 @@ package final class ClassState {
         for (position, root) in mark.inverses.enumerated() { inverses[position].restore(root: root) }
         for (position, root) in mark.mixedInverses.enumerated() { mixedInverses[position].restore(root: root) }
         objectCount = mark.objectCount
+        generatedKeys = mark.generatedKeys
         hasChanges = mark.hasChanges
         isBroken = false
     }
@@ -217,23 +230,42 @@ package final class ClassState {
 
     // MARK: Writing
 
-    /// The int primary key for an object that is created next: above all that there are, all that were given here, and all object
-    /// keys, whose counter moves up with it: so none comes twice, also when the greatest is deleted.
+    /// The int primary key for an object that is created next: above all that there are, and above all that were given here up to
+    /// `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted.
     func generateKey() throws(StoreError) -> Int64 { try generateKeys(1) }
 
     /// The first of so many that follow each other.
     func generateKeys(_ count: Int) throws(StoreError) -> Int64 {
         // At least 0, so that keys begin with 1.
-        let last = try indexes[0].bound(atLeast: max(0, sharedNextKey.pointee - 1))
-        guard last < ClassState.greatestGenerated - Int64(count - 1) else {
+        let last = try indexes[0].bound(atLeast: generatedKeys.greatest)
+        guard last <= Int64.max - Int64(count) else {
             let name = schema.properties[schema.primaryKey!].name
-            throw StoreError(.outOfRange, "\(schema.name).\(name): no key can be generated, since there is one of \(last)").at(class: schema.name, property: name)
+            let what = count == 1 ? "no key can be generated" : "\(count) keys cannot be generated"
+            throw StoreError(.outOfRange, "\(schema.name).\(name): \(what), since there is one of \(last)").at(class: schema.name, property: name)
         }
-        raiseNextKey(to: last + 1)
+        generatedKeys.didGive(last + Int64(count))
         return last + 1
     }
 
-    private static let greatestGenerated: Int64 = 1 << 62
+    /// Whether ints are generated as primary keys.
+    var generatesKeys: Bool {
+        guard let primary = schema.primaryKey else { return false }
+        return schema.properties[primary].isGenerated && schema.columns[primary].kind == .int
+    }
+
+    /// Object keys go up to here; each is given once.
+    static let greatestObjectKey: Int64 = 1 << 62 - 1
+
+    /// The keys of so many new objects. They are not given again, whatever becomes of the transaction.
+    @inline(__always)
+    func takeObjectKeys(_ count: Int) throws(StoreError) -> Int64 {
+        let first = sharedNextKey.pointee
+        guard _fastPath(first >= 0 && Int64(count) <= ClassState.greatestObjectKey &- first) else {
+            throw StoreError(.outOfRange, "class \(schema.name) has had \(first) objects: there are no numbers left for \(count) more").at(class: schema.name)
+        }
+        sharedNextKey.pointee = first &+ Int64(count)
+        return first
+    }
 
     /// Creates an object; `values` has one for each property.
     package func create(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
@@ -244,8 +276,7 @@ package final class ClassState {
     /// The same where the primary key is known to be free.
     func createUnchecked(_ values: UnsafePointer<Value>) throws(StoreError) -> Int64 {
         if hasConstraints { try checkConstraints(values) }
-        let key = sharedNextKey.pointee
-        sharedNextKey.pointee = key + 1
+        let key = try takeObjectKeys(1)
         try insert(key, values)
         ops.create(schema, key: key, values: values)
         return key
@@ -284,6 +315,7 @@ package final class ClassState {
         hasChanges = true
         objectCount += 1
         storedNextKey = max(storedNextKey, key + 1)
+        if _slowPath(isCountingKeys) { generatedKeys.didGive(values[schema.primaryKey.unsafelyUnwrapped]) }
     }
 
     /// Writes one property, also when it has that value already.
@@ -420,7 +452,8 @@ package final class ClassState {
 
     // MARK: Replay
 
-    /// Applies a logged operation: explicit keys, no checks of uniqueness (they passed when it was logged).
+    /// Applies a logged operation, which fits (`WriteTransaction.misfit`): explicit keys, no checks of uniqueness (they passed when it
+    /// was logged).
     func replayCreate(_ key: Int64, _ values: [Value]) throws(StoreError) {
         try values.withUnsafeBufferPointer { (buffer) throws(StoreError) in try insert(key, buffer.baseAddress!) }
         sharedNextKey.pointee = max(sharedNextKey.pointee, key + 1)
@@ -429,25 +462,21 @@ package final class ClassState {
     /// The changes of one operation are made together, as they were then.
     func replayUpdate(_ key: Int64, _ changes: [(columnID: UInt32, value: Value)]) throws(StoreError) {
         var positions: [Int] = []
-        for change in changes {
-            guard let property = schema.columns.firstIndex(where: { $0.id == change.columnID }) else {
-                throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
-            }
-            positions.append(property)
-        }
+        for change in changes { positions.append(try property(ofColumn: change.columnID)) }
         let row = try row(key)
         if changes.count == 1 { return try change(row, positions[0], changes[0].value) }
         try changeSeveral(row, positions, changes.map(\.value), changes.count)
     }
 
     func replaySplice(_ key: Int64, column: UInt32, _ splice: Op.Splice) throws(StoreError) {
-        guard let property = schema.columns.firstIndex(where: { $0.id == column }) else {
+        try replaceElements(try row(key), try property(ofColumn: column), splice.at..<splice.at + splice.removed, splice.inserted[...])
+    }
+
+    private func property(ofColumn id: UInt32) throws(StoreError) -> Int {
+        guard let property = schema.columns.firstIndex(where: { $0.id == id }) else {
             throw StoreError(.corrupt, "the log changes a column that class \(schema.name) does not have")
         }
-        guard try isFit(splice, key, property) else {
-            throw StoreError(.corrupt, "the log changes elements of \(schema.name)#\(key).\(schema.properties[property].name) in a way that does not fit")
-        }
-        try replaceElements(try row(key), property, splice.at..<splice.at + splice.removed, splice.inserted[...])
+        return property
     }
 
     func replayDelete(_ key: Int64) throws(StoreError) { try erase(try row(key)) }
@@ -478,6 +507,7 @@ package final class ClassState {
         for (position, index) in schema.indexes.enumerated() {
             ClassNode.setIndex(node, position, index, root: try indexes[position].flush(into: writer))
         }
+        if isCountingKeys { ClassNode.setGreatestKey(node, 0, generatedKeys.kept) }
         for (position, inverse) in schema.inverses.enumerated() {
             ClassNode.setIndex(node, indexes.count + position, inverse, root: try inverses[position].flush(into: writer))
         }
@@ -539,8 +569,18 @@ final class LongValues: IndexLongValues {
 }
 
 extension WriteTransaction {
-    /// Applies one operation of the log.
+    /// Applies one operation of the log; `.corrupt` where it does not fit.
     func replay(_ op: Op) throws(StoreError) {
+        if let reason = try misfit(op) { throw StoreError(.corrupt, "the log has an operation that does not fit: \(reason)") }
+        do throws(StoreError) { try apply(op) } catch {
+            // It gives two objects one unique value, or makes a key that is too long.
+            guard error.code == .duplicateKey || error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            throw StoreError(.corrupt, "the log has an operation that does not fit: \(error.message)")
+        }
+    }
+
+    /// The same for one that was looked at.
+    func apply(_ op: Op) throws(StoreError) {
         switch op {
         case .schema(let schema): try setSchema(schema)
         case .create(let classID, let key, let values): try state(Int(classID)).replayCreate(key, values)

@@ -39,7 +39,7 @@ final class IndexKey {
             return buffer.append(UInt8(0))
         }
         buffer.append(UInt8(1))
-        guard value.kind.isScalar || value.kind == .link else { throw StoreError(.invalidArgument, "a \(value.kind) cannot be part of an index") }
+        guard value.kind.isScalar || value.kind == .link else { throw StoreError(.invalidArgument, "\(value.kind.indefinite) cannot be part of an index") }
         append(content: value)
         try checkLength()
     }

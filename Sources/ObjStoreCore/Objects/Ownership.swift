@@ -51,7 +51,9 @@ extension WriteTransaction {
     }
 
     /// Some objects, and all that go with them, owners before what they own.
-    private func victims(_ first: [(classIndex: Int, key: Int64)]) throws(StoreError) -> [(classIndex: Int, key: Int64)] {
+    private func victims(
+        _ first: [(classIndex: Int, key: Int64)], onlyEmbedded: Bool = false
+    ) throws(StoreError) -> [(classIndex: Int, key: Int64)] {
         struct Victim: Hashable {
             let classIndex: Int
             let key: Int64
@@ -67,7 +69,7 @@ extension WriteTransaction {
             next += 1
             if state.owning.isEmpty || InjectedBug.active(.cascadeShallow) && next > first.count { continue }
             let row = try state.row(key)
-            for link in state.owning { try state.forEachTarget(row, link) { key in add(link.target, key) } }
+            for link in state.owning where link.isEmbedding || !onlyEmbedded { try state.forEachTarget(row, link) { key in add(link.target, key) } }
         }
         return all
     }
@@ -75,26 +77,42 @@ extension WriteTransaction {
     /// Deletes the embedded objects of a class that have no parent, and what goes with them. Cost: O(n). Returns how many.
     func deleteOrphans(_ classIndex: Int) throws(StoreError) -> Int {
         var orphans: [Int64] = []
-        try forEachParentCount(of: try state(classIndex)) { (key, parents) in if parents == 0 { orphans.append(key) } }
+        try forEachParentCount(of: try state(classIndex)) { (key, parents) in
+            if parents == 0 { orphans.append(key) }
+            return true
+        }
         try deleteOrphans(classIndex, orphans)
         return orphans.count
     }
 
-    /// Calls `body` with the key of each object of a class, and how many links lead to it.
-    func forEachParentCount(of state: ClassState, _ body: (Int64, Int) -> Void) throws(StoreError) {
+    /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: nobody has deleted them. Returns how
+    /// many of each class.
+    func leaveOut(_ classIndex: Int, _ keys: [Int64]) throws(StoreError) -> [Int: Int] {
+        let all = try victims(keys.map { (classIndex, $0) }, onlyEmbedded: true)
+        try delete(all)
+        return Dictionary(all.map { ($0.classIndex, 1) }, uniquingKeysWith: +)
+    }
+
+    /// Calls `body` with the key of each object of a class, from a key on, and how many links lead to it, until it returns false. Returns
+    /// the key to go on with; nil: that was all.
+    @discardableResult
+    func forEachParentCount(
+        of state: ClassState, from first: Int64 = .min, _ body: (Int64, Int) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Int64? {
         var indexes: [(link: IncomingLink, reader: IndexReader)] = []
         for link in state.incoming {
             let origin = try self.state(link.classIndex)
             indexes.append((link, try origin.linkIndex(link.property, isCollection: link.isCollection)))
         }
         let reader = try state.cluster.reader()
-        var next = try reader.seek(.min)
+        var next = try reader.seek(first)
         while let row = next {
             var parents = 0
             for (link, reader) in indexes { parents += try link.count(to: row.key, reader) }
-            body(row.key, parents)
+            if try !body(row.key, parents) { return row.key + 1 }
             next = try reader.next(row)
         }
+        return nil
     }
 }
 

@@ -37,19 +37,30 @@ package enum ValueCheck {
 
     /// The same for a value that a file has.
     static func checkStored(_ value: Value, for property: Int, of cls: ClassSchema) throws(StoreError) {
-        try check(value, for: property, of: cls, limit: .max)
+        try check(value, for: property, of: cls, limit: LongValue.maximumBytes)
+        if value.kind == .link, !isKey(value.low) {
+            throw named(StoreError(.outOfRange, "\(path(cls, property)): a link to an object \(value.low), which is no object's key"), cls, property)
+        }
         if value.kind == .mixed { try checkCell(value, property, cls) }
     }
 
     private static func checkCell(_ cell: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) {
         do throws(StoreError) {
             try MixedCell.check(cell)
-            try MixedLinks.forEach(cell) { (link) throws(StoreError) in
-                guard link.givenObject.storeTag == 0 else { throw StoreError(.outOfRange, "a link that names a store, as only links on their way in do") }
-                return true
-            }
+            try checkLinks(cell)
         } catch { throw cls.naming(StoreError(.outOfRange, error.message), property) }
     }
+
+    /// Links inside a stored mixed value.
+    static func checkLinks(_ cell: Value) throws(StoreError) {
+        try MixedLinks.forEach(cell) { (link) throws(StoreError) in
+            guard link.givenObject.storeTag == 0 else { throw StoreError(.outOfRange, "a link that names a store, as only links on their way in do") }
+            guard isKey(link.low) else { throw StoreError(.outOfRange, "a link to an object \(link.low), which is no object's key") }
+            return true
+        }
+    }
+
+    private static func isKey(_ key: Int64) -> Bool { key >= 0 && key < LeafHead.maximumKey }
 
     static let noDocument = "a list or map cannot be an element of a set"
 
@@ -76,7 +87,7 @@ package enum ValueCheck {
     ) throws(StoreError) {
         let elements = cls.elements(of: property), isMap = cls.columns[property].kind == .map
         try check(value, as: elements.kind, isNullable: elements.isNullable, "an element", property, cls, limit: .max)
-        if value.kind == .link, value.high != 0 { throw CollectionReader.damaged("a link has two words") }
+        if value.kind == .link, value.high != 0 || !isKey(value.low) { throw CollectionReader.damaged("a link that is no object's key") }
         if value.kind == .mixed {
             try checkCell(value, property, cls)
             if cls.columns[property].kind == .set, try MixedNode(value.pointer, value.count).value().kind == .document {
@@ -97,7 +108,7 @@ package enum ValueCheck {
             throw named(StoreError(.notNullable, "\(path(cls, property)) cannot be null"), cls, property)
         }
         if column.kind.isCollection {
-            throw named(StoreError(.wrongType, "\(path(cls, property)) is a \(column.kind): its elements are changed, it is not given a value"), cls, property)
+            throw named(StoreError(.wrongType, "\(path(cls, property)) is \(column.kind.indefinite): its elements are changed, it is not given a value"), cls, property)
         }
         throw named(StoreError(.wrongType, "\(path(cls, property)) is of type \(column.kind), not \(value.kind) (\(value.text))"), cls, property)
     }

@@ -12,6 +12,7 @@ package final class ChangeReader {
     package private(set) var isCompared = false
 
     private var collectors: [ChangeCollector?]
+    /// The classes that were asked for, and those that their objects have inside.
     private let wanted: [Bool]
     private let database: Database
 
@@ -21,7 +22,8 @@ package final class ChangeReader {
         self.from = from
         self.to = to
         let count = to.schema.classes.count
-        wanted = (0..<count).map { wantedClasses.contains(UInt32($0)) }
+        let all = EmbeddedChanges.classes(inside: wantedClasses, of: to.schema)
+        wanted = (0..<count).map { all.contains(UInt32($0)) }
         collectors = Array(repeating: nil, count: count)
         if from.version >= to.version { return }
         if !compares, try followLog() {
@@ -33,6 +35,7 @@ package final class ChangeReader {
             try compare()
         }
         collectors = []
+        try EmbeddedChanges(in: to).climb(&classes) { wanted[Int($0)] }
     }
 
     func covers(_ classID: UInt32) -> Bool { Int(classID) < wanted.count && wanted[Int(classID)] }
@@ -182,6 +185,13 @@ extension Snapshot {
     /// The elements of a class's collection property that lie in its tree.
     func collection(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> CollectionReader {
         CollectionReader(source: source, root: try tree(cls) { ClassNode.collectionRoot($0, column: cls.columns[property].id) })
+    }
+
+    /// Who has which link in a property; nil where it has no plain index.
+    func index(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
+        guard let position = cls.indexPosition(of: property) else { return nil }
+        let index = cls.indexes[position]
+        return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: index) }, kind: index.kind)
     }
 
     /// Who has which links in a collection; nil where the property is no collection of links.

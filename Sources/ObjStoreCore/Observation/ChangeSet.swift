@@ -1,6 +1,6 @@
 /// What an observer is told: which objects went, came and changed between two versions.
 ///
-/// Immutable; it pins both versions as long as anybody holds it, so that deleted objects can still be read.
+/// Immutable but for who is told; it pins both versions as long as anybody holds it, so that deleted objects can still be read.
 package final class ChangeSet: @unchecked Sendable {
     package let classID: UInt32
     package let before: Snapshot
@@ -14,6 +14,8 @@ package final class ChangeSet: @unchecked Sendable {
     package let indices: Indices?
     /// Who is told.
     weak var observer: Observer?
+    /// Set by a handler that could not do its work: it comes again, with what is committed meanwhile.
+    package var isUntold = false
 
     /// Positions in the list before and after, in the order of the lists of keys.
     package struct Indices: Sendable {

@@ -12,6 +12,10 @@ final class ChangeWatch: @unchecked Sendable {
     // Under `lock`; a hub's own lock may be taken inside.
     private var hubs: [ObserverHub] = []
     private var stops = false
+    /// The thread calls handlers now, which may take as long as they like.
+    private var isDelivering = false
+    /// The thread looks at nothing any more, and is about to return.
+    private var hasEnded = false
     private var threadNumber: UInt = 0
     private var handlerCalls: UInt64 = 0
 
@@ -27,30 +31,37 @@ final class ChangeWatch: @unchecked Sendable {
             return
         }
         try lifecycle.withLock { () throws(StoreError) in
-            lock.withLock {
+            let goesOn = lock.withLock { () -> Bool in
                 stops = false
                 if !hubs.contains(where: { $0 === hub }) { hubs.append(hub) }
+                return thread != nil && !hasEnded
             }
-            if thread != nil { return }
+            if goesOn { return }
+            thread?.stopAndJoin()
+            thread = nil
+            lock.withLock { hasEnded = false }
             let seen = shared.published.load()
             thread = try BackgroundThread(name: "objstore watch") { [unowned self] _ in self.run(from: seen) }
         }
     }
 
-    /// If the hub has no observers any more. The last hub to go ends the thread; from the thread itself that is
-    /// left to the next one, or to the end of the store.
+    /// If the hub has no observers any more. The last hub to go ends the thread. Who asks for that never waits for a
+    /// handler that runs there, which may be waiting for him: the thread then ends by itself, and the next `add`, or the
+    /// end of the store, puts it away.
     func remove(_ hub: ObserverHub) {
-        func drop() -> Bool {
-            lock.withLock {
-                if !hub.isNeeded { hubs.removeAll { $0 === hub } }
-                return hubs.isEmpty
-            }
-        }
         if isOnThread {
-            _ = drop()
+            lock.withLock { if !hub.isNeeded { hubs.removeAll { $0 === hub } } }
             return
         }
-        lifecycle.withLock { if drop() { end() } }
+        lifecycle.withLock {
+            let (isLast, isBusy) = lock.withLock { () -> (Bool, Bool) in
+                if !hub.isNeeded { hubs.removeAll { $0 === hub } }
+                if hubs.isEmpty { stops = true }
+                return (hubs.isEmpty, isDelivering)
+            }
+            guard isLast, thread != nil else { return }
+            if isBusy { wake() } else { end() }
+        }
     }
 
     func count(_ calls: Int) { lock.withLock { handlerCalls += UInt64(calls) } }
@@ -87,7 +98,10 @@ final class ChangeWatch: @unchecked Sendable {
             // In this order: what is published after the look changes the word that is slept on.
             let rings = shared.event.rings
             let published = shared.published.load()
-            let (hubs, stops) = lock.withLock { (self.hubs, self.stops) }
+            let (hubs, stops) = lock.withLock { () -> ([ObserverHub], Bool) in
+                if self.stops { hasEnded = true }
+                return (self.hubs, self.stops)
+            }
             if stops { return }
             var isBusy = published > seen
             if isBusy {
@@ -95,8 +109,14 @@ final class ChangeWatch: @unchecked Sendable {
                 for hub in hubs { hub.notice(published) }
             }
             for hub in hubs where hub.isDueOnWorker {
+                // Who stops the thread knows from here on that he must not wait for it.
+                guard lock.withLock({ () -> Bool in
+                    isDelivering = !self.stops
+                    return isDelivering
+                }) else { break }
                 isBusy = true
                 hub.deliverOnWorker()
+                lock.withLock { isDelivering = false }
             }
             if !isBusy { shared.event.wait(machine, while: rings, timeout: -1) }
         }

@@ -12,6 +12,8 @@ package final class Observer: @unchecked Sendable {
 
     // Under the hub's lock.
     var isClosed = false
+    /// Where it stands in the hub's list.
+    var place: Int?
     /// The thread that delivers to it now.
     var runner: UInt?
     var wantsInitial: Bool
@@ -36,12 +38,12 @@ package final class Observer: @unchecked Sendable {
     /// waited for, except from inside a handler (two could wait for each other) and where `waits` is false.
     package func close(waits: Bool = true) { hub.close(self, waits: waits) }
 
-    /// The initial change set: empty.
-    func tellInitial() -> StoreError? {
+    /// The initial change set, of the version that it knows: empty.
+    func initial() -> ChangeSet {
         let known = known!
         let changes = ClassChanges(maskWords: ClassChanges.maskWords(known.schema.classes[Int(query.classID)]))
-        return handler!(ChangeSet(
-            classID: query.classID, before: known, after: known, changes: changes, indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true))
+        return ChangeSet(
+            classID: query.classID, before: known, after: known, changes: changes, indices: ranks.map { _ in ChangeSet.Indices() }, isInitial: true)
     }
 
     /// Moves on to a version; nil where nothing happened to what is observed.
@@ -58,6 +60,12 @@ package final class Observer: @unchecked Sendable {
     func tell(_ changes: ChangeSet) -> StoreError? {
         changes.observer = self
         return handler!(changes)
+    }
+
+    /// Goes back to before a change set, which its handler did not take.
+    func goBack(before changes: ChangeSet) {
+        known = changes.before
+        if ranks != nil { ranks!.change(removing: changes.inserted, adding: changes.deleted) }
     }
 
     /// Closed while its handler runs: what that was going to say is not wanted any more.

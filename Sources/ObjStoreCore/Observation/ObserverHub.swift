@@ -13,11 +13,13 @@ package final class ObserverHub: @unchecked Sendable {
     private let deliversOnWorker: Bool
     /// Called when something is due, instead of the descriptor; by any thread, with no lock held.
     private let onDue: (@Sendable () -> Void)?
+    /// Told of each failure on the store's own thread, where nobody waits for it.
+    private let onFailure: (@Sendable (StoreError) -> Void)?
     private let fork = ForkGuard()
     private let lock = Lock()
 
     // Under the lock.
-    private var observers: [Observer] = []
+    private var observers = ObserverList()
     /// Observers that are being made.
     private var reserved = 0
     private var event: EventDescriptor?
@@ -36,10 +38,14 @@ package final class ObserverHub: @unchecked Sendable {
     ///   - deliversOnWorker: handlers are called by the store's thread, as soon as something is due.
     ///   - onDue: the one who uses the hub waits by other means than a descriptor, and its handlers are the library's
     ///     own: they return at once.
-    package init(_ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil) {
+    ///   - onFailure: told of what fails on the store's thread: a handler, or reading the changes.
+    package init(
+        _ database: Database, deliversOnWorker: Bool = false, onDue: (@Sendable () -> Void)? = nil, onFailure: (@Sendable (StoreError) -> Void)? = nil
+    ) {
         self.database = database
         self.deliversOnWorker = deliversOnWorker
         self.onDue = onDue
+        self.onFailure = onFailure
         let word = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
         word.initialize(to: 0)
         handlerReturned = SharedWord(word)
@@ -67,7 +73,7 @@ package final class ObserverHub: @unchecked Sendable {
     /// - Parameters:
     ///   - known: the version that the caller has seen; nil: the newest.
     ///   - keys: the objects that satisfied the query in `known`, ascending, if the caller has them.
-    ///   - initial: an empty change set says first which version the observer begins with.
+    ///   - initial: the first change set is empty, and of the version that is the newest at its delivery.
     ///   - handler: let go of when it will not be called any more.
     /// Errors: readOnly, noSuchClass, tooManyReaders, io (no descriptor left).
     package func observe(
@@ -122,14 +128,14 @@ package final class ObserverHub: @unchecked Sendable {
     func close(_ observer: Observer, waits: Bool) {
         if fork.isChild { return }
         // Waiting inside a handler could be for ever: the other one may be waiting for this one.
-        let mayWait = waits && !HandlerThreads.shared.contains(ThreadIdentity.current)
+        let mayWait = waits && !ThreadIdentity.isInHandler
         var finishes = false
         while true {
             let count = handlerReturned.current
             let mustWait = lock.withLock { () -> Bool in
                 if !observer.isClosed {
                     observer.isClosed = true
-                    observers.removeAll { $0 === observer }
+                    observers.remove(observer)
                     // Else its runner finishes it.
                     finishes = observer.runner == nil
                 }
@@ -147,7 +153,7 @@ package final class ObserverHub: @unchecked Sendable {
     /// Throws `inCallback` inside a handler of this hub, and inside one of another hub while this one's run.
     package func stop() throws(StoreError) {
         if fork.isChild { return }
-        let isInHandler = onDue == nil && HandlerThreads.shared.contains(ThreadIdentity.current)
+        let isInHandler = onDue == nil && ThreadIdentity.isInHandler
         try lock.withLock { () throws(StoreError) in
             if isInHandler && !deliverers.isEmpty { throw inCallback("closed") }
             isClosed = true
@@ -161,7 +167,7 @@ package final class ObserverHub: @unchecked Sendable {
     package func close() throws(StoreError) {
         try stop()
         if fork.isChild { return }
-        for observer in lock.withLock({ observers }) { observer.close() }
+        for observer in lock.withLock({ observers.all }) { observer.close() }
         // Handlers of observers that were closed before may still run.
         while true {
             let count = handlerReturned.current
@@ -180,6 +186,12 @@ package final class ObserverHub: @unchecked Sendable {
     package func notifyDescriptor() throws(StoreError) -> Int32 {
         try database.checkOpen()
         if deliversOnWorker { throw StoreError(.notSupported, "the store delivers on its own thread: there is nothing to wait for") }
+        return try descriptor().descriptor
+    }
+
+    /// For `wait` in another way; stays as long as the hub.
+    package func waitDescriptor() throws(StoreError) -> Int32 {
+        try database.checkOpen()
         return try descriptor().descriptor
     }
 
@@ -230,33 +242,31 @@ package final class ObserverHub: @unchecked Sendable {
         try database.checkOpen()
         let thread = ThreadIdentity.current
         let due = try enter(thread)
+        let isOnWorker = database.watch.isOnThread
         var failure: StoreError?, calls = 0, isReadable = true
+        func failed(_ error: StoreError) {
+            if failure == nil || error.code == .forked { failure = error }
+            if isOnWorker { onFailure?(error) }
+        }
         do throws(StoreError) {
             let newest = try database.snapshot()
             var readers: [UInt64: ChangeReader] = [:]
             for observer in due where claim(observer, thread) {
                 defer { unclaim(observer) }
                 do throws(StoreError) {
-                    if takeInitial(observer) {
-                        calls += 1
-                        if let error = observer.tellInitial() { failure = failure ?? error }
-                        if lock.withLock({ observer.isClosed }) { continue }
-                    }
-                    guard let known = observer.known, known.version < newest.version else { continue }
-                    let reader = try reader(from: known, to: newest, for: observer, in: &readers)
-                    let changes = try observer.advance(reader)
-                    lock.withLock { observer.knownVersion = newest.version }
-                    if let changes {
-                        calls += 1
-                        if let error = observer.tell(changes) { failure = failure ?? error }
-                    }
+                    guard let changes = try changes(for: observer, to: newest, &readers) else { continue }
+                    calls += 1
+                    if let error = observer.tell(changes) { failed(error) }
+                    if fork.isChild { break }
+                    if changes.isUntold { takeBack(changes, of: observer) }
                 } catch {
-                    failure = failure ?? error
+                    failed(error)
                     isReadable = false
                 }
+                if fork.isChild { break }
             }
         } catch {
-            failure = error
+            failed(error)
             isReadable = false
         }
         leave(thread, calls: calls, looksAgain: isReadable)
@@ -301,14 +311,16 @@ package final class ObserverHub: @unchecked Sendable {
             // Before the newest version is looked up: what comes later makes it readable again.
             isSignalled = false
             event?.drain()
-            return observers
+            return observers.all
         }
-        HandlerThreads.shared.enter(thread)
+        ThreadIdentity.enterHandler()
         return due
     }
 
     private func leave(_ thread: UInt, calls: Int, looksAgain: Bool) {
-        HandlerThreads.shared.leave(thread)
+        ThreadIdentity.leaveHandler()
+        // A handler called fork, and this is the child: what other threads held there is held for ever.
+        if fork.isChild { return }
         database.watch.count(calls)
         raise {
             deliverers.removeAll { $0 == thread }
@@ -330,6 +342,7 @@ package final class ObserverHub: @unchecked Sendable {
     }
 
     private func unclaim(_ observer: Observer) {
+        if fork.isChild { return }
         let finishes = lock.withLock { () -> Bool in
             if observer.isClosed { return true }
             observer.runner = nil
@@ -343,17 +356,36 @@ package final class ObserverHub: @unchecked Sendable {
         database.machine.wake(handlerReturned)
     }
 
-    private func takeInitial(_ observer: Observer) -> Bool {
-        lock.withLock {
+    /// What an observer is told now; nil: nothing. Moves it on to `newest`.
+    ///
+    /// An initial change set is of that version: what was committed since the observer began is in it, and not told again.
+    private func changes(for observer: Observer, to newest: Snapshot, _ readers: inout [UInt64: ChangeReader]) throws(StoreError) -> ChangeSet? {
+        var changes: ChangeSet?
+        if let known = observer.known, known.version < newest.version {
+            changes = try observer.advance(try reader(from: known, to: newest, for: observer, in: &readers))
+            lock.withLock { observer.knownVersion = newest.version }
+        }
+        let isInitial = lock.withLock { () -> Bool in
             defer { observer.wantsInitial = false }
             return observer.wantsInitial
+        }
+        return isInitial ? observer.initial() : changes
+    }
+
+    /// The change set is due again.
+    private func takeBack(_ changes: ChangeSet, of observer: Observer) {
+        if !changes.isInitial { observer.goBack(before: changes) }
+        lock.withLock {
+            if changes.isInitial { observer.wantsInitial = true }
+            observer.knownVersion = changes.fromVersion
+            noticed = max(noticed, changes.toVersion)
         }
     }
 
     /// One reading of the log serves all observers that know the same version.
     private func reader(from known: Snapshot, to newest: Snapshot, for observer: Observer, in readers: inout [UInt64: ChangeReader]) throws(StoreError) -> ChangeReader {
         if let reader = readers[known.version], reader.covers(observer.query.classID) { return reader }
-        var classes = lock.withLock { Set(observers.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID)) }
+        var classes = lock.withLock { Set(observers.all.lazy.filter { $0.knownVersion == known.version }.map(\.query.classID)) }
         classes.insert(observer.query.classID)
         let reader = try ChangeReader(database, from: known, to: newest, classes: classes)
         readers[known.version] = reader
@@ -361,16 +393,32 @@ package final class ObserverHub: @unchecked Sendable {
     }
 }
 
-/// The threads that are inside a handler, of any store: they never wait for another handler to return.
-final class HandlerThreads: @unchecked Sendable {
-    static let shared = HandlerThreads()
-    private let lock = Lock()
-    /// One entry for each nesting (a handler of one store may deliver another's).
-    private var threads: [UInt] = []
+/// The observers of a hub, in the order in which they began; one leaves at the same cost however many there are.
+///
+/// Who leaves makes a hole; the holes are closed when there are as many of them as observers.
+struct ObserverList {
+    private var places: [Observer?] = []
+    private(set) var count = 0
 
-    func enter(_ thread: UInt) { lock.withLock { threads.append(thread) } }
-    func leave(_ thread: UInt) {
-        lock.withLock { if let index = threads.lastIndex(of: thread) { threads.remove(at: index) } }
+    var isEmpty: Bool { count == 0 }
+    var all: [Observer] { places.compactMap { $0 } }
+
+    func contains(where isWanted: (Observer) -> Bool) -> Bool { places.contains { $0.map(isWanted) ?? false } }
+
+    mutating func append(_ observer: Observer) {
+        observer.place = places.count
+        places.append(observer)
+        count += 1
     }
-    func contains(_ thread: UInt) -> Bool { lock.withLock { threads.contains(thread) } }
+
+    mutating func remove(_ observer: Observer) {
+        // One whose hub was closed while it was made never came in.
+        guard let place = observer.place else { return }
+        observer.place = nil
+        places[place] = nil
+        count -= 1
+        guard places.count > 2 * count else { return }
+        places = all
+        for (place, observer) in places.enumerated() { observer!.place = place }
+    }
 }

@@ -74,6 +74,40 @@ public enum ValueKind: UInt8, Sendable {
     case document = 16
 }
 
+extension ValueKind: CustomStringConvertible {
+    /// Its one name, in every message and every language.
+    public var description: String {
+        switch self {
+        case .null: "null"
+        case .bool: "bool"
+        case .int: "int"
+        case .float: "float"
+        case .double: "double"
+        case .decimal128: "decimal128"
+        case .string: "string"
+        case .binary: "binary"
+        case .timestamp: "timestamp"
+        case .objectID: "object id"
+        case .uuid: "uuid"
+        case .link: "link"
+        case .list: "list"
+        case .set: "set"
+        case .map: "map"
+        case .mixed: "mixed"
+        case .document: "document"
+        }
+    }
+
+    /// With its article, as far as it has one.
+    package var indefinite: String {
+        switch self {
+        case .null, .mixed: description
+        case .int, .objectID: "an \(self)"
+        default: "a \(self)"
+        }
+    }
+}
+
 extension ValueKind {
     /// A property can be of this kind, in this version.
     package var isStorable: Bool { isScalar || self == .link || isCollection || self == .mixed }

@@ -10,11 +10,16 @@ open class Machine: @unchecked Sendable {
     open func open(_ path: String, _ mode: OpenMode) throws(StoreError) -> StorageFile { fatalError("abstract") }
     /// Makes the file `path`, unless there is one. It gets its name when `fill` has written all of it and it is synced:
     /// nobody finds half of it, and who is killed before leaves nothing behind, where the file system has files
-    /// without a name. The name is durable after `syncFolder`.
-    open func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) { fatalError("abstract") }
+    /// without a name. The name is durable after `syncFolder`. Its access is that of `model` (`StorageFile.takeAccess`), or what the
+    /// process gives new files.
+    open func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) { fatalError("abstract") }
     /// An anonymous file in memory, for in-memory stores; `sync` does nothing on it.
     open func openAnonymous(_ name: String) throws(StoreError) -> StorageFile { fatalError("abstract") }
     open func exists(_ path: String) -> Bool { fatalError("abstract") }
+    /// Removes the name, if it is there: a symbolic link that leads nowhere, too.
+    public final func removeIfPresent(_ path: String) throws(StoreError) {
+        do throws(StoreError) { try remove(path) } catch { if error.code != .notFound { throw error } }
+    }
     /// The path with every symbolic link of an existing file or its folder resolved.
     open func resolve(_ path: String) throws(StoreError) -> String { fatalError("abstract") }
     /// Of the file that the path leads to.
@@ -30,9 +35,15 @@ open class Machine: @unchecked Sendable {
     open func makeLock(_ file: StorageFile, byte: Int64) -> ExclusiveLock { fatalError("abstract") }
     /// Whether another open file description holds a lock on any byte of the range.
     open func isLocked(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
-    /// Memory shared by all processes that open `path`, at least `bytes` long and zero where nobody wrote. Of new memory
-    /// only the first `SharedMemory.firstPart` bytes may be touched before `reserveAll`.
-    open func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory { fatalError("abstract") }
+    /// Whether this file has the bytes to itself or shares them with others who call this, until it is closed: `isLocked` is true
+    /// for them. The file need only be readable.
+    open func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { fatalError("abstract") }
+    /// New memory, all zeros, which others share who open `path` then; what had the name loses it. Its access is that of `model`. Only the
+    /// first `SharedMemory.firstPart` bytes may be touched before `reserveAll`.
+    open func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory { fatalError("abstract") }
+    /// Memory that another process has made; nil where `path` leads to something else than that file. No symbolic link is followed. With a
+    /// `model` it gets the access of that file.
+    open func openShared(_ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?) throws(StoreError) -> SharedMemory? { fatalError("abstract") }
 
     /// Sleeps while the low 32 bits of the word equal those of `value`; returns at a wake, a change,
     /// after `timeout` nanoseconds (negative: never) or for no reason.
@@ -64,6 +75,8 @@ public enum OpenMode: Sendable {
     case create
     /// Read and write; must not exist.
     case createNew
+    /// Read and write, a file beside a store: must exist, and no symbolic link is followed.
+    case side
 }
 
 /// Whether mapped pages and locks are coherent among processes on the file system.
@@ -96,7 +109,18 @@ open class StorageFile: @unchecked Sendable {
     open func map(_ bytes: Int) throws(StoreError) -> FileMap { fatalError("abstract") }
     /// Device and inode: two paths to one file give the same identity.
     open func identity() throws(StoreError) -> FileIdentity { fatalError("abstract") }
+    /// Whether some name still leads to the file; one in memory has none and needs none.
+    open func hasName() throws(StoreError) -> Bool { fatalError("abstract") }
+    /// Gives this new file the access of another: who may read or write that one may do so here, and nobody else. Owner and
+    /// group as far as this process may give them away; where the group cannot be the same, it may do what all others may.
+    open func takeAccess(of other: StorageFile) throws(StoreError) {}
     open func close() { fatalError("abstract") }
+
+    /// The same for a file that was there before; false where it is somebody else's.
+    public final func canTakeAccess(of other: StorageFile) -> Bool {
+        do throws(StoreError) { try takeAccess(of: other) } catch { return false }
+        return true
+    }
 
     @_disfavoredOverload  // a pointer to vectors converts to a raw one
     public final func write(_ bytes: UnsafeRawPointer, count: Int, at offset: Int) throws(StoreError) {

@@ -8,7 +8,7 @@ internal import CSystem
 func systemError(_ code: Int32, _ action: String) -> StoreError {
     let status: StatusCode =
         switch code {
-        case ENOSPC, EDQUOT: .outOfSpace
+        case ENOSPC, EDQUOT, EFBIG: .outOfSpace
         case ENOMEM: .outOfMemory
         case EEXIST: .alreadyExists
         case ENOENT: .notFound

@@ -25,11 +25,16 @@ final class RealFile: StorageFile, @unchecked Sendable {
             case .existing: (O_RDWR, "open")
             case .create: (O_RDWR | O_CREAT, "open or create")
             case .createNew: (O_RDWR | O_CREAT | O_EXCL, "create")
+            case .side: (O_RDWR | O_NOFOLLOW, "open")
             }
         // O_NONBLOCK: opening a pipe would wait for its other end. It means nothing for regular files.
         held = cs_held_open(path, flags | O_NONBLOCK, 0o666)
         super.init()
-        guard let held else { throw systemError(cs_errno(), "\(action) \(path)") }
+        guard let held else {
+            let code = cs_errno()
+            if code == ELOOP && mode == .side { throw StoreError(.io, "\(path) is a symbolic link: files beside a store are not followed") }
+            throw systemError(code, "\(action) \(path)")
+        }
         // Opening reads a few blocks here and there; reading ahead would cost more than them. Those who read all ask for much at once.
         cs_advise_random(held.pointee.fd)
         do throws(StoreError) {
@@ -39,6 +44,8 @@ final class RealFile: StorageFile, @unchecked Sendable {
             }
         } catch {
             close()
+            // Who asked for a new file and gets none does not know that there is one.
+            if mode == .createNew { unlink(path) }
             throw error
         }
     }
@@ -100,6 +107,31 @@ final class RealFile: StorageFile, @unchecked Sendable {
     override func identity() throws(StoreError) -> FileIdentity {
         _ = try descriptor("identify")
         return FileIdentity(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino))
+    }
+
+    override func hasName() throws(StoreError) -> Bool { inMemory ? true : try status("look at").st_nlink > 0 }
+
+    override func takeAccess(of other: StorageFile) throws(StoreError) {
+        guard let other = other as? RealFile, !other.inMemory else { return }
+        let model = try other.status("look at"), mine = try status("look at")
+        var hasGroup = mine.st_gid == model.st_gid
+        if !hasGroup || mine.st_uid != model.st_uid {
+            let descriptor = try descriptor("give away")
+            // Only root may give a file away; others may give it to a group that they are in.
+            hasGroup = geteuid() == 0 && fchown(descriptor, model.st_uid, model.st_gid) == 0
+            if !hasGroup { hasGroup = mine.st_gid == model.st_gid || fchown(descriptor, uid_t.max, model.st_gid) == 0 }
+        }
+        var mode = model.st_mode & 0o666 | 0o600
+        if !hasGroup { mode = mode & 0o606 | (mode & 0o006) << 3 }
+        if mine.st_mode & 0o777 != mode, fchmod(try descriptor("change the mode of"), mode) != 0 { throw systemError(cs_errno(), "change the mode of \(path)") }
+    }
+
+    /// Others who share the bytes may have them, too. False: somebody has one of them alone.
+    func lockShared(_ bytes: Range<Int64>) throws(StoreError) -> Bool {
+        state.withLock { wasLocked = true }
+        let code = cs_lock_shared(try descriptor("lock"), bytes.lowerBound, Int64(bytes.count))
+        if code != 0 && code != EAGAIN { throw systemError(code, "lock \(path)") }
+        return code == 0
     }
 
     /// Bytes that the file had when it was opened.

@@ -10,23 +10,27 @@ package final class RealMachine: Machine, @unchecked Sendable {
         try RealFile(path: path, mode: mode)
     }
 
-    package override func create(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+    package override func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+        func make(_ file: StorageFile) throws(StoreError) {
+            if let model { try file.takeAccess(of: model) }
+            try fill(file)
+        }
         if let file = try RealFile(unnamedFor: path) {
             defer { file.close() }
-            try fill(file)
+            try make(file)
             try file.sync()
             if try file.link(to: path) { return }
         }
-        try createByRenaming(path, fill)
+        try createByRenaming(path, make)
     }
 
     /// For file systems without files that have no name. Killed in between, the file has another one.
-    func createByRenaming(_ path: String, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+    func createByRenaming(_ path: String, _ make: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
         let temporary = path + ".new-" + String(random64(), radix: 36)
         let file = try RealFile(path: temporary, mode: .createNew)
         do throws(StoreError) {
             defer { file.close() }
-            try fill(file)
+            try make(file)
             try file.sync()
             try renameNew(temporary, to: path)
         } catch {
@@ -39,19 +43,44 @@ package final class RealMachine: Machine, @unchecked Sendable {
         try RealFile(anonymous: name)
     }
 
-    package override func openShared(_ path: String, bytes: Int) throws(StoreError) -> SharedMemory {
-        let file = try RealFile(path: path, mode: .create)
+    package override func createShared(_ path: String, bytes: Int, like model: StorageFile) throws(StoreError) -> SharedMemory {
+        try removeIfPresent(path)
+        let file = try RealFile(path: path, mode: .createNew)
         do throws(StoreError) {
-            let isNew = file.openedSize == 0
+            try file.takeAccess(of: model)
             // A hole could not be filled later on a full disk: SIGBUS. New memory is mostly used by readers of a store
             // that nobody writes, who touch its first part only.
-            if isNew { try file.writeZeros(from: 0, to: SharedMemory.firstPart) } else { try file.reserve(bytes) }
-            return try file.mapShared(bytes, isNew: isNew)
+            try file.writeZeros(from: 0, to: SharedMemory.firstPart)
+            return try file.mapShared(bytes, isNew: true)
+        } catch {
+            file.close()
+            try? remove(path)
+            throw error
+        }
+    }
+
+    package override func openShared(_ path: String, bytes: Int, _ identity: FileIdentity, like model: StorageFile?) throws(StoreError) -> SharedMemory? {
+        let file: RealFile
+        do throws(StoreError) { file = try RealFile(path: path, mode: .side) } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
+        do throws(StoreError) {
+            // What is smaller than the first part was never memory, and stays as it is.
+            guard try file.identity() == identity, file.openedSize >= SharedMemory.firstPart else {
+                file.close()
+                return nil
+            }
+            if let model { try file.takeAccess(of: model) }
+            try file.reserve(bytes)
+            return try file.mapShared(bytes, isNew: false)
         } catch {
             file.close()
             throw error
         }
     }
+
+    package override func lockShared(_ file: StorageFile, bytes: Range<Int64>) throws(StoreError) -> Bool { try real(file).lockShared(bytes) }
 
     package override func fileSystem(of file: StorageFile) throws(StoreError) -> FileSystemKind {
         let file = real(file)
@@ -174,7 +203,11 @@ package final class RealMachine: Machine, @unchecked Sendable {
     private static func readBootID() throws(StoreError) -> (UInt64, UInt64) {
         let path = "/proc/sys/kernel/random/boot_id"
         let descriptor = cs_open(path, O_RDONLY)
-        if descriptor < 0 { throw systemError(cs_errno(), "open \(path)") }
+        if descriptor < 0 {
+            // The store is there, whatever the system says of this one.
+            let code = cs_errno()
+            throw StoreError(.io, "\(systemError(code, "open \(path)").message): a store in a file needs /proc").system(code)
+        }
         defer { close(descriptor) }
         var words: (UInt64, UInt64) = (0, 0)
         var digits = 0

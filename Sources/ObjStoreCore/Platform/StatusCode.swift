@@ -43,6 +43,7 @@ public enum StatusCode: Int32, Sendable {
     case io = 62
     case outcomeUnknown = 63
     case poisoned = 64
+    case replaced = 65
 
     case notFound = 80
     case alreadyExists = 81

@@ -131,8 +131,16 @@ struct ClassSalvage {
             lostObjects.append(key, "object \(other) has the same \(cls.properties[primary].name) \(values[primary].text), and came first")
             return false
         }
-        guard try makeUnique(state, key, &losses) else { return false }
-        try state.replayCreate(key, values)
+        do throws(StoreError) {
+            guard try makeUnique(state, key, &losses) else { return false }
+            if let reason = try state.misfit(newKey: key, values) { throw StoreError(.corrupt, reason) }
+            try state.replayCreate(key, values)
+        } catch {
+            // Values that each may stand where it stands, and not all together, as in a key of several.
+            guard !target.transaction.isBroken, error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            lostObjects.append(key, "they cannot be made again: \(error.message)")
+            return false
+        }
         withExtendedLifetime(kept) {}
         for collection in collections {
             if let reason = try collection.copy(row, reader, to: state) { losses.append((collection.property, reason)) }

@@ -33,17 +33,27 @@ struct LogReplay {
         if let index = failures.firstIndex(where: { $0.reason == reason }) { failures[index].count += 1 } else { failures.append((reason, 1)) }
     }
 
+    /// What fails because of what the operation says is left out, unless a part of it was done.
     private mutating func apply(_ op: Op, _ classes: inout [ClassSalvage]) throws(StoreError) {
+        do throws(StoreError) { try applyIfFit(op, &classes) } catch {
+            guard !target.transaction.isBroken, error.isDamage || ClassSalvage.isUnfit(error) else { throw error }
+            fail("operations that do not fit what there is")
+        }
+    }
+
+    private mutating func applyIfFit(_ op: Op, _ classes: inout [ClassSalvage]) throws(StoreError) {
         switch op {
         case .schema(let schema):
-            try schema.checkWritable()
+            if let reason = try target.transaction.misfit(op) { return fail(reason) }
             try target.setSchema(schema)
             while classes.count < schema.classes.count {
                 classes.append(ClassSalvage(addedBy: schema, classes.count, target.transaction.space.source))
             }
         case .create(let id, let key, let values):
-            let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
-            guard key >= state.storedNextKey, try isFit(values, cls) else { return fail("new objects of class \(cls.name) that do not fit") }
+            let cls = target.schema.classes[Int(id)]
+            if cls.isDropped { return fail("new objects of a class that was dropped") }
+            let state = try target.state(Int(id))
+            guard try state.misfit(newKey: key, values) == nil else { return fail("new objects of class \(cls.name) that do not fit") }
             if let primary = cls.primaryKey, try state.find(primaryKey: values[primary]) != nil {
                 return fail("new objects of class \(cls.name) whose primary key another one has")
             }
@@ -56,12 +66,12 @@ struct LogReplay {
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
             var fit: [(columnID: UInt32, value: Value)] = []
-            for (column, value) in changes {
-                guard let property = cls.properties.firstIndex(where: { $0.columnID == column }), try isFit(value, property, cls) else {
+            for change in changes {
+                guard !fit.contains(where: { $0.columnID == change.columnID }), try state.misfit(change) == nil else {
                     fail("changes of properties of class \(cls.name) that do not fit")
                     continue
                 }
-                fit.append((column, value))
+                fit.append(change)
             }
             if fit.isEmpty { return }
             if try isTaken(fit, key, cls, state) { return fail("changes of class \(cls.name) to a unique value that another object has") }
@@ -72,16 +82,14 @@ struct LogReplay {
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
             // Where elements were lost, nobody knows what an index means.
             if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes of lost elements of class \(cls.name)") }
-            do throws(StoreError) { try state.replaySplice(key, column: column, splice) } catch {
-                guard error.isDamage else { throw error }
-                fail("changes of elements of class \(cls.name) that do not fit")
-            }
+            guard try target.transaction.misfit(op) == nil else { return fail("changes of elements of class \(cls.name) that do not fit") }
+            try state.replaySplice(key, column: column, splice)
         case .edit(let id, let key, let column, let edit):
             let cls = target.schema.classes[Int(id)], state = try target.state(Int(id))
             guard try state.contains(key) else { return fail("changes to lost objects of class \(cls.name)") }
             if classes[Int(id)].lostValues[column]?.contains(key) == true { return fail("changes inside lost values of class \(cls.name)") }
             do throws(StoreError) { try state.replayEdit(key, column: column, edit) } catch {
-                guard error.isDamage else { throw error }
+                guard error.isDamage, !target.transaction.isBroken else { throw error }
                 fail("changes inside values of class \(cls.name) that do not fit")
             }
         case .delete(let id, let key):
@@ -105,19 +113,5 @@ struct LogReplay {
             if let change = changes.last(where: { $0.columnID == column.id }) { values.append(change.value) } else { values.append(try state.value(row, property)) }
         }
         return try values.withUnsafeBufferPointer { (values) throws(StoreError) in try state.conflict(values.baseAddress!, except: key) } != nil
-    }
-
-    private func isFit(_ values: [Value], _ cls: ClassSchema) throws(StoreError) -> Bool {
-        for property in values.indices where try !isFit(values[property], property, cls) { return false }
-        return true
-    }
-
-    private func isFit(_ value: Value, _ property: Int, _ cls: ClassSchema) throws(StoreError) -> Bool {
-        if cls.columns[property].kind.isCollection { return value.kind == cls.columns[property].kind }
-        do throws(StoreError) { try ValueCheck.checkStored(value, for: property, of: cls) } catch {
-            guard ClassSalvage.isUnfit(error) else { throw error }
-            return false
-        }
-        return true
     }
 }

@@ -38,14 +38,9 @@ enum Salvage {
             try copyClasses(&classes, version.image, target, progress, lose)
             try replay(version, image, target, &classes, report, lose)
             try LinkSalvage(target: target).run(&classes)
-            for index in target.schema.classes.indices where target.schema.classes[index].isEmbedded {
-                let orphans = try target.deleteOrphans(index)
-                if orphans == 0 { continue }
-                classes[index].didLoseParents(orphans)
-                try lose("class \(target.schema.classes[index].name): \(orphans) embedded objects have lost their parent, and were left out")
-            }
+            try ParentSalvage(target: target).run(&classes, lose)
         } catch {
-            target.transaction.cancel()
+            target.transaction.abandon()
             throw error
         }
         try target.end()
@@ -80,13 +75,14 @@ enum Salvage {
         _ lose: (String) throws(StoreError) -> Void
     ) throws(StoreError) {
         let total = UInt64(image.source.limit)
-        var all = 0, done = 0
-        for index in classes.indices { all += (try? image.classNode(index)).map(ClassNode.objectCount) ?? 0 }
+        // What the file says of it may be anything.
+        var all = 0.0, done = 0
+        for index in classes.indices { all += (try? image.classNode(index)).map { Double(ClassNode.objectCount($0)) } ?? 0 }
         try progress(0, total)
         for index in classes.indices {
             try classes[index].run(target, finding: lose) { () throws(StoreError) in
                 done += 1
-                if done & 0xffff == 0 { try progress(min(total, UInt64(Double(total) * Double(done) / Double(max(1, all)))), total) }
+                if done & 0xffff == 0 { try progress(min(total, UInt64(Double(total) * min(1, Double(done) / max(1, all)))), total) }
             }
         }
         try progress(total, total)

@@ -18,11 +18,11 @@ final class SalvageTarget {
 
     func state(_ cls: Int) throws(StoreError) -> ClassState { try transaction.state(cls) }
 
-    /// Leaves out embedded objects without a parent; returns how many.
-    func deleteOrphans(_ cls: Int) throws(StoreError) -> Int {
-        let count = try transaction.deleteOrphans(cls)
-        if count > 0 { try next() }
-        return count
+    /// Leaves out embedded objects, which no other has, with what is embedded in them. Returns how many of each class.
+    func leaveOut(_ cls: Int, _ keys: [Int64]) throws(StoreError) -> [Int: Int] {
+        let counts = try transaction.leaveOut(cls, keys)
+        if !keys.isEmpty { try next() }
+        return counts
     }
 
     /// After each change; true where what was changed so far was written.

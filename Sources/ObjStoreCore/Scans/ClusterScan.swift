@@ -11,7 +11,12 @@ package final class KeyBuffer {
         keys = .allocate(capacity: self.capacity)
     }
     /// For about so many keys, as a file says, which may say anything: it grows with what really comes.
-    package convenience init(expecting count: Int) { self.init(capacity: min(max(16, count), KeyBuffer.mostExpected)) }
+    /// Errors: `.outOfMemory`.
+    package convenience init(expecting count: Int) throws(StoreError) {
+        let capacity = min(max(16, count), KeyBuffer.mostExpected)
+        try Memory.check(for: capacity, each: 8)
+        self.init(capacity: capacity)
+    }
 
     private static let mostExpected = 1 << 24
 

@@ -88,6 +88,10 @@ package final class ClassSchema: Sendable {
     package let properties: [PropertySchema]
     /// Each of its objects lies in one property of one other object, its parent, and goes with it.
     package let isEmbedded: Bool
+    /// In a migration: objects may get other primary keys, and have one together till its end.
+    let hasLooseKey: Bool
+    /// In a migration: it is embedded at its end, and its objects may have parents by then.
+    let becomesEmbedded: Bool
     /// It was dropped with all that it had: what is left keeps its id from being given out again.
     package let isDropped: Bool
     /// The columns as trees see them, in the order of `properties`; valid as long as this object.
@@ -129,8 +133,11 @@ package final class ClassSchema: Sendable {
     /// - Parameter compounds: in the order of their ids.
     package init(
         name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32, compounds: [IndexSchema] = [],
-        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false, isDropped: Bool = false
+        nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false, isDropped: Bool = false, hasLooseKey: Bool = false,
+        becomesEmbedded: Bool = false
     ) {
+        self.hasLooseKey = hasLooseKey
+        self.becomesEmbedded = becomesEmbedded
         self.name = name
         self.id = id
         self.isEmbedded = isEmbedded
@@ -169,7 +176,8 @@ package final class ClassSchema: Sendable {
         let plans = positions + max(1, properties.count)
         for property in mixed where properties[property].kind == .mixed { plans[property] = ClassSchema.mayLink }
         for (position, index) in indexes.enumerated() {
-            for property in index.properties { plans[property] = index.isConstraint || index.isEncoded ? ClassSchema.changesTogether : position }
+            let isTogether = index.isConstraint || index.isEncoded || hasLooseKey && index.isPrimaryKey
+            for property in index.properties { plans[property] = isTogether ? ClassSchema.changesTogether : position }
             if !index.isEncoded { positions[index.first] = position }
         }
         indexPositions = UnsafePointer(positions)
@@ -192,9 +200,12 @@ package final class ClassSchema: Sendable {
     }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
-    /// Whether a property is the primary key, or part of it: it stays what it is.
+    /// Whether a property is the primary key, or part of it, and stays what it is.
     @inline(__always)
-    func isKeyPart(_ property: Int) -> Bool { keyParts[property] }
+    func isKeyPart(_ property: Int) -> Bool { keyParts[property] && !hasLooseKey }
+    /// The same where it may change.
+    @inline(__always)
+    func isOfKey(_ property: Int) -> Bool { keyParts[property] }
     /// Position in `collections`; nil where the property is none.
     @inline(__always)
     package func collectionPosition(of property: Int) -> Int? {

@@ -20,40 +20,42 @@ enum SchemaCodec {
     static func append(_ schema: Schema, to buffer: ByteBuffer) {
         buffer.appendVarint(schema.version)
         buffer.appendVarint(UInt64(schema.classes.count))
-        for cls in schema.classes {
-            buffer.append(text: cls.name)
-            buffer.appendVarint(UInt64(cls.nextColumnID))
-            let hasIndexes = !cls.constraints.isEmpty || cls.nextIndexID > IndexSchema.firstCompoundID
-            buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0) + (cls.isEmbedded || cls.isDropped ? 1 : 0)))
-            for property in cls.properties {
-                buffer.append(text: property.name)
-                buffer.append(property.kind.rawValue)
-                buffer.appendVarint(UInt64(property.columnID))
-                var flags: UInt8 = 0
-                if property.isNullable { flags |= 1 }
-                if property.isPrimaryKey { flags |= 2 }
-                if property.isIndexed { flags |= 4 }
-                if property.defaultValue != nil { flags |= 8 }
-                if property.elements != nil { flags |= 16 }
-                if property.isUnique { flags |= 32 }
-                if property.isCascading || property.isCounter { flags |= 64 }
-                if property.isGenerated { flags |= 128 }
-                buffer.append(flags)
-                if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
-                ValueCodec.append(property.fill.value, to: buffer)
-                if let elements = property.elements {
-                    buffer.append(elements.kind == .link ? linkElements : elements.kind.rawValue)
-                    buffer.append(elements.isNullable ? UInt8(1) : 0)
-                    buffer.append(elements.keyKind.rawValue)
-                }
-                if let target = property.target { buffer.appendVarint(UInt64(target)) }
+        for cls in schema.classes { append(cls, to: buffer) }
+    }
+
+    static func append(_ cls: ClassSchema, to buffer: ByteBuffer) {
+        buffer.append(text: cls.name)
+        buffer.appendVarint(UInt64(cls.nextColumnID))
+        let hasIndexes = !cls.constraints.isEmpty || cls.nextIndexID > IndexSchema.firstCompoundID
+        buffer.appendVarint(UInt64(cls.properties.count + (hasIndexes ? 1 : 0) + (cls.isEmbedded || cls.isDropped ? 1 : 0)))
+        for property in cls.properties {
+            buffer.append(text: property.name)
+            buffer.append(property.kind.rawValue)
+            buffer.appendVarint(UInt64(property.columnID))
+            var flags: UInt8 = 0
+            if property.isNullable { flags |= 1 }
+            if property.isPrimaryKey { flags |= 2 }
+            if property.isIndexed { flags |= 4 }
+            if property.defaultValue != nil { flags |= 8 }
+            if property.elements != nil { flags |= 16 }
+            if property.isUnique { flags |= 32 }
+            if property.isCascading || property.isCounter { flags |= 64 }
+            if property.isGenerated { flags |= 128 }
+            buffer.append(flags)
+            if let value = property.defaultValue { ValueCodec.append(value.value, to: buffer) }
+            ValueCodec.append(property.fill.value, to: buffer)
+            if let elements = property.elements {
+                buffer.append(elements.kind == .link ? linkElements : elements.kind.rawValue)
+                buffer.append(elements.isNullable ? UInt8(1) : 0)
+                buffer.append(elements.keyKind.rawValue)
             }
-            if hasIndexes { appendIndexes(cls, to: buffer) }
-            if cls.isEmbedded || cls.isDropped {
-                buffer.append(text: "")
-                buffer.append(traits)
-                buffer.append(UInt8(cls.isEmbedded ? 1 : 2))
-            }
+            if let target = property.target { buffer.appendVarint(UInt64(target)) }
+        }
+        if hasIndexes { appendIndexes(cls, to: buffer) }
+        if cls.isEmbedded || cls.isDropped {
+            buffer.append(text: "")
+            buffer.append(traits)
+            buffer.append(UInt8(cls.isEmbedded ? 1 : 2))
         }
     }
 
@@ -133,7 +135,7 @@ enum SchemaCodec {
                 let fill = OwnedValue(try ValueCodec.read(&reader))
                 if kind == .mixed {
                     for value in [defaultValue?.value ?? .null, fill.value] where !value.isNull {
-                        guard value.kind == .mixed else { throw StoreError(.corrupt, "the default of \(propertyName) is a \(value.kind)") }
+                        guard value.kind == .mixed else { throw StoreError(.corrupt, "the default of \(propertyName) is \(value.kind.indefinite)") }
                         try MixedCell.check(value)
                     }
                     guard flags & 3 == 1 else { throw StoreError(.corrupt, "the mixed property \(propertyName) is a key, or cannot be null") }
@@ -150,14 +152,14 @@ enum SchemaCodec {
                     elements = ElementSchema(kind: element, isNullable: isNullable, keyKind: key)
                 }
                 guard kind.isCollection == (elements != nil), (kind == .map) == (elements.map { $0.keyKind != .null } ?? false) else {
-                    throw StoreError(.corrupt, "property \(propertyName) is a \(kind) \(elements == nil ? "without" : "with") elements")
+                    throw StoreError(.corrupt, "property \(propertyName) is \(kind.indefinite) \(elements == nil ? "without" : "with") elements")
                 }
                 let target = kind == .link || elements?.kind == .link ? try readTarget(&reader, propertyName, classCount) : nil
                 // Whoever is linked to may be deleted: a link becomes null, as the value in a map, and leaves a list or set.
                 let isNullable = elements.map { !($0.kind == .link) || $0.isNullable == (kind == .map) } ?? (kind != .link || flags & 7 == 1)
                 guard isNullable else { throw StoreError(.corrupt, "the link \(propertyName) is a key, or cannot be null, or is an element that can") }
                 guard flags & 64 == 0 || target != nil || kind == .int && flags & 2 == 0, flags & 128 == 0 || kind.canBeGenerated(isPrimaryKey: flags & 2 != 0) else {
-                    throw StoreError(.corrupt, "the flags of \(propertyName) do not fit a \(kind)")
+                    throw StoreError(.corrupt, "the flags of \(propertyName) do not fit \(kind.indefinite)")
                 }
                 properties.append(PropertySchema(
                     name: propertyName, kind: kind, columnID: UInt32(column), isNullable: flags & 1 != 0,

@@ -19,6 +19,7 @@ package final class TypedCallback: @unchecked Sendable {
     /// Column ids, in the order of the words that take a property.
     private let columnIDs: [UInt32]
     private let function: Function
+    private let around: CallAround?
     private let description: CallDescription
     /// Four words for each word of the signature: two arguments, two values that they may point to.
     private let block: UnsafeMutablePointer<Int64>
@@ -30,10 +31,15 @@ package final class TypedCallback: @unchecked Sendable {
     /// - Parameters:
     ///   - properties: positions in the class, one for each word that takes a property.
     ///   - userdata: the last argument of every call.
-    package init(_ signature: Signature, class cls: ClassSchema, properties: [Int], function: @escaping Function, userdata: UnsafeMutableRawPointer?) throws(StoreError) {
+    ///   - around: makes each call; nil: it is made at once.
+    package init(
+        _ signature: Signature, class cls: ClassSchema, properties: [Int], function: @escaping Function, userdata: UnsafeMutableRawPointer?,
+        around: CallAround? = nil
+    ) throws(StoreError) {
         try signature.check(properties, of: cls)
         self.signature = signature
         self.function = function
+        self.around = around
         columnIDs = properties.map { cls.columns[$0].id }
         var types: [CallDescription.ArgumentType] = []
         /// Offsets in the block, in words.
@@ -116,6 +122,11 @@ package final class TypedCallback: @unchecked Sendable {
                 fill(place, word, value)
             }
         }
+        let around = around
+        return try ApplicationCall.run { around?(callFunction) ?? callFunction() }
+    }
+
+    private func callFunction() -> Int32 {
         var result: ffi_sarg = 0
         ffi_call(description.cif, function, &result, arguments)
         return signature.returnsStatus ? Int32(truncatingIfNeeded: result) : 0

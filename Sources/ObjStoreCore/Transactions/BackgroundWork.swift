@@ -107,7 +107,7 @@ final class BackgroundWork: @unchecked Sendable {
             lock.withLock { isAsleep = isIdle }
             // What fails here fails in the next call of the application too, with a message: poison, a full disk.
             if syncDue { try? database.flush() }
-            if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current) }
+            if checkpointDue || isIdle { try? database.checkpoint(atLeast: database.shared.head.current, isIdle: isIdle) }
             if checkpointDue || isIdle, wantsCompaction() { compact(thread) }
         }
     }

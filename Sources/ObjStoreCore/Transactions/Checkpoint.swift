@@ -12,32 +12,38 @@ extension Database {
     ///   - version: nothing to do when the durable meta has passed it.
     ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
     ///   - cutsAll: the file loses all that is free at its end.
-    package func checkpoint(atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false) throws(StoreError) {
+    ///   - isIdle: nobody has written for a while: a log that has grown goes back to its first size.
+    package func checkpoint(
+        atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false, isIdle: Bool = false
+    ) throws(StoreError) {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
         guard try locks.checkpoint.acquire(timeout: timeout) else {
             throw StoreError(.timeout, "another checkpoint took more than \(timeout / 1_000_000) ms")
         }
         defer { locks.checkpoint.release() }
         if shared.isPoisoned { throw poisonedError }
-        if version <= shared.metaVersion.load() { return }
         if shared.prepared.load() == 0 { return }
+        if try !file.hasName() { throw replacedError }
+        let shrinksLog = isIdle && canShrinkLog
+        if version <= shared.metaVersion.load() && !shrinksLog { return }
         do throws(StoreError) {
-            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll)
+            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog)
         } catch {
             if error.code == .syncFailed {
                 if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
                 throw StoreError(.outcomeUnknown, "a sync failed during a checkpoint: the store is read-only until every process has closed it")
             }
+            if InjectedBug.active(.intentCleared) { shared.intent.store(0) }
             poisonIfDamaged(error)
             throw error
         }
     }
 
-    private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool) throws(StoreError) {
+    private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
 
-        let region = try prepareNextRegion()
+        let region = try shrinksLog ? zeroed(firstRegion) : prepareNextRegion()
         guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else {
             throw StoreError(.timeout, "checkpoint: a transaction held the writer's lock for too long")
         }
@@ -46,7 +52,7 @@ extension Database {
         if shared.isPoisoned { throw poisonedError }
         let head = shared.ringEntry(shared.head.load())
         try prepareAllocator(for: head)
-        if head.version == shared.metaVersion.load() && !clean {
+        if head.version == shared.metaVersion.load() && !clean && !shrinksLog {
             shared.intent.store(0)
             return
         }
@@ -94,6 +100,7 @@ extension Database {
         shared.intent.store(0)
         shared.checkpoints.add(1)
         announce()
+        if shrinksLog && round.log.region == firstRegion { try trimLog(to: firstRegion) }
         if round.filePages < head.filePages { try cutFile(deadline) }
     }
 
@@ -231,13 +238,30 @@ extension Database {
     /// A larger region for the ring, when checkpoints come because the ring is full and not because of
     /// `checkpointBytes`. Zero-written and synced before any record names it. Without WRITER.
     private func prepareNextRegion() throws(StoreError) -> LogRegion {
-        let log = try requireLog()
-        let position = shared.ringEntry(shared.head.load()).log
+        let head = shared.ringEntry(shared.head.load())
+        let position = head.log
         let start = shared.logStart.load()
-        guard LogStart.epoch(start) == LogStart.low(position.epoch), position.region.bytes < options.logBytesLimit else { return LogRegion() }
-        let used = position.lsn - LogStart.lsn(start)
-        guard used * 4 >= UInt64(position.region.bytes), position.region.bytes / 4 < options.checkpointBytes else { return LogRegion() }
-        let region = LogRegion(offset: position.region.offset + position.region.bytes, bytes: min(position.region.bytes * 4, options.logBytesLimit))
+        guard LogStart.epoch(start) == LogStart.low(position.epoch) else { return LogRegion() }
+        let used = position.lsn - LogStart.lsn(start), now = position.region
+        guard used * 4 >= UInt64(now.bytes), now.bytes / 4 < options.checkpointBytes else { return LogRegion() }
+        // The file, of which this region is the last part, stays in proportion to the store.
+        let limit = min(options.logBytesLimit, max(Database.smallLog * options.logBytes, head.filePages * PageSize.page) - now.offset - now.bytes)
+        let bytes = min(now.bytes * 4, limit & ~(PageSize.page - 1))
+        return bytes >= now.bytes * 2 ? try zeroed(LogRegion(offset: now.offset + now.bytes, bytes: bytes)) : LogRegion()
+    }
+
+    /// So many times its first size a log may have beside the smallest store.
+    private static let smallLog = 8
+
+    /// Whether the ring is another one than the first, which no meta needs any more that a power cut may leave.
+    private var canShrinkLog: Bool {
+        let position = shared.ringEntry(shared.head.load()).log
+        return position.region.offset >= firstRegion.offset + firstRegion.bytes && LogStart.epoch(shared.logStart.load()) == LogStart.low(position.epoch)
+    }
+
+    /// Empty where there is no space.
+    private func zeroed(_ region: LogRegion) throws(StoreError) -> LogRegion {
+        let log = try requireLog()
         do throws(StoreError) {
             try LogFile.zero(log.file, from: region.offset, bytes: region.bytes)
         } catch {

@@ -9,7 +9,10 @@ extension Database {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
         while true {
             if shared.isPoisoned { throw poisonedError }
-            if shared.prepared.load() == 0 { try prepareForWriting() }
+            if shared.prepared.load() == 0 {
+                try checkInPlace()
+                try prepareForWriting()
+            }
             let left = deadline < 0 ? -1 : max(0, deadline - machine.monotonic())
             guard try acquireWriter(timeout: left) else {
                 throw timeout == 0
@@ -18,6 +21,10 @@ extension Database {
             }
             if isClosed && !InjectedBug.active(.closeAdmitsWriters) { releaseWriter(); throw StoreError(.closedHandle, "the store is closed") }
             if shared.isPoisoned { releaseWriter(); throw poisonedError }
+            do throws(StoreError) { try checkInPlace() } catch {
+                releaseWriter()
+                throw error
+            }
             if shared.prepared.load() == 0 { releaseWriter(); continue }
             if InjectedBug.active(.adoptBeyondHead) { try adoptBeyondHead() }
             let head = shared.head.load()

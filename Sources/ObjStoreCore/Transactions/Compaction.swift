@@ -53,14 +53,14 @@ extension Database {
     ) throws(StoreError) -> (next: Int64?, moved: Int) {
         let transaction = try WriteTransaction.begin(self, timeout: timeout)
         guard index < transaction.schema.classes.count else {
-            transaction.cancel()
+            transaction.abandon()
             return (nil, 0)
         }
         let state = try transaction.state(index)
         let next = try step(state.cluster)
         let bytes = transaction.space.arena.capacityInUse
         if bytes == 0 {
-            transaction.cancel()
+            transaction.abandon()
             return (next, 0)
         }
         state.hasChanges = true
@@ -74,12 +74,12 @@ extension Database {
         let transaction = try WriteTransaction.begin(self, timeout: timeout)
         try prepareAllocator(for: transaction.base)
         guard let pages = allocator!.space.pagesToEmpty(units: Database.bytesPerStep / PageSize.unit, slack: options.growthPages / 8) else {
-            transaction.cancel()
+            transaction.abandon()
             return 0
         }
         let moved = try transaction.move(MovedPages(bits: pages, newest: newest), budget: Database.bytesPerStep)
         if moved == 0 {
-            transaction.cancel()
+            transaction.abandon()
             return 0
         }
         transaction.isMoving = true

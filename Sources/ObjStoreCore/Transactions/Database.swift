@@ -69,6 +69,8 @@ package final class Database: @unchecked Sendable {
         let live: ExclusiveLock
 
         static let first: Int64 = 1 << 62
+        /// Shared by those who read the file and believe that nobody writes it.
+        static let immutable: Range<Int64> = (first + 8)..<(first + 16)
         static let liveBase: Int64 = first + 16
         static func liveByte(_ instance: UInt64) -> Int64 { liveBase + Int64(instance & ((1 << 61) - 1)) }
         static let allLive: Range<Int64> = liveBase..<(liveBase + (1 << 61))
@@ -130,7 +132,7 @@ package final class Database: @unchecked Sendable {
     func requireLog() throws(StoreError) -> LogFile {
         if let log { return log }
         if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
-        let file = try machine.open(path + "-log", .existing)
+        let file = try machine.open(path + "-log", .side)
         guard try LogFile.matches(file, uuid: uuid, incarnation: incarnation) else {
             file.close()
             throw StoreError(.needsLog, "the log \(path)-log was replaced while the store was open")
@@ -200,6 +202,21 @@ package final class Database: @unchecked Sendable {
     func checkOpen() throws(StoreError) {
         if fork.isChild { throw StoreError(.forked, "the store was opened by the parent process: open it again after fork") }
         if closed { throw StoreError(.closedHandle, "the store is closed") }
+    }
+
+    /// Throws where the file has no name any more, or its place was taken by another: nobody would ever find what is written.
+    func checkInPlace() throws(StoreError) {
+        try checkNotReplaced()
+        if try !file.hasName() { throw replacedError }
+    }
+
+    /// The same without a system call: it tells of another store in this one's place, not of an empty one.
+    func checkNotReplaced() throws(StoreError) {
+        if shared.isReplaced { throw replacedError }
+    }
+
+    var replacedError: StoreError {
+        StoreError(.replaced, "the file \(path) was deleted, or another one has its place: what is written here would be lost; close the store and open it again")
     }
 
     // MARK: Metas
@@ -274,7 +291,7 @@ package final class Database: @unchecked Sendable {
     }
 
     var poisonedError: StoreError {
-        StoreError(.poisoned, "a sync failed in some process: the store is read-only until every process has closed it")
+        StoreError(.poisoned, "a sync failed, or damage was found, in some process: the store is read-only until every process has closed it")
     }
 
     // MARK: Closing

@@ -6,8 +6,8 @@ extension Database {
         if durability == .full { return try waitForCommit(version) }
         // Visible at once, unless a summary that a power cut would take away stands before it.
         if behindBarrier(version) == version || InjectedBug.active(.relaxedPastBarrier) {
-            if shared.isPoisoned { throw unknownOutcome(version) }
-            shared.raisePublished(to: version)
+            // What nobody is shown any more, nobody is told to be there.
+            guard shared.raisePublished(to: version) || InjectedBug.active(.poisonOvertakes) else { throw unknownOutcome(version) }
             announce()
             if case .relaxed(let milliseconds) = durability { background?.syncWithin(milliseconds: milliseconds) }
             return
@@ -15,15 +15,26 @@ extension Database {
         try waitForCommit(version)
     }
 
+    /// A transaction that began on `version` ends and leaves nothing: without changes, cancelled or refused. What it read may not be
+    /// shown to others yet, and a power cut may take it: nobody is told of the end before the commit that it stands on is finished.
+    func confirm(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {
+        if InjectedBug.active(.endsUnconfirmed) { return }
+        let isThere = durability == .full ? shared.durable.load() & ~SharedState.poisonBit >= version : shared.published.load() >= version
+        if isThere { return }
+        do throws(StoreError) { try finishCommit(version, durability) } catch {
+            throw StoreError(.outcomeUnknown, "the transaction has changed nothing, but what it read, version \(version), may not survive: \(error.message)").system(error.systemError)
+        }
+    }
+
     /// HEAD has moved: whatever goes wrong now, the version may survive.
     private func waitForCommit(_ version: UInt64) throws(StoreError) {
         do throws(StoreError) { try waitDurable(version) } catch {
-            throw error.code == .outcomeUnknown ? error : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)")
+            throw error.code == .outcomeUnknown ? error : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)").system(error.systemError)
         }
     }
 
     private func unknownOutcome(_ version: UInt64) -> StoreError {
-        StoreError(.outcomeUnknown, "a sync failed: version \(version) is whole or absent, and the store is read-only until every process has closed it")
+        StoreError(.outcomeUnknown, "a sync failed, or damage was found: version \(version) is whole or absent, and the store is read-only until every process has closed it")
     }
 
     /// Returns when the version is on the medium. One waiter syncs the log for everybody; who it is decides the

@@ -34,7 +34,7 @@ extension Database {
     ) throws(StoreError) -> Database? {
         if !isKnown, !machine.exists(path) {
             guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
-            try createFile(path, machine: machine)
+            try createFile(path, like: options.accessModel, machine: machine)
         }
         let file: StorageFile
         do throws(StoreError) { file = try machine.open(path, options.isReadOnly ? .readOnly : .existing) } catch {
@@ -65,20 +65,12 @@ extension Database {
         defer { locks.open.release() }
         // Who had the lock may have deleted the file.
         guard try isThere(file, path, machine) else { return nil }
-        let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared))
-        let shared = SharedState(memory, limits: options.shared)
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
-        let database: Database
-        do throws(StoreError) {
-            database = isFirst
-                ? try openFirst(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
-                : try join(file, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
-        } catch {
-            // A file that cannot be opened gets no lock file for good. Under OPEN, and nobody lives: who comes next makes it anew.
-            if isFirst && memory.isNew { try? machine.remove(path + "-lock") }
-            throw error
-        }
+        let database = isFirst
+            ? try openFirst(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
+            : try join(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
+        let shared = database.shared
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
         locks.attach(shared, instance: instance, isAlive: Locks.isAlive(machine, file))
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
@@ -97,18 +89,19 @@ extension Database {
     /// Page 2: which lock file and which life of it belong to who has the store open now.
     ///
     /// `0 "objsess\u{1}" · 8 device, inode of the lock file · 24 nonce · 32 boot id (16) · 48 incarnation · 56 u32 layout version ·
-    /// 64 generation of a meta that is known to be durable, or 0`
+    /// 64 generation of a meta that is known to be durable, or 0 · 72 device, inode of the store itself: a copy has another`
     private enum Session {
         static let magic: UInt64 = 0x0173_7365_736a_626f
         static let offset = 2 * PageSize.page
-        static let size = 72
+        static let size = 88
         /// In the word of the layout version: nobody may join.
         static let exclusive: UInt64 = 1 << 63
 
         static func write(_ file: StorageFile, lockFile: FileIdentity, _ identity: SharedState.Identity, isExclusive: Bool, durable: UInt64) throws(StoreError) {
+            let own = try file.identity()
             let words: [UInt64] = [
                 magic, lockFile.device, lockFile.inode, identity.nonce, identity.boot.0, identity.boot.1, identity.incarnation,
-                UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0), durable,
+                UInt64(SharedState.layoutVersion) | (isExclusive ? exclusive : 0), durable, own.device, own.inode,
             ]
             let buffer = ByteBuffer(capacity: size)
             for word in words { buffer.append(word) }
@@ -120,26 +113,84 @@ extension Database {
             try withUnsafeBytes(of: generation) { (bytes) throws(StoreError) in try file.write(bytes.baseAddress!, count: 8, at: offset + 64) }
         }
 
+        /// Nil where none was written into this file, or only into one that it is a copy of.
         static func read(_ file: StorageFile) throws(StoreError) -> (lockFile: FileIdentity, identity: SharedState.Identity, layout: UInt64, durable: UInt64)? {
             let words = UnsafeMutablePointer<UInt64>.allocate(capacity: size / 8)
             defer { words.deallocate() }
             try file.read(into: UnsafeMutableRawPointer(words), count: size, at: offset)
-            guard words[0] == magic else { return nil }
+            guard words[0] == magic, try FileIdentity(device: words[9], inode: words[10]) == file.identity() else { return nil }
             return (
                 FileIdentity(device: words[1], inode: words[2]),
                 SharedState.Identity(nonce: words[3], boot: (words[4], words[5]), incarnation: words[6]), words[7], words[8])
         }
     }
 
+    // MARK: Shared memory
+
+    /// The memory of who finds nobody alive. That of the last session serves again where it certainly is nobody else's: its
+    /// file is named by this very store. Else a new one: somebody may still use what has the name, who had a store open that
+    /// was deleted or replaced.
+    private static func makeShared(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine) throws(StoreError) -> (SharedState, isNew: Bool) {
+        let name = path + "-lock", bytes = SharedState.bytes(options.shared)
+        let session = try Session.read(file)
+        if let session, let memory = try? machine.openShared(name, bytes: bytes, session.lockFile, like: file) {
+            let shared = SharedState(memory, limits: options.shared)
+            if shared.storedIdentity == session.identity || InjectedBug.active(.staleSharedState) { return (shared, false) }
+        }
+        try retireLockFile(name, bytes, known: session?.lockFile, machine)
+        return (SharedState(try machine.createShared(name, bytes: bytes, like: file), limits: options.shared), true)
+    }
+
+    /// Before another one gets its name. Throws where it is none: its content says so, or its size, for a power cut may leave any content.
+    private static func retireLockFile(_ name: String, _ bytes: Int, known: FileIdentity?, _ machine: Machine) throws(StoreError) {
+        let old: StorageFile
+        // What cannot be opened (a symbolic link, somebody else's) only loses its name.
+        do throws(StoreError) { old = try machine.open(name, .side) } catch { return }
+        defer { old.close() }
+        var first: UInt64 = 0
+        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try old.read(into: bytes.baseAddress!, count: 8, at: 0) }
+        let size = try old.size(), identity = try old.identity()
+        guard SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart || known == identity else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
+        if let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) {
+            SharedState(memory, limits: SharedState.Limits()).retire(machine)
+        }
+    }
+
     // MARK: First and joining
 
     private static func openFirst(
-        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
-        probe: (any EngineProbe)?
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
+        // Before anything is made or removed: it is a store, and whole.
         let (slot, meta) = try chooseMeta(file, path: path)
         let bytes = try file.size()
         try checkLength(meta, bytes, path)
+        let (shared, isNew) = try makeShared(file, path: path, options: options, machine: machine)
+        do throws(StoreError) {
+            // A clean store needs none. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
+            // be written by who had the old one open.
+            if isNew && meta.isClean, let log = try? openSide(path + "-log", machine) {
+                defer { log.close() }
+                if try LogFile.isLog(log) {
+                    // The meta may stand in the page cache only, where a close died: the one before it needs the log.
+                    try writeMeta(meta, slot: slot, to: file)
+                    try file.sync()
+                    try machine.remove(path + "-log")
+                }
+            }
+            return try openFirst(
+                file, slot, meta, bytes: bytes, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+        } catch {
+            // A file that cannot be opened gets no lock file for good. Under OPEN, and nobody lives: who comes next makes it anew.
+            if isNew { try? machine.remove(path + "-lock") }
+            throw error
+        }
+    }
+
+    private static func openFirst(
+        _ file: StorageFile, _ slot: Int, _ meta: Meta, bytes: Int, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks,
+        instance: UInt64, probe: (any EngineProbe)?
+    ) throws(StoreError) -> Database {
         let boot = try machine.bootID()
         if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
             // The mistake: what the memory says is believed.
@@ -168,6 +219,8 @@ extension Database {
         if log == nil && !options.opensWithoutLog {
             throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
         }
+        // The mode of the store may have changed since. What recovery needs it needs in any case.
+        if let log { _ = log.file.canTakeAccess(of: file) }
         let database = try make(file, path, options, machine, shared, locks, instance, meta, log, probe, bytes: bytes)
         if log == nil {
             try database.makeLog(meta)
@@ -180,21 +233,24 @@ extension Database {
     }
 
     private static func join(
-        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks, instance: UInt64,
-        probe: (any EngineProbe)?
+        _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         let session = try Session.read(file)
         if let session, session.layout & Session.exclusive != 0 { throw StoreError(.busy, "another process has \(path) open, exclusively") }
-        guard let session, let identity = shared.storedIdentity, session.identity == identity,
-            session.lockFile == shared.identity, session.layout == UInt64(SharedState.layoutVersion)
-        else {
-            throw StoreError(
-                .versionMismatch,
-                "\(path) is open in another process with which this one cannot share it: its lock file was replaced, or the library differs")
-        }
+        guard let session, session.layout == UInt64(SharedState.layoutVersion),
+            let memory = try machine.openShared(path + "-lock", bytes: SharedState.bytes(options.shared), session.lockFile, like: nil)
+        else { throw notShared(path) }
+        let shared = SharedState(memory, limits: options.shared)
+        guard shared.storedIdentity == session.identity else { throw notShared(path) }
         let (_, meta) = try chooseMeta(file, path: path)
         let log = shared.prepared.load() == 0 ? nil : try openLog(path, meta: meta, machine: machine)
         return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
+    }
+
+    private static func notShared(_ path: String) -> StoreError {
+        StoreError(
+            .versionMismatch,
+            "\(path) is open in another process with which this one cannot share it: its lock file was replaced or removed, or the library differs")
     }
 
     private static func chooseMeta(_ file: StorageFile, path: String, writes: Bool = true) throws(StoreError) -> (slot: Int, meta: Meta) {
@@ -222,13 +278,20 @@ extension Database {
     }
 
     private static func openLog(_ path: String, meta: Meta, machine: Machine) throws(StoreError) -> LogFile? {
-        guard machine.exists(path + "-log") else { return nil }
-        let file = try machine.open(path + "-log", .existing)
+        guard let file = try openSide(path + "-log", machine) else { return nil }
         guard try LogFile.matches(file, uuid: meta.uuid, incarnation: meta.incarnation) else {
             file.close()
             return nil
         }
         return LogFile(file: file, seed: meta.hashSeed)
+    }
+
+    /// A file beside the store; nil where there is none.
+    static func openSide(_ path: String, _ machine: Machine) throws(StoreError) -> StorageFile? {
+        do throws(StoreError) { return try machine.open(path, .side) } catch {
+            if error.code == .notFound { return nil }
+            throw error
+        }
     }
 
     private static func make(
@@ -246,8 +309,8 @@ extension Database {
     // MARK: Creating
 
     /// Writes a new, empty, clean store; what another process created meanwhile wins.
-    private static func createFile(_ path: String, machine: Machine) throws(StoreError) {
-        try machine.create(path) { (file) throws(StoreError) in try format(file, machine: machine) }
+    private static func createFile(_ path: String, like model: StorageFile?, machine: Machine) throws(StoreError) {
+        try machine.create(path, like: model) { (file) throws(StoreError) in try format(file, machine: machine) }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: path) }
     }
 
@@ -312,9 +375,14 @@ extension Database {
     private static func openImmutable(
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
+        let isAlone = try machine.lockShared(file, bytes: Locks.immutable)
         let (slot, meta) = try chooseMeta(file, path: path, writes: false)
         guard meta.isClean else {
             throw StoreError(.needsLog, "\(path) is open for writing, or was not closed cleanly: open it for writing once, so that it can be recovered")
+        }
+        // A writer looks at our lock before its first write, and we at the writers' after we have it: one sees the other.
+        guard isAlone, try !machine.isLocked(file, bytes: Locks.allLive) else {
+            throw StoreError(.busy, "\(path) is open for writing: the mode immutable is for files that nobody writes")
         }
         let bytes = try file.size()
         try checkLength(meta, bytes, path)
@@ -355,18 +423,19 @@ extension Database {
             pins.releaseAll()
             locks.live.release()
             let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
-            if isLast && !shared.isPoisoned && shared.prepared.load() != 0 {
+            // A file that nobody can find any more is left as it is: its log may be that of the store in its place.
+            if isLast && !shared.isPoisoned && shared.prepared.load() != 0, try file.hasName() {
                 try checkpoint(clean: true)
                 try Session.noteDurable(file, shared.generation.load())
             }
             // Nobody else knows that a sync was due.
             if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) { try waitDurable(shared.published.load()) }
-            if isLast && !shared.isPoisoned && options.leavesFileAlone {
+            if isLast && !shared.isPoisoned && options.leavesFileAlone, try Database.isThere(file, path, machine) {
                 // Under OPEN: who comes next makes them anew. But a log that nobody has written to was made for a meta that is not
                 // clean, whose writing failed; it may stand in the file all the same, and needs the log.
                 let log = path + "-log"
-                if machine.exists(log), try Database.newestMeta(readMetas())?.meta.isClean == true { try machine.remove(log) }
-                if machine.exists(path + "-lock") { try machine.remove(path + "-lock") }
+                if try Database.newestMeta(readMetas())?.meta.isClean == true { try machine.removeIfPresent(log) }
+                try machine.removeIfPresent(path + "-lock")
             }
         } catch {
             failure = error

@@ -11,12 +11,12 @@ extension Database {
         // Whatever the memory says is of an earlier life.
         shared.initialize(identity, firstVersion: meta.version)
         // Old write-back errors are reported now, not to the first commit.
-        try syncQuietly(log.file)
+        if !InjectedBug.active(.oldErrorsKept) { try syncQuietly(log.file) }
         if !InjectedBug.active(.recoveryTrustsMeta) {
             // The meta may stand in the page cache only, and clean there.
             try Database.writeMeta(meta, slot: slot, to: file)
         }
-        try file.sync()
+        if !InjectedBug.active(.oldErrorsKept) { try file.sync() }
 
         let state = try loadAllocator(meta)
         state.space.releaseAll()
@@ -32,7 +32,7 @@ extension Database {
         if scan.count > 0 { entry.root = try replay(meta, entry, count: scan.count, version: version) }
         let space = allocator!.space
 
-        let region = try freshRegion(meta.log.region)
+        let region = try freshRegion()
         let oldMap = state.freeMap.extent(born: state.freeMapBorn)
         let measure = ByteBuffer()
         space.encode(into: measure, version: version, collapseLimbo: false)
@@ -45,7 +45,7 @@ extension Database {
             throw StoreError(.internalError, "the free map does not fit in the pages that were taken for it")
         }
         try file.write(UnsafeRawPointer(image.base), count: image.count, at: mapRef.offset)
-        try file.sync()
+        if !InjectedBug.active(.recoveryUnsynced) { try file.sync() }
         let position = InjectedBug.active(.noEpoch)
             ? scan.end : LogPosition(lsn: 0, epoch: meta.log.epoch + 1, chain: epochChain(scan.chain, meta.log.epoch), region: region)
         let new = Meta(
@@ -56,6 +56,13 @@ extension Database {
         try file.sync()
         allocator = Allocator(space: space, version: version, position: position, freeMap: mapRun, freeMapBorn: version)
         startSharedState(new, slot: other, otherPin: meta.version, identity: identity, isPrepared: true)
+        try trimLog(to: region)
+    }
+
+    /// Gives back what the log file has behind its region, which no meta that a power cut may leave needs. Under CKPT, or alone.
+    func trimLog(to region: LogRegion) throws(StoreError) {
+        let file = try requireLog().file, end = region.offset + region.bytes
+        if try file.size() > end { try file.truncate(end) }
     }
 
     /// A chain for a new epoch: records of the old one can never continue it.
@@ -108,9 +115,12 @@ extension Database {
         return try batch.writeForRecovery(version)
     }
 
-    /// Where the ring goes on after a recovery or a clean open: at the beginning of the file, as large as it was.
-    private func freshRegion(_ old: LogRegion) throws(StoreError) -> LogRegion {
-        let region = LogRegion(offset: LogFile.headerSize, bytes: max(old.bytes, options.logBytes))
+    /// The ring at the beginning of the file, as after a clean open: it grows when it must.
+    var firstRegion: LogRegion { LogRegion(offset: LogFile.headerSize, bytes: options.logBytes) }
+
+    /// Where the ring goes on after a recovery.
+    private func freshRegion() throws(StoreError) -> LogRegion {
+        let region = firstRegion
         let end = region.offset + region.bytes
         let size = try log!.file.size()
         if size < end {
@@ -150,6 +160,9 @@ extension Database {
         defer { locks.checkpoint.release() }
         if shared.isPoisoned { throw poisonedError }
         if shared.prepared.load() != 0 { return }
+        if try machine.isLocked(file, bytes: Locks.immutable) {
+            throw StoreError(.busy, "\(path) is being read in the mode immutable, in which nobody may write it")
+        }
         try shared.reserveAll()
         try locks.writer.acquire()
         defer { locks.writer.release() }
@@ -167,34 +180,40 @@ extension Database {
         }
         // As in recovery: the meta that this session stands on becomes certain before anything is written. It is
         // not clean where somebody died just here: then that one is it.
-        try makeLog(meta)
+        do throws(StoreError) { try makeLog(meta) } catch {
+            // The folder's: whoever syncs it next would be told that all is well.
+            if error.code == .syncFailed { setPoison() }
+            throw error
+        }
         try Database.writeMeta(meta, slot: slot, to: file)
         try syncDB()
         var new = meta
-        if meta.isClean {
+        // Who died just here may have been asked for a larger region than this process is to make.
+        let isNew = meta.isClean || meta.log.region != firstRegion
+        if isNew {
             new.isClean = false
             new.generation += 1
             // A log of an earlier life may have been left beside a copy: its records must not continue ours.
             new.log = LogPosition(
-                lsn: 0, epoch: meta.log.epoch + 1, chain: PageHash.mix(meta.log.chain, machine.random64()),
-                region: LogRegion(offset: LogFile.headerSize, bytes: max(meta.log.region.bytes, options.logBytes)))
+                lsn: 0, epoch: meta.log.epoch + 1, chain: PageHash.mix(meta.log.chain, machine.random64()), region: firstRegion)
             try writeMeta(new, slot: slot ^ 1)
             try syncDB()
         }
         var entry = shared.ringEntry(shared.head.load())
         entry.log = new.log
         shared.setRingEntry(entry)
-        metaIsDurable(new, slot: meta.isClean ? slot ^ 1 : slot)
+        metaIsDurable(new, slot: isNew ? slot ^ 1 : slot)
         shared.logStart.store(LogStart.word(new.log))
         probe?.willMoveHead(self, version: entry.version, root: entry.root, freeMap: PageRun(), isCheckpoint: false, chain: new.log.chain)
         shared.prepared.store(1)
+        try trimLog(to: new.log.region)
     }
 
     /// A zero-written log of this incarnation, under a temporary name and renamed; the folder synced before any
     /// meta relies on it. An existing log of this incarnation is kept when it is large enough.
     func makeLog(_ meta: Meta) throws(StoreError) {
         if log != nil { return }
-        let bytes = max(meta.log.region.bytes, options.logBytes)
+        let bytes = options.logBytes
         let header = ByteBuffer(capacity: LogFile.headerSize)
         LogFile.encodeHeader(uuid: uuid, incarnation: incarnation, into: header)
         if options.isInMemory {
@@ -205,10 +224,11 @@ extension Database {
             return
         }
         let name = path + "-log"
-        if machine.exists(name) {
-            let file = try machine.open(name, .existing)
-            defer { file.close() }
-            if try LogFile.matches(file, uuid: uuid, incarnation: incarnation), try file.size() >= LogFile.headerSize + bytes {
+        if let existing = try existingLog(name) {
+            defer { existing.close() }
+            if try LogFile.matches(existing, uuid: uuid, incarnation: incarnation), try existing.size() >= LogFile.headerSize + bytes,
+                existing.canTakeAccess(of: self.file)
+            {
                 // Who made it may have died before its name was durable.
                 if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
                 return
@@ -217,13 +237,16 @@ extension Database {
         // Only one process at a time comes here (under CKPT, or OPEN while nobody is alive). What a killed one left is
         // removed.
         let temporary = name + ".new"
-        if machine.exists(temporary) { try machine.remove(temporary) }
+        try machine.removeIfPresent(temporary)
         let file = try machine.open(temporary, .createNew)
         do throws(StoreError) {
             defer { file.close() }
+            try file.takeAccess(of: self.file)
             try file.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
             try LogFile.zero(file, from: LogFile.headerSize, bytes: bytes)
             try file.sync()
+            // The name may be another store's log by now.
+            try checkInPlace()
             try machine.rename(temporary, to: name)
         } catch {
             // Nothing relies on this file yet: a failed sync of it harms nobody.
@@ -231,5 +254,15 @@ extension Database {
             throw error.code == .syncFailed ? StoreError(.io, error.message) : error
         }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
+    }
+
+    /// What has the name of the log now; nil: nothing, or a symbolic link, which a new log replaces. Throws where it is something
+    /// that no store has made.
+    private func existingLog(_ name: String) throws(StoreError) -> StorageFile? {
+        let file: StorageFile
+        do throws(StoreError) { file = try machine.open(name, .side) } catch { return nil }
+        if try LogFile.isLog(file) || options.opensWithoutLog { return file }
+        file.close()
+        throw StoreError(.io, "\(name) is not the log of a store: it stays as it is, and must be moved away")
     }
 }

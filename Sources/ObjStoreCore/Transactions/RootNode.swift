@@ -32,7 +32,8 @@ enum RootNode {
 /// 40 number of objects
 /// 48 next object key; keys only grow
 /// 56 u32 number of collection trees, u32 0
-/// 64 one entry of 32 bytes per index: { u32 id (IndexSchema), u8 flags (1 = unique, 2 = inverse of a collection), u8 kind of keys, u16 0, u64 ref, u64 0, u64 0 }
+/// 64 one entry of 32 bytes per index: { u32 id (IndexSchema), u8 flags (1 = unique, 2 = inverse of a collection), u8 kind of keys, u16 0, u64 ref,
+///    i64 of the primary key's, where it is generated: the greatest that was given (GeneratedKeys), else 0, u64 0 }
 /// .. one of 16 bytes per list, set or map property: { u32 column id, u8 kind, u24 0, u64 ref of its tree (null: no elements in it) }
 /// ```
 enum ClassNode {
@@ -59,6 +60,13 @@ enum ClassNode {
     }
     @inline(__always) static func indexRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
         Ref(raw: node.load(fromByteOffset: headerSize + entrySize * index + 8, as: UInt64.self))
+    }
+
+    static func greatestKey(_ node: UnsafeRawPointer, _ index: Int) -> Int64 {
+        node.load(fromByteOffset: headerSize + entrySize * index + 16, as: Int64.self)
+    }
+    static func setGreatestKey(_ node: UnsafeMutableRawPointer, _ index: Int, _ key: Int64) {
+        node.storeBytes(of: key, toByteOffset: headerSize + entrySize * index + 16, as: Int64.self)
     }
 
     static func collectionCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 56, as: UInt32.self)) }

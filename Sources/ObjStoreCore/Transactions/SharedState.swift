@@ -10,7 +10,7 @@ internal import CSystem
 ///     0  identity: magic, layout version, sizes, nonce, boot id, incarnation
 ///    64  HEAD · 128 PUBLISHED · 192 DURABLE (bit 63: poison) · 256 EVENT · 320 intent · 384 SYNCING
 ///   448  METAVER · 512 LOGSTART · 576 metapin[0] metapin[1] durslot generation
-///   640  PREPARED · 704 slot high water · 768 WRITER · 832 statistics
+///   640  PREPARED · 704 slot high water · 768 WRITER · 832 statistics · 904 replaced
 ///   960  SYNCROUND · 1024 1088 1152 1216 doorbells of the ends of rounds · 1280 SYNC · 1344 SYNCPACE
 ///  1536  the first 16 pin slots: 32 bytes { instance, version, since, process }
 ///  2048  ring of roots: N entries of 128 bytes
@@ -55,6 +55,8 @@ package final class SharedState: @unchecked Sendable {
     private let syncPace: SharedWord
     private let roundEnds: [Doorbell]
     let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
+    /// Not 0: the store's file was deleted, or another one has its place.
+    private let replaced: SharedWord
     /// Only for the injected bug of that name.
     let barrierWord: SharedWord
 
@@ -90,6 +92,7 @@ package final class SharedState: @unchecked Sendable {
         commits = word(856)
         checkpoints = word(864)
         barrierWord = word(896)
+        replaced = word(904)
         syncRound = word(960)
         syncPace = word(1344)
         roundEnds = (0..<4).map { Doorbell(base + 1024 + $0 * 64) }
@@ -149,6 +152,20 @@ package final class SharedState: @unchecked Sendable {
             nonce: base.load(fromByteOffset: 24, as: UInt64.self),
             boot: (base.load(fromByteOffset: 32, as: UInt64.self), base.load(fromByteOffset: 40, as: UInt64.self)),
             incarnation: base.load(fromByteOffset: 48, as: UInt64.self))
+    }
+
+    /// Whether another store has been opened in the place of this one.
+    var isReplaced: Bool { replaced.current != 0 }
+
+    /// What a lock file begins with: nothing yet, or the magic.
+    static func isOurs(_ first: UInt64) -> Bool { first == 0 || first == magic }
+
+    /// Tells those who still use the memory that another store has the place of theirs. Only the first page is touched.
+    func retire(_ machine: Machine) {
+        guard base.load(as: UInt64.self) == SharedState.magic, base.load(fromByteOffset: 8, as: UInt32.self) == SharedState.layoutVersion else { return }
+        replaced.store(1)
+        endAllRounds(machine)
+        event.ring(machine)
     }
 
     // MARK: Ring of roots
@@ -318,11 +335,13 @@ package final class SharedState: @unchecked Sendable {
         raiseDurable(to: version)
     }
 
-    func raisePublished(to version: UInt64) {
+    /// False where poison stands, or came before it was done: nobody is shown the version by this.
+    @discardableResult
+    func raisePublished(to version: UInt64) -> Bool {
         while true {
-            if isPoisoned && !InjectedBug.active(.noPoison) { return }
+            if isPoisoned && !InjectedBug.active(.noPoison) { return false }
             let now = published.load()
-            if now >= version || published.compareExchange(now, version) { return }
+            if now >= version || published.compareExchange(now, version) { return true }
         }
     }
 

@@ -46,5 +46,8 @@ package struct StoreOptions: Sendable {
     /// A checkpoint cuts off free pages at the end of the file where they are half of it, and at least so many.
     package var cutPages = 1024
 
+    /// A file that is made gets the access of this one (`StorageFile.takeAccess`).
+    package var accessModel: StorageFile?
+
     package init() {}
 }

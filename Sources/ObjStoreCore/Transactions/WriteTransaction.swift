@@ -7,6 +7,8 @@ package final class WriteTransaction {
     package let database: Database
     /// What this transaction started from: HEAD, or the sealed member of the group before it.
     private(set) var base: SharedState.RingEntry
+    /// The version of others that everything read here came from.
+    package private(set) var seenVersion: UInt64
     package private(set) var schema: Schema
     var schemaRef: Ref
     /// The last one is the newest; what was read through the others may still be looked at.
@@ -54,6 +56,7 @@ package final class WriteTransaction {
         self.database = database
         self.holdsWriter = holdsWriter
         base = entry
+        seenVersion = entry.version
         let mapping = try database.mapping(forPages: entry.filePages)
         memory = database.writerMemory(mapping)
         mappings = [mapping]
@@ -121,8 +124,23 @@ package final class WriteTransaction {
 
     // MARK: Ending
 
-    /// Forgets everything and releases the lock. Keys that were given out are not given out again.
-    package func cancel() {
+    /// Forgets everything, releases the lock, and returns when what was read here is shown to others, and durable as the store's
+    /// durability (or `durability`) says. Keys that were given out are not given out again.
+    ///
+    /// Throws `.outcomeUnknown` where what was read may not survive; the transaction has left nothing all the same.
+    package func cancel(_ durability: StoreOptions.Durability? = nil) throws(StoreError) {
+        abandon()
+        try database.confirm(seenVersion, durability ?? database.options.durability)
+    }
+
+    /// Cancels because of `error`; what is returned says more where what was read may not survive.
+    package func cancel(because error: StoreError, _ durability: StoreOptions.Durability? = nil) -> StoreError {
+        do throws(StoreError) { try cancel(durability) } catch { return error }
+        return error
+    }
+
+    /// `cancel` where nobody is told what was read.
+    package func abandon() {
         guard isActive else { return }
         isActive = false
         giveBackPages()
@@ -140,19 +158,20 @@ package final class WriteTransaction {
 
     /// Makes the changes a version and waits as the store's durability (or `durability`) says.
     ///
-    /// Returns the version, which is the old one when nothing changed. Throws `.outOfSpace` or `.io` when
-    /// nothing happened, `.outcomeUnknown` when the version may or may not survive.
+    /// Returns the version, which is the old one when nothing changed: then that one is waited for, since it was read here.
+    /// Throws `.outOfSpace` or `.io` when nothing happened, `.outcomeUnknown` when the version may or may not survive.
     @discardableResult
     package func commit(_ durability: StoreOptions.Durability? = nil) throws(StoreError) -> UInt64 {
         try checkUsable()
         releaseAllSavepoints()
+        let durability = durability ?? database.options.durability
         if !hasChanges && group.members == 0 {
-            let version = base.version
-            cancel()
-            return version
+            try cancel(durability)
+            return seenVersion
         }
-        let version = try write(isLast: true)
-        try database.finishCommit(version, durability ?? database.options.durability)
+        let version: UInt64
+        do throws(StoreError) { version = try write(isLast: true) } catch { throw cancel(because: error, durability) }
+        try database.finishCommit(version, durability)
         return version
     }
 
@@ -170,6 +189,7 @@ package final class WriteTransaction {
         do throws(StoreError) {
             let next = try WriteTransaction(database, base)
             next.group = group
+            next.seenVersion = seenVersion
             isActive = false  // the lock and the group's pages are the next member's now
             return next
         } catch {
@@ -185,7 +205,7 @@ package final class WriteTransaction {
         guard !isBroken else { throw StoreError(.corrupt, "a failed operation left the transaction unusable: it can only be cancelled") }
     }
 
-    deinit { cancel() }
+    deinit { abandon() }
 
     // MARK: Writing
 
@@ -196,6 +216,7 @@ package final class WriteTransaction {
         if group.members == 0 { group.firstVersion = version }
         var recordBegun = false
         do throws(StoreError) {
+            try database.checkInPlace()
             try prepareForSpace()
             if group.members > 0, version - database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
@@ -264,7 +285,7 @@ package final class WriteTransaction {
             memory.end()
             database.poisonIfDamaged(error)
             database.releaseWriter()
-            if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)") }
+            if recordBegun && isLast { throw StoreError(.outcomeUnknown, "the commit may or may not survive: \(error.message)").system(error.systemError) }
             throw error
         }
         isActive = false
@@ -319,7 +340,7 @@ package final class WriteTransaction {
         try memory.extents.finish(database.file)
         try database.allocator!.space.apply(memory.extents.placed, space.freed, version: version)
         memory.takenRuns.removeAll(keepingCapacity: true)
-        cancel()
+        abandon()
         return root
     }
 

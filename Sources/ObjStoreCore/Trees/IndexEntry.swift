@@ -185,7 +185,7 @@ extension IndexEntry {
             self.init(bits: 0, key: key, flags: 0)
             return
         }
-        guard value.kind == kind else { throw StoreError(.invalidArgument, "a \(value.kind) in an index of \(kind)") }
+        guard value.kind == kind else { throw StoreError(.invalidArgument, "\(value.kind.indefinite) in an index of \(kind)") }
         switch kind {
         case .bool, .int, .link:
             self.init(bits: IndexBits.signed(value.low), key: key, flags: IndexEntry.present)
@@ -201,7 +201,7 @@ extension IndexEntry {
                 flags: IndexEntry.present)
         case .string, .binary:
             guard value.count <= IndexLimits.longestText else {
-                throw StoreError(.invalidArgument, "a \(kind) of \(value.count) bytes cannot be indexed")
+                throw StoreError(.invalidArgument, "\(kind.indefinite) of \(value.count) bytes cannot be indexed")
             }
             let long = value.count > IndexLimits.head ? IndexEntry.long : 0
             self.init(
@@ -209,10 +209,10 @@ extension IndexEntry {
                 extra: UInt(bitPattern: value.pointer ?? IndexBits.nothing),
                 flags: IndexEntry.present | IndexEntry.whole | long)
         case .decimal128, .uuid:
-            guard let bytes = value.pointer, value.count == Value.indexBytes else { throw StoreError(.invalidArgument, "a \(kind) without its bytes") }
+            guard let bytes = value.pointer, value.count == Value.indexBytes else { throw StoreError(.invalidArgument, "\(kind.indefinite) without its bytes") }
             self.init(bits: 0, low: UInt32(Value.indexBytes), key: key, extra: UInt(bitPattern: bytes), flags: IndexEntry.present | IndexEntry.whole)
         default:
-            throw StoreError(.invalidArgument, "a \(kind) cannot be indexed")
+            throw StoreError(.invalidArgument, "\(kind.indefinite) cannot be indexed")
         }
     }
 

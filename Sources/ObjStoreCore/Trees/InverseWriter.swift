@@ -223,7 +223,7 @@ extension IndexReader {
 
     /// The same in one piece, but for one of them.
     func owners(of target: Int64, without: Int64? = nil) throws(StoreError) -> KeyBuffer {
-        let owners = KeyBuffer(expecting: try ownerCount(of: target))
+        let owners = try KeyBuffer(expecting: try ownerCount(of: target))
         try forEachOwner(of: target) { (owner) throws(StoreError) in
             if owner != without { owners.append(owner) }
             return true

@@ -74,6 +74,11 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case rollbackLogged  // changes that a rollback to a savepoint undoes stay in the log
     case mixedLinkKept  // a link that leaves a mixed value, or element, is still in the inverse
     case orphansEmbedded  // a class becomes embedded although some of its objects have no parent
+    case recoveryUnsynced  // 4.7.5: recovery's meta is written before the pages that it stands for are durable
+    case intentCleared  // C13: a write of a checkpoint that failed counts as one that left nothing
+    case oldErrorsKept  // C14: recovery does not ask for errors of writes before it, and writes on
+    case endsUnconfirmed  // 4.11: a transaction without changes ends before others can see what it read
+    case poisonOvertakes  // 4.4: a relaxed commit is acknowledged though poison came before it was published
     case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
 
     /// Whether the mistake is to be made now.

@@ -7,7 +7,7 @@ internal import CSystem
 final class StoreImage {
     let path: String
     let machine: Machine
-    private let file: StorageFile
+    let file: StorageFile
     private let mapping: Mapping
     private let opening: ExclusiveLock?
     /// Of the file, rounded up to pages.
@@ -135,10 +135,33 @@ final class StoreImage {
 
     /// Findings about both metas and the length of the file.
     func describe(_ say: ReportSink) throws(StoreError) {
-        for (index, slot) in slots.enumerated() where slot.meta == nil { try say(.finding("meta \(index): it is damaged: \(slot.problem)")) }
+        for (index, slot) in slots.enumerated() where slot.meta == nil {
+            let text = "meta \(index): it is damaged: \(slot.problem)"
+            guard let other = slots[index ^ 1].meta, try mayBeTorn(beside: other) else {
+                try say(.finding(text))
+                continue
+            }
+            try say(.note(text + "; a power cut may have torn it while it was written, and the other one says all that is needed"))
+        }
         if let newest = Database.newestMeta(slots.map(\.meta))?.meta, newest.filePages * PageSize.page > bytes {
             try say(.finding("file: it was cut off: it has \(bytes) bytes and should have \(newest.filePages * PageSize.page)"))
         }
+    }
+
+    /// Whether the meta beside a whole one was perhaps being written when the power went, which costs nothing: nothing relies on a
+    /// meta before it is durable.
+    ///
+    /// ```
+    ///  the whole one is       the other one is being written by         so there is
+    ///  clean                  the first writer of a new life            a log without a record of that life, and what processes share
+    ///  not clean              a checkpoint, a close or a recovery       a log
+    /// ```
+    /// (Disks write 512 bytes as a whole, and a meta lies in as many; this is for those that do not.)
+    private func mayBeTorn(beside whole: Meta) throws(StoreError) -> Bool {
+        guard try log.matches(whole), try rootNode(whole.root, source(whole)) != nil else { return false }
+        if !whole.isClean { return true }
+        guard machine.exists(path + "-lock") else { return false }
+        return try log.strayRecords(whole.hashSeed, epoch: whole.log.epoch + 1, after: whole.version) == 0
     }
 
     /// The newest version that a whole meta vouches for and whose root can be read; else the newest that can be found
@@ -154,7 +177,9 @@ final class StoreImage {
         var isNewestRead = false, isOtherKnown = true
         for (index, meta) in metas {
             guard let root = try rootNode(meta.root, source(meta)) else {
-                try say(.finding("root: that of meta \(index), version \(meta.version), is damaged"))
+                // Once a newer meta is durable its pages are used again: it says nothing of what there was between them.
+                let text = "root: that of meta \(index), version \(meta.version), "
+                try say(isNewestRead ? .note(text + "is not there any more, and meta \(index ^ 1) leads to a newer one") : .finding(text + "is damaged"))
                 continue
             }
             if meta.generation == newest?.generation { isNewestRead = true }

@@ -141,7 +141,7 @@ extension Assembler {
         let state = try state(classIndex), cls = state.schema
         tell(cls, key, index)
         var parts = try described(cls, index)
-        let given = Set(parts.positions + parts.later.map(\.property))
+        let given = Set(parts.positions + parts.later.map(\.property) + parts.waiting.map(\.position))
         var emptied: [Int] = []
         for position in cls.properties.indices where !given.contains(position) {
             if cls.columns[position].kind.isCollection || state.embedded(position) != nil {
@@ -154,7 +154,8 @@ extension Assembler {
             parts.positions.append(position)
             parts.values.append(try view.plain(try view.missing(cls, position), cls, position))
         }
-        var changed = try write(state, key, parts, all: false)
+        var changed = try write(state, key, parts, all: false) || !parts.waiting.isEmpty
+        wait(cls, key, parts)
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { changed = true }
         for position in emptied where try empty(state, key, position) { changed = true }
         return changed

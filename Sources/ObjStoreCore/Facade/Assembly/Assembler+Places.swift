@@ -20,18 +20,40 @@ extension Assembler {
         let cls = state.schema, kind = cls.columns[position].kind, schema = cls.elements(of: position)
         let kept = schema.kind == .mixed ? KeptTexts() : nil
         defer { withExtendedLifetime(kept) {} }
-        var new: [(key: Value, value: Value)] = []
+        var new: [(key: Value, value: Value)] = [], links: [(key: OwnedValue?, link: WaitingLinks.Target)] = [], waits = false
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
-            let value = try schema.kind == .link ? link(cls, position, at) : scalar(at, schema.kind, cls, position)
+            var element = (key: Value.null, value: Value.null)
+            if schema.kind == .link {
+                let link = try target(cls, position, at)
+                if case .waits = link { waits = true }
+                element.value = link.value(cls, position, view)
+                links.append((nil, link))
+            } else {
+                element.value = try scalar(at, schema.kind, cls, position)
+            }
             current = at
-            let stored = try view.checked(value, elementOf: position, cls)
-            var element = (key: Value.null, value: kept?.keep(stored) ?? stored)
+            if !waits {
+                let stored = try view.checked(element.value, elementOf: position, cls)
+                element.value = kept?.keep(stored) ?? stored
+            }
             if kind == .map {
                 element.key = try view.mapKey(name, position, cls)
                 try view.enumerations?.check(key: element.key, position, cls)
+                if let last = links.indices.last { links[last].key = OwnedValue(element.key) }
             }
             new.append(element)
         }
+        if waits {
+            options.waiting?.links.append(.init(classIndex: Int(cls.id), key: key, position: position, elements: links))
+            return true
+        }
+        return try put(new, state, key, position, isNew: isNew)
+    }
+
+    /// Gives a list, set or map elements in the place of those that it has; they were checked. Returns whether something changed.
+    func put(_ elements: [(key: Value, value: Value)], _ state: ClassState, _ key: Int64, _ position: Int, isNew: Bool) throws(StoreError) -> Bool {
+        let cls = state.schema, kind = cls.columns[position].kind
+        var new = elements
         if kind != .list {
             new = try new.inOrder(CollectionOrder.entries(kind)) { (element) throws(StoreError) in
                 if kind == .map { throw twice(element.key, cls, position) }
@@ -59,11 +81,11 @@ extension Assembler {
     ) throws(StoreError) {
         let value = flat[index], kind = cls.columns[position].kind
         func wrong(_ code: StatusCode, _ what: String) -> StoreError {
-            cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) is a \(kind): \(what)"), position)
+            cls.named(StoreError(code, "\(cls.name).\(cls.properties[position].name) is \(kind.indefinite): \(what)"), position)
         }
         if value.isNull { throw wrong(.notNullable, "it cannot be null, but empty") }
         guard value.kind == (kind == .map ? .map : .list) else {
-            throw wrong(.wrongType, "it is given as a \(kind == .map ? "map" : "list"), not as a \(value.kind) (\(value.text))")
+            throw wrong(.wrongType, "it is given as a \(kind == .map ? "map" : "list"), not as \(value.kind.indefinite) (\(value.text))")
         }
         var next = index + 1
         for number in 0..<Int(value.low) {

@@ -19,6 +19,10 @@ final class Assembler {
         var ignoresUnknown = false
         /// Says where a failure is; nil: the path of names and indexes does.
         var naming: ((StoreError, Assembler) -> StoreError)?
+        /// The object is known by this unique index, its position in the class, and not by its primary key.
+        var by: Int?
+        /// Links to objects that do not exist yet wait here; nil: such a link is an error.
+        var waiting: WaitingLinks?
         /// Is told which embedded object a description became; its index is that of where it begins.
         var embedded: ((_ index: Int, _ object: ObjectID) -> Void)?
         /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property, or a value inside
@@ -42,6 +46,9 @@ final class Assembler {
         case property(ClassSchema, Int)
     }
 
+    /// A failure says already where it came about.
+    var isDescribed = false
+
     private var created: [(classIndex: Int, key: Int64)] = []
     private let mark: OpLog.Mark
     private var savepoint: (id: UInt64, created: Int)?
@@ -63,6 +70,7 @@ final class Assembler {
     func run<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
         do throws(StoreError) {
             let result = try body()
+            if let waiting = options.waiting, !waiting.isShared { try connect(waiting) }
             if let savepoint { try view.writing().releaseSavepoint(savepoint.id) }
             return result
         } catch {
@@ -95,7 +103,8 @@ final class Assembler {
     }
 
     /// The error, with where in the values it came about.
-    private func described(_ error: StoreError) -> StoreError {
+    func described(_ error: StoreError) -> StoreError {
+        if isDescribed { return error }
         if let naming = options.naming { return naming(error, self) }
         if path.isEmpty { return error }
         return error.prefixed("\(pathText): ")
@@ -129,39 +138,64 @@ final class Assembler {
         var values: [Value] = []
         /// Embedded objects, lists, sets and maps: the property, and where its value begins.
         var later: [(property: Int, value: Int)] = []
+        /// Links that wait.
+        var waiting: [(position: Int, link: WaitingLinks.Target)] = []
         /// Of the primary key: one, or that of each of its properties in their order; those that are not given are missing.
         var key: [(position: Int, value: Value)] = []
     }
 
     /// The object that a value describes: made, updated, or given.
     func object(_ classIndex: Int, _ start: Int) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
+        try Stack.check()
         let state = try state(classIndex), cls = state.schema
-        if options.policy != .error, cls.keyIndex == nil, start == 0, !options.isProperty { throw view.noPrimaryKey(cls) }
+        let by = start == 0 && !options.isProperty ? options.by : nil
+        if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty { throw view.noPrimaryKey(cls) }
         let parts = try described(cls, start)
-        if let existing = try existing(state, parts) {
-            if options.policy == .error { throw try duplicate(state, parts) }
+        if let existing = try naming(cls, { () throws(StoreError) in try existing(state, parts, by) }) {
+            if options.policy == .error { throw try duplicate(state, parts, by) }
+            if by != nil { try confirmKey(state, existing, parts) }
             return (existing, try update(state, existing, parts, isAlone: start == 0 && created.isEmpty))
         }
         return (try create(state, parts), .created)
     }
 
-    /// The object that has the primary key that is given.
-    private func existing(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64? {
-        guard let first = parts.key.first, let index = state.schema.keyIndex else { return nil }
-        if state.schema.primaryKey != nil { return try state.find(primaryKey: first.value) }
-        var isWhole = true
-        let key = state.schema.indexes[index].properties.map { position in
-            let value = parts.key.first { $0.position == position }?.value ?? state.schema.properties[position].defaultValue?.value
-            if value == nil { isWhole = false }
-            return (position, value ?? .null)
+    /// The object that has the values of the primary key, or of another unique index, that are given, or that a new object gets where
+    /// they are left out.
+    private func existing(_ state: ClassState, _ parts: Parts, _ by: Int?) throws(StoreError) -> Int64? {
+        guard let position = by ?? state.schema.keyIndex else { return nil }
+        if by == nil, state.schema.primaryKey != nil, let given = parts.key.first { return try state.find(primaryKey: given.value) }
+        let index = state.schema.indexes[position]
+        var values: [(position: Int, value: Value)] = []
+        for property in index.properties {
+            guard let value = try unique(state.schema, property, parts) else { return nil }
+            values.append((property, value))
         }
-        return isWhole ? try state.find(key: { position in key.first { $0.0 == position }.unsafelyUnwrapped.1 }) : nil
+        let key = try index.extract(0, into: state.lookUpKey) { (property) throws(StoreError) in values.first { $0.position == property }.unsafelyUnwrapped.value }
+        // Nulls make no two objects the same.
+        if index.isShared(key, state.lookUpKey) { return nil }
+        return try state.indexes[position].find(key)
     }
 
-    private func duplicate(_ state: ClassState, _ parts: Parts) throws(StoreError) -> StoreError {
-        try state.taken(state.schema.indexes[state.schema.keyIndex!]) { (position) throws(StoreError) in
-            parts.key.first { $0.position == position }?.value ?? state.schema.properties[position].defaultValue?.value ?? .null
+    /// Nil: the store generates it.
+    private func unique(_ cls: ClassSchema, _ position: Int, _ parts: Parts) throws(StoreError) -> Value? {
+        if let given = parts.key.first(where: { $0.position == position }) { return given.value }
+        if let given = parts.positions.firstIndex(of: position) {
+            let value = parts.values[given]
+            if cls.columns[position].kind != .mixed { try ValueCheck.check(value, for: position, of: cls, limit: .max) }
+            return value
         }
+        return cls.properties[position].isGenerated ? nil : try view.missing(cls, position)
+    }
+
+    private func duplicate(_ state: ClassState, _ parts: Parts, _ by: Int?) throws(StoreError) -> StoreError {
+        try state.taken(state.schema.indexes[(by ?? state.schema.keyIndex).unsafelyUnwrapped]) { (position) throws(StoreError) in
+            try unique(state.schema, position, parts) ?? .null
+        }
+    }
+
+    /// Who was found by another value keeps its primary key.
+    private func confirmKey(_ state: ClassState, _ existing: Int64, _ parts: Parts) throws(StoreError) {
+        for part in parts.key where try !state.value(existing, part.position).isSame(as: part.value) { throw view.keyImmutable(state.schema, part.position) }
     }
 
     func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
@@ -177,6 +211,7 @@ final class Assembler {
             }
         }
         created.append((Int(cls.id), key))
+        wait(cls, key, parts)
         for part in parts.later { try fill(state, key, part.property, part.value, isNew: true) }
         try view.spillIfLarge(state)
         return key
@@ -184,9 +219,10 @@ final class Assembler {
 
     /// - Parameter isAlone: nothing was changed before.
     private func update(_ state: ClassState, _ key: Int64, _ parts: Parts, isAlone: Bool) throws(StoreError) -> UpsertOutcome {
-        if !isAlone || !parts.later.isEmpty { try willChange() }
+        if !isAlone || !parts.later.isEmpty || !parts.waiting.isEmpty { try willChange() }
         var outcome = UpsertOutcome.unchanged
-        if try write(state, key, parts, all: options.policy == .all) { outcome = .changed }
+        if try write(state, key, parts, all: options.policy == .all) || !parts.waiting.isEmpty { outcome = .changed }
+        wait(state.schema, key, parts)
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { outcome = .changed }
         try view.spillIfLarge(state)
         return outcome
@@ -258,7 +294,7 @@ final class Assembler {
                 index = flat.end(index)
             }
         default:
-            throw StoreError(.wrongType, "an object of class \(cls.name) is described by a map of its properties or a list of their values, not by a \(value.kind) (\(value.text))").at(class: cls.name)
+            throw StoreError(.wrongType, "an object of class \(cls.name) is described by a map of its properties or a list of their values, not by \(value.kind.indefinite) (\(value.text))").at(class: cls.name)
         }
         current = start
         return parts
@@ -285,8 +321,20 @@ final class Assembler {
         if try isPlace(cls, position) {
             parts.later.append((position, index))
         } else {
-            let value = try column.kind == .link ? link(cls, position, index) : scalar(index, column.kind, cls, position)
-            if cls.isKeyPart(position) {
+            let value: Value
+            if column.kind == .link {
+                let link = try target(cls, position, index)
+                if case .waits = link {
+                    // It gets its link later, and till then has the one it had, or none.
+                    parts.waiting.append((position, link))
+                    path.removeLast()
+                    return
+                }
+                value = link.value(cls, position, view)
+            } else {
+                value = try scalar(index, column.kind, cls, position)
+            }
+            if cls.isOfKey(position) {
                 // What is wrong with it is said where everything is checked.
                 try ValueCheck.check(value, for: position, of: cls, limit: .max)
                 parts.key.append((position, value))
@@ -304,28 +352,6 @@ final class Assembler {
         return try view.schema.classes[ClassID.index(cls.columns[position].target)].isEmbedded
     }
 
-    /// The link that a value is or describes.
-    func link(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> Value {
-        let value = flat[index], target = cls.columns[position].target
-        if value.isNull || value.kind == .link { return value }
-        guard value.kind == .list || value.kind == .map else { return try reference(ClassID.index(target), index) ?? value }
-        let made = try object(ClassID.index(target), index)
-        return .link(ObjectID(classID: target, storeTag: view.shared.tag, key: made.key))
-    }
-
-    /// The object whose primary key a value is; nil: it is none. `.noSuchObject`: nobody has it.
-    private func reference(_ classIndex: Int, _ index: Int) throws(StoreError) -> Value? {
-        let state = try state(classIndex), cls = state.schema
-        guard let primary = cls.primaryKey, !cls.isEmbedded else { return nil }
-        let key = try scalar(index, cls.columns[primary].kind, cls, primary)
-        guard key.kind == cls.columns[primary].kind else { return nil }
-        try ValueCheck.check(key, for: primary, of: cls, limit: .max)
-        guard let found = try state.find(primaryKey: key) else {
-            throw StoreError(.noSuchObject, "there is no \(cls.name) with \(cls.properties[primary].name) = \(key.text)").at(class: cls.name)
-        }
-        return .link(ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: found))
-    }
-
     /// A value of the kind that a property wants, where it can be one.
     func scalar(_ index: Int, _ kind: ValueKind, _ cls: ClassSchema, _ position: Int) throws(StoreError) -> Value {
         let value = flat[index]
@@ -335,7 +361,7 @@ final class Assembler {
         if let convert = options.convert, let converted = try convert(value, kind, cls, position) { return converted }
         if let widened = value.widened(to: kind) { return widened }
         switch (value.kind, kind) {
-        case (.int, .double), (.int, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is not exactly a \(kind)"), position)
+        case (.int, .double), (.int, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is not exactly \(kind.indefinite)"), position)
         case (.double, .float): throw cls.naming(StoreError(.outOfRange, "\(value.text) is beyond a float"), position)
         default: return value
         }
@@ -347,6 +373,7 @@ final class Assembler {
             if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) { return converted }
             return value
         }
+        if let link = try mixedReference(index) { return link }
         let builder = DocumentBuilder(limit: view.shared.database.options.valueLimit)
         var next = index
         do throws(StoreError) { try append(&next, to: builder, cls, position) } catch {
@@ -365,6 +392,10 @@ final class Assembler {
         guard value.kind == .list || value.kind == .map else {
             if let convert = options.convert, let converted = try convert(value, .mixed, cls, position) { return try builder.append(converted) }
             return try builder.append(value)
+        }
+        if let link = try mixedReference(next - 1) {
+            next = flat.end(next - 1)
+            return try builder.append(link)
         }
         try builder.begin(value.kind)
         for _ in 0..<value.low {

@@ -20,6 +20,7 @@ final class Describer {
     /// - Parameter depth: so many links on the way to an object are followed; behind them stands a link.
     /// `.invalidArgument`: a circle, `.outOfRange`: deeper than values can be nested.
     func describe(_ object: ObjectID, depth: Int) throws(StoreError) {
+        try Stack.check()
         let cls = try view.classOf(object, try view.schema), reader = try view.reader(cls)
         guard let row = try reader.find(object.key) else { throw View.noSuchObject(cls, object.key) }
         if open.contains(object) {

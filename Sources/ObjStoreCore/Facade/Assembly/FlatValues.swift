@@ -21,10 +21,10 @@ struct FlatValues {
             while let last = open.last, last.left == 0 { open.removeLast() }
             guard let last = open.last else { throw refuse(index, .invalidArgument, "the value before it is complete") }
             open[open.count - 1].left -= 1
-            if last.isMap, last.left % 2 == 0, value.kind != .string { throw refuse(index, .wrongType, "a name or key of a map is a string, not a \(value.kind)") }
+            if last.isMap, last.left % 2 == 0, value.kind != .string { throw refuse(index, .wrongType, "a name or key of a map is a string, not \(value.kind.indefinite)") }
             guard value.kind == .list || value.kind == .map else { continue }
             guard value.low >= 0, value.low <= values.count else {
-                throw refuse(index, .invalidArgument, "a \(value.kind) of \(value.low) elements, and \(values.count - index - 1) values follow")
+                throw refuse(index, .invalidArgument, "\(value.kind.indefinite) of \(value.low) elements, and \(values.count - index - 1) values follow")
             }
             guard open.count <= FlatValues.deepest else { throw refuse(index, .outOfRange, "lists and maps are more than \(FlatValues.deepest) deep") }
             open.append((value.kind == .map ? 2 * Int(value.low) : Int(value.low), value.kind == .map))
@@ -35,8 +35,13 @@ struct FlatValues {
 
     subscript(index: Int) -> Value { values[index] }
 
+    /// In `high` of a map: it is a reference, `{"$ref": class, "$id": key}`, and no map of the application that looks like one.
+    static let reference: Int64 = 2
+
     /// Behind the value that begins at an index.
-    func end(_ start: Int) -> Int {
+    func end(_ start: Int) -> Int { FlatValues.end(values, start) }
+
+    static func end(_ values: UnsafeBufferPointer<Value>, _ start: Int) -> Int {
         var index = start, left = 1
         while left > 0 {
             let value = values[index]

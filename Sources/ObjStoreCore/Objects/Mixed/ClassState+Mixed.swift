@@ -51,6 +51,7 @@ extension ClassState {
         let row = try row(key), cell = try value(row, property)
         let edit: MixedEdit
         do throws(StoreError) {
+            try checkStored(logged)
             let depth = logged.action == .remove ? 0 : try MixedNode(logged.value.baseAddress, logged.value.count).check()
             edit = try MixedEdit(MixedNode(cell.pointer, cell.count), logged.path, logged.action, logged.value, depth: depth)
             guard edit.bytes <= LongValue.maximumBytes else { throw MixedCell.tooLarge(edit.bytes, LongValue.maximumBytes) }
@@ -58,5 +59,12 @@ extension ClassState {
             throw StoreError(.corrupt, "the log changes a value of \(schema.name)#\(key) that is not there: \(error.message)")
         }
         try apply(row, property, edit)
+    }
+
+    /// What a node does not say of itself.
+    private func checkStored(_ logged: Op.Edit) throws(StoreError) {
+        for case .key(let key) in logged.path where !ValueCheck.isUTF8(key.baseAddress, key.count) { throw MixedNode.damaged("a key that is not valid UTF-8") }
+        if logged.action == .remove { return }
+        try ValueCheck.checkLinks(Value(kind: .mixed, pointer: logged.value.baseAddress, count: logged.value.count))
     }
 }

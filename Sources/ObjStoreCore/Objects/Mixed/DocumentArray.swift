@@ -28,13 +28,13 @@ package enum DocumentArray {
         let value = try take("a value")
         guard value.kind == .list || value.kind == .map else { return try builder.append(value) }
         guard value.low >= 0, value.low <= values.count - next else {
-            throw StoreError(.invalidArgument, "a \(value.kind) of \(value.low) elements, and \(values.count - next) values follow")
+            throw StoreError(.invalidArgument, "\(value.kind.indefinite) of \(value.low) elements, and \(values.count - next) values follow")
         }
         try builder.begin(value.kind)
         for _ in 0..<value.low {
             if value.kind == .map {
                 let key = try take("a key")
-                guard key.kind == .string else { throw StoreError(.wrongType, "a key of a map is a string, not a \(key.kind)") }
+                guard key.kind == .string else { throw StoreError(.wrongType, "a key of a map is a string, not \(key.kind.indefinite)") }
                 try builder.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count))
             }
             try append(values, &next, to: builder)

@@ -59,7 +59,7 @@ package enum MixedCell {
                 throw none(error)
             }
         case .list, .set, .map, .mixed:
-            throw StoreError(.wrongType, "a \(value.kind) is no value: lists and maps are given as documents, a mixed value cannot hold a set")
+            throw StoreError(.wrongType, "\(value.kind.indefinite) is no value: lists and maps are given as documents, a mixed value cannot hold a set")
         }
     }
 

@@ -22,19 +22,19 @@ package struct MixedContainer {
 
     package init(_ node: MixedNode) throws(StoreError) {
         kind = try node.kind
-        guard kind == .list || kind == .map else { throw MixedNode.damaged("a \(kind) where a list or map should be") }
-        guard node.count >= 3 else { throw MixedNode.damaged("a \(kind) of \(node.count) bytes") }
+        guard kind == .list || kind == .map else { throw MixedNode.damaged("\(kind.indefinite) where a list or map should be") }
+        guard node.count >= 3 else { throw MixedNode.damaged("\(kind.indefinite) of \(node.count) bytes") }
         width = Int(node.start.load(fromByteOffset: 1, as: UInt8.self))
-        guard width == 1 || width == 2 || width == 4, node.count >= 2 &+ width else { throw MixedNode.damaged("a \(kind) with offsets of \(width) bytes") }
+        guard width == 1 || width == 2 || width == 4, node.count >= 2 &+ width else { throw MixedNode.damaged("\(kind.indefinite) with offsets of \(width) bytes") }
         count = MixedContainer.load(node.start + 2, width)
         items = kind == .map ? count &* 2 : count
         let header = 2 &+ width &* (items &+ 1)
-        guard header <= node.count else { throw MixedNode.damaged("a \(kind) of \(count) elements in \(node.count) bytes") }
+        guard header <= node.count else { throw MixedNode.damaged("\(kind.indefinite) of \(count) elements in \(node.count) bytes") }
         ends = node.start + 2 + width
         body = node.start + header
         bodyBytes = node.count &- header
         guard (items == 0 ? 0 : MixedContainer.load(ends + width &* (items &- 1), width)) == bodyBytes else {
-            throw MixedNode.damaged("the elements of a \(kind) do not have \(bodyBytes) bytes")
+            throw MixedNode.damaged("the elements of \(kind.indefinite) do not have \(bodyBytes) bytes")
         }
     }
 
@@ -57,7 +57,7 @@ package struct MixedContainer {
     /// The bytes of an item below `items`.
     func item(_ item: Int) throws(StoreError) -> Range<Int> {
         let begin = begin(item), end = self.begin(item &+ 1)
-        guard begin <= end, end <= bodyBytes else { throw MixedNode.damaged("an element of a \(kind) lies outside of it") }
+        guard begin <= end, end <= bodyBytes else { throw MixedNode.damaged("an element of \(kind.indefinite) lies outside of it") }
         return begin..<end
     }
 
@@ -127,11 +127,11 @@ package struct MixedContainer {
             self.lengths = lengths
             if items.isEmpty {
                 let place = container.begin(items.lowerBound)
-                guard place <= container.bodyBytes else { throw MixedNode.damaged("an element of a \(container.kind) lies outside of it") }
+                guard place <= container.bodyBytes else { throw MixedNode.damaged("an element of \(container.kind.indefinite) lies outside of it") }
                 bytes = place..<place
             } else {
                 let first = try container.item(items.lowerBound), last = try container.item(items.upperBound - 1)
-                guard first.lowerBound <= last.upperBound else { throw MixedNode.damaged("an element of a \(container.kind) lies outside of it") }
+                guard first.lowerBound <= last.upperBound else { throw MixedNode.damaged("an element of \(container.kind.indefinite) lies outside of it") }
                 bytes = first.lowerBound..<last.upperBound
             }
         }

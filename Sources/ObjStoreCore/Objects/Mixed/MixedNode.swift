@@ -122,7 +122,7 @@ package struct MixedNode {
         }
         if left == 0 { throw MixedNode.damaged("lists and maps are nested more than \(MixedNode.maximumDepth) deep") }
         let container = try MixedContainer(self)
-        guard container.isCompact else { throw MixedNode.damaged("a \(kind) of \(container.count) elements with offsets of \(container.width) bytes") }
+        guard container.isCompact else { throw MixedNode.damaged("\(kind.indefinite) of \(container.count) elements with offsets of \(container.width) bytes") }
         var deepest = 0, last: UnsafeRawBufferPointer?
         for index in 0..<container.count {
             if kind == .map {

@@ -97,7 +97,7 @@ package enum MixedOrder {
         case .uuid: 6
         case .link: 7
         case .document: try MixedNode(value.pointer, value.count).kind == .list ? 8 : 9
-        default: throw StoreError(.wrongType, "a \(value.kind) is not compared with other values")
+        default: throw StoreError(.wrongType, "\(value.kind.indefinite) is not compared with other values")
         }
     }
 }

@@ -12,7 +12,7 @@ package enum MixedStep {
         case .string:
             guard ValueCheck.isUTF8(value.pointer, value.count) else { throw StoreError(.invalidUTF8, "a key of the path is not valid UTF-8") }
             self = .key(UnsafeRawBufferPointer(start: value.pointer, count: value.count))
-        default: throw StoreError(.wrongType, "a step of a path is an index (int) or a key (string), not a \(value.kind)")
+        default: throw StoreError(.wrongType, "a step of a path is an index (int) or a key (string), not \(value.kind.indefinite)")
         }
     }
 
@@ -23,6 +23,9 @@ package enum MixedStep {
         }
     }
 
+    /// Before which element of a list a value is inserted that is to be found by `index` then: -1 is the end, -2 before the last.
+    static func insertion(_ index: Int, _ count: Int) -> Int { index < 0 ? count &+ 1 &+ index : index }
+
     static func text(_ steps: ArraySlice<MixedStep>) -> String { steps.map(\.text).joined() }
 }
 
@@ -30,7 +33,7 @@ package enum MixedStep {
 package enum MixedAction: UInt8 {
     /// It gets another value; in a map the key may be new.
     case set = 1
-    /// A value is inserted into a list, before the one that stands there.
+    /// A value is inserted into a list: the index finds it then.
     case insert = 2
     case remove = 3
 }
@@ -54,9 +57,9 @@ extension MixedNode {
         switch (kind, step) {
         case (.list, .index), (.map, .key): return try MixedContainer(self)
         case (.list, _), (.map, _):
-            throw StoreError(.wrongType, "the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is a \(kind): it has no \(step.text)")
+            throw StoreError(.wrongType, "the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is \(kind.indefinite): it has no \(step.text)")
         default:
-            throw StoreError(.wrongType, "the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is a \(kind), not a list or map: it has no \(step.text)")
+            throw StoreError(.wrongType, "the value\(path.isEmpty ? "" : " at \(MixedStep.text(path))") is \(kind.indefinite), not a list or map: it has no \(step.text)")
         }
     }
 }
@@ -111,7 +114,7 @@ package struct MixedEdit {
             switch (action, step) {
             case (.insert, .key): throw StoreError(.wrongType, "a value is inserted into a list at an index; that of a key of a map is set")
             case (.insert, .index(let index)):
-                let place = index == -1 ? container.count : index
+                let place = MixedStep.insertion(index, container.count)
                 guard place >= 0, place <= container.count else { throw MixedEdit.notFound(steps[...]) }
                 path.append(.index(place))
                 items = place..<place

@@ -1,0 +1,179 @@
+/// A collection that shows what its store has now, while this thread or another one changes it: ``Results``, ``List``,
+/// ``MutableSet``, ``LinkingObjects``, ``DynamicResults``, ``AnyList``.
+///
+/// The algorithms of the standard library ask a collection for its end more than once, and stop the program when the answers differ.
+/// So each of them stands here on one ``Pinned`` list (docs/decisions/0034-live-collections.md):
+///
+/// ```
+///  results.map { … }, .prefix(2), [1..<3], .reversed(), .lazy …   the extension below: Pinned, read once
+///  for dog in results, Array(results), .filter, .reduce …         makeIterator, _copyToContiguousArray: the same
+///  results.count, results[0], .first, .last                       live: what is there now
+///  func f(_ c: some Collection) { c.map { … } }                   knows none of this: _Walk keeps a list for its thread
+/// ```
+/// The conforming types have the requirements of `Collection` as witnesses for the last line; everybody who knows the type gets
+/// the members of this extension, which are preferred.
+public protocol LiveCollection<Element>: RandomAccessCollection where Index == Int, Indices == Range<Int>, SubSequence == Pinned<Element> {
+    /// How many there are now.
+    var _count: Int { get }
+    /// The element that is there now. Where there is none (any more): one that stands for nothing, and `.outOfRange` is reported.
+    func _element(at index: Int) -> Element
+    /// The elements of one moment, or a part of them: `bounds` is told how many there are.
+    func _pinned(_ bounds: (_ count: Int) -> Range<Int>) -> Pinned<Element>
+    /// Where generic code of this thread is in the collection.
+    func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R
+    func _reportOutOfRange(_ range: Range<Int>, _ count: Int)
+}
+
+extension LiveCollection {
+    /// The elements as they are now, for ever; objects among them show what the store has.
+    public func pinned() -> Pinned<Element> { _pinned { 0..<$0 } }
+
+    // MARK: Live
+
+    public var count: Int { _count }
+    public var isEmpty: Bool { _count == 0 }
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { _count }
+    public var indices: Range<Int> { 0..<_count }
+    public subscript(index: Int) -> Element { _element(at: index) }
+    public var first: Element? { _pinned { 0..<Swift.min(1, $0) }.first }
+    public var last: Element? { suffix(1).first }
+    public func index(after index: Int) -> Int { index + 1 }
+    public func index(before index: Int) -> Int { index - 1 }
+    public func formIndex(after index: inout Int) { index += 1 }
+    public func formIndex(before index: inout Int) { index -= 1 }
+    public func index(_ index: Int, offsetBy distance: Int) -> Int { index + distance }
+    public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? { Self.index(index, distance, limit) }
+    public func distance(from start: Int, to end: Int) -> Int { end - start }
+
+    public func randomElement() -> Element? { pinned().randomElement() }
+    public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? { pinned().randomElement(using: &generator) }
+
+    // MARK: Of one moment
+
+    /// The elements there, in one moment. Of a range that there is not (any more) those that are there, and `.outOfRange` is reported.
+    public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    public subscript(bounds: some RangeExpression<Int>) -> Pinned<Element> {
+        _pinned { count in
+            // One side may be open.
+            let range = bounds.relative(to: Int.min..<Int.max)
+            let start = range.lowerBound == .min ? 0 : range.lowerBound, end = range.upperBound == .max ? Swift.max(count, start) : range.upperBound
+            return within(start..<end, count)
+        }
+    }
+    public subscript(_: UnboundedRange) -> Pinned<Element> { pinned() }
+
+    func _slice(_ bounds: Range<Int>) -> Pinned<Element> { _pinned { within(bounds, $0) } }
+
+    private func within(_ range: Range<Int>, _ count: Int) -> Range<Int> {
+        let here = range.clamped(to: 0..<count)
+        if here != range { _reportOutOfRange(range, count) }
+        return here
+    }
+
+    public func prefix(_ maxLength: Int) -> Pinned<Element> {
+        precondition(maxLength >= 0, "prefix of a negative number of elements")
+        return _pinned { 0..<Swift.min(maxLength, $0) }
+    }
+    public func suffix(_ maxLength: Int) -> Pinned<Element> {
+        precondition(maxLength >= 0, "suffix of a negative number of elements")
+        return _pinned { Swift.max(0, $0 - maxLength)..<$0 }
+    }
+    public func dropFirst(_ count: Int = 1) -> Pinned<Element> {
+        precondition(count >= 0, "dropFirst of a negative number of elements")
+        return _pinned { Swift.min(count, $0)..<$0 }
+    }
+    public func dropLast(_ count: Int = 1) -> Pinned<Element> {
+        precondition(count >= 0, "dropLast of a negative number of elements")
+        return _pinned { 0..<Swift.max(0, $0 - count) }
+    }
+    public func prefix(upTo end: Int) -> Pinned<Element> { self[..<end] }
+    public func prefix(through index: Int) -> Pinned<Element> { self[...index] }
+    public func suffix(from start: Int) -> Pinned<Element> { self[start...] }
+    public func prefix(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> { try pinned().prefix(while: condition) }
+    public func drop(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> { try pinned().drop(while: condition) }
+
+    public func map<T, Failure: Error>(_ transform: (Element) throws(Failure) -> T) throws(Failure) -> [T] { try pinned().map(transform) }
+    public func reversed() -> ReversedCollection<Pinned<Element>> { pinned().reversed() }
+    public var lazy: LazySequence<Pinned<Element>> { pinned().lazy }
+    public func enumerated() -> EnumeratedSequence<Pinned<Element>> { pinned().enumerated() }
+    public func split(maxSplits: Int = .max, omittingEmptySubsequences: Bool = true, whereSeparator isSeparator: (Element) throws -> Bool) rethrows -> [Pinned<Element>] {
+        try pinned().split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences, whereSeparator: isSeparator)
+    }
+
+    public func firstIndex(where condition: (Element) throws -> Bool) rethrows -> Int? { try pinned().firstIndex(where: condition) }
+    public func lastIndex(where condition: (Element) throws -> Bool) rethrows -> Int? { try pinned().lastIndex(where: condition) }
+    public func last(where condition: (Element) throws -> Bool) rethrows -> Element? { try pinned().last(where: condition) }
+    public func indices(where condition: (Element) throws -> Bool) rethrows -> RangeSet<Int> { try pinned().indices(where: condition) }
+    public func difference<C: BidirectionalCollection>(from other: C, by areEquivalent: (Element, C.Element) -> Bool) -> CollectionDifference<Element>
+    where C.Element == Element { pinned().difference(from: Array(other), by: areEquivalent) }
+}
+
+extension LiveCollection where Element: Equatable {
+    public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] {
+        pinned().split(separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
+    }
+    public func firstIndex(of element: Element) -> Int? { pinned().firstIndex(of: element) }
+    public func lastIndex(of element: Element) -> Int? { pinned().lastIndex(of: element) }
+    public func indices(of element: Element) -> RangeSet<Int> { pinned().indices(of: element) }
+    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element> where C.Element == Element {
+        pinned().difference(from: Array(other))
+    }
+}
+
+// MARK: Witnesses that are the same for everybody
+
+extension LiveCollection {
+    /// What is there now may be less when it is copied.
+    public var underestimatedCount: Int { 0 }
+    public func _copyToContiguousArray() -> ContiguousArray<Element> { pinned()._copyToContiguousArray() }
+    public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<Element>) throws -> R) rethrows -> R? { nil }
+    public func _customContainsEquatableElement(_ element: Element) -> Bool? { element is Object ? pinned()._customContainsEquatableElement(element) : nil }
+    public func _customIndexOfEquatableElement(_ element: Element) -> Int?? { element is Object ? pinned()._customIndexOfEquatableElement(element) : nil }
+    public func _customLastIndexOfEquatableElement(_ element: Element) -> Int?? { element is Object ? pinned()._customLastIndexOfEquatableElement(element) : nil }
+    // What is out of range is dealt with where it is used.
+    public func _failEarlyRangeCheck(_ index: Int, bounds: Range<Int>) {}
+    public func _failEarlyRangeCheck(_ index: Int, bounds: ClosedRange<Int>) {}
+    public func _failEarlyRangeCheck(_ range: Range<Int>, bounds: Range<Int>) {}
+
+    static func index(_ index: Int, _ distance: Int, _ limit: Int) -> Int? {
+        let target = index + distance
+        if distance >= 0 ? limit >= index && target > limit : limit <= index && target < limit { return nil }
+        return target
+    }
+}
+
+// MARK: Objects
+
+extension LiveCollection where Element: Object {
+    /// Whether the object is among them: the same one of the store, with or without a primary key. One of another store, or
+    /// unmanaged, is not.
+    public func contains(_ object: Element) -> Bool { firstIndex(of: object) != nil }
+    public func firstIndex(of object: Element) -> Int? { firstIndex { $0.isSameObject(as: object) } }
+    public func lastIndex(of object: Element) -> Int? { lastIndex { $0.isSameObject(as: object) } }
+}
+
+// MARK: Changing elements
+
+/// A live collection whose elements can be given other values.
+public protocol MutableLiveCollection<Element>: LiveCollection, MutableCollection {
+    func _set(_ element: Element, at index: Int)
+}
+
+extension MutableLiveCollection {
+    /// What is there now. Setting replaces an element that is there; else `.outOfRange` is reported.
+    public subscript(index: Int) -> Element {
+        get { _element(at: index) }
+        nonmutating set { _set(newValue, at: index) }
+    }
+    /// The elements there, in one moment. Setting replaces each by the one that takes its place.
+    public subscript(bounds: Range<Int>) -> Pinned<Element> {
+        get { _slice(bounds) }
+        nonmutating set { _set(newValue, in: bounds) }
+    }
+
+    func _set(_ new: Pinned<Element>, in bounds: Range<Int>) {
+        precondition(new.count == bounds.count, "\(new.count) elements for \(bounds)")
+        for (index, element) in zip(bounds, new) { _set(element, at: index) }
+    }
+}

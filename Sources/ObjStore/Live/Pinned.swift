@@ -1,0 +1,93 @@
+/// Elements of a ``LiveCollection`` as they were at one moment: what is taken from it, and what it is walked over by.
+///
+/// Which elements there are, and in which order, no change of the store touches. Objects among them are live: one that was deleted
+/// since is invalid (``Object/isInvalidated``). Of ``Results`` the objects are made when they are asked for. Its indices are those that
+/// the elements had in the whole. It is a value: setting an element changes this one alone, neither the store nor the collection.
+public struct Pinned<Element> {
+    public let startIndex: Int
+    public let endIndex: Int
+    private var storage: Storage
+
+    private enum Storage {
+        /// And the index of the first.
+        case array([Element], Int)
+        /// The same for an index each time.
+        case made((Int) -> Element)
+    }
+
+    /// - Parameter element: the one at an index of `bounds`, the same each time.
+    init(_ bounds: Range<Int>, _ element: @escaping (Int) -> Element) { self.init(bounds, .made(element)) }
+
+    /// - Parameter start: the index of the first.
+    init(_ elements: [Element], from start: Int = 0) { self.init(start..<start + elements.count, .array(elements, start)) }
+
+    private init(_ bounds: Range<Int>, _ storage: Storage) {
+        startIndex = bounds.lowerBound
+        endIndex = bounds.upperBound
+        self.storage = storage
+    }
+}
+
+extension Pinned: RandomAccessCollection, MutableCollection {
+    /// Like an array, it stops the program where there is no such element: what a `Pinned` has, it has for ever.
+    public subscript(index: Int) -> Element {
+        get {
+            check(index)
+            switch storage {
+            case .array(let elements, let start): return elements[index - start]
+            case .made(let element): return element(index)
+            }
+        }
+        set {
+            check(index)
+            if case .array(var elements, let start) = storage {
+                storage = .array([], 0)  // so that the array is not copied
+                elements[index - start] = newValue
+                storage = .array(elements, start)
+            } else {
+                var elements = Array(self)
+                elements[index - startIndex] = newValue
+                storage = .array(elements, startIndex)
+            }
+        }
+    }
+
+    public subscript(bounds: Range<Int>) -> Pinned {
+        get {
+            precondition(bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "\(bounds) is not in \(startIndex)..<\(endIndex)")
+            return Pinned(bounds, storage)
+        }
+        set {
+            precondition(newValue.count == bounds.count, "\(newValue.count) elements for \(bounds)")
+            for (index, element) in zip(bounds, newValue) { self[index] = element }
+        }
+    }
+
+    private func check(_ index: Int) {
+        precondition(index >= startIndex && index < endIndex, "index \(index) is not in \(startIndex)..<\(endIndex)")
+    }
+}
+
+extension Pinned: CustomStringConvertible {
+    public var description: String { "\(Array(self))" }
+}
+
+extension Pinned where Element: Object {
+    /// Whether the object is among them: the same one of the store, with or without a primary key.
+    public func contains(_ object: Element) -> Bool { firstIndex(of: object) != nil }
+    public func firstIndex(of object: Element) -> Int? { firstIndex { $0.isSameObject(as: object) } }
+    public func lastIndex(of object: Element) -> Int? { lastIndex { $0.isSameObject(as: object) } }
+}
+
+extension Pinned {
+    public func _customContainsEquatableElement(_ element: Element) -> Bool? { index(ofObject: element).map { $0 != nil } }
+    public func _customIndexOfEquatableElement(_ element: Element) -> Int?? { index(ofObject: element) }
+    public func _customLastIndexOfEquatableElement(_ element: Element) -> Int?? {
+        (element as? Object).map { object in lastIndex { ($0 as? Object)?.isSameObject(as: object) == true } }
+    }
+
+    /// Nil: it is no object, and found by `==`.
+    private func index(ofObject element: Element) -> Int?? {
+        (element as? Object).map { object in firstIndex { ($0 as? Object)?.isSameObject(as: object) == true } }
+    }
+}

@@ -1,0 +1,100 @@
+internal import CRuntime
+internal import ObjStoreCore
+internal import Synchronization
+
+// A write is left when nobody can end it any more: its thread has ended inside of it, or a task began it with `beginWrite` and went
+// on, after an `await`, on another thread. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
+
+/// How the end of a thread reaches a handle, without keeping it alive.
+final class WriteTether: Sendable {
+    private let handle = Mutex<UInt?>(nil)
+
+    func hold(_ handle: StoreHandle) {
+        let address = UInt(bitPattern: Unmanaged.passUnretained(handle).toOpaque())
+        self.handle.withLock { $0 = address }
+    }
+
+    /// The handle is going. Waits for a thread that is ending.
+    func letGo() { handle.withLock { $0 = nil } }
+    var isLoose: Bool { handle.withLock { $0 == nil } }
+
+    /// Cancels the open write where this thread has left it, as `isLeft` says; who is to be told.
+    fileprivate func abandon(where isLeft: (StoreHandle) -> Bool) -> ErrorReports? {
+        // The handle cannot be freed meanwhile: it first waits to let go. So nothing of the program runs here.
+        handle.withLock { address in
+            guard let address, let pointer = UnsafeRawPointer(bitPattern: address) else { return nil }
+            return Unmanaged<StoreHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef { handle in
+                isLeft(handle) && handle.closeAbandoned() ? handle.reports : nil
+            }
+        }
+    }
+}
+
+/// The stores that a thread wrote to.
+final class ThreadWrites {
+    private var tethers: [WriteTether] = []
+
+    /// Cancels what tasks have left open that ran on this thread before, in any store. Before the thread waits for a writer: who waits
+    /// for such a write, on another thread, may be whom it waits for.
+    static func abandonLeft() {
+        guard let pointer = cr_ending() else { return }
+        let tethers = Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.tethers)
+        for tether in tethers { tether.abandon(where: \.isLeft)?.tell(abandoned(byTask)) }
+    }
+
+    /// This thread's end is to reach the handle.
+    static func note(_ tether: WriteTether) {
+        guard let pointer = cr_ending() else {
+            let writes = ThreadWrites()
+            writes.tethers.append(tether)
+            cr_set_ending(Unmanaged.passRetained(writes).toOpaque()) { pointer in
+                let writes = Unmanaged<ThreadWrites>.fromOpaque(pointer).takeRetainedValue()
+                for tether in writes.tethers { tether.abandon(where: \.isThisThreads)?.tell(abandoned("the thread that was inside of it has ended")) }
+            }
+            return
+        }
+        Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef { writes in
+            if writes.tethers.contains(where: { $0 === tether }) { return }
+            writes.tethers.removeAll(where: \.isLoose)
+            writes.tethers.append(tether)
+        }
+    }
+}
+
+private let byTask = "a task began it and went on elsewhere, after an await or at its end: use write { … } in tasks"
+
+private func abandoned(_ why: String) -> ObjStoreError {
+    ObjStoreError(.cancelled, "a write of the store was left open, and is cancelled: \(why); nothing of it is stored")
+}
+
+extension StoreHandle {
+    /// The task that runs on this thread; 0: none.
+    @inline(__always)
+    static var currentTask: UInt { UInt(bitPattern: swift_task_getCurrent()) }
+
+    /// Cancels a write that nobody can end, and tells so.
+    private func abandon(_ why: String) { if closeAbandoned() { reports.tell(ObjStore.abandoned(why)) } }
+
+    /// False: another thread was faster.
+    fileprivate func closeAbandoned() -> Bool {
+        guard let view = takeAbandoned() else { return false }
+        view.close()
+        return true
+    }
+
+    /// Where this thread, or this task, sees that a write that was begun with `beginWrite` can never be ended.
+    func abandonIfLeft() {
+        if isLeft { return abandon(byTask) }
+        if isOfThisTaskElsewhere { abandon("its task began it on another thread, before an await: use write { … } in tasks") }
+    }
+
+    /// Looks now and then, on whatever threads tasks run on, whether the thread where a task began a write does something else.
+    func watch(_ number: UInt64) {
+        Task.detached(priority: .utility) { [weak self] in
+            while let handle = self, handle.isOpen(number) {
+                handle.abandonIfLeft()
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+        }
+    }
+}

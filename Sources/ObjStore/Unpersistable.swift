@@ -1,0 +1,54 @@
+// What programs try to persist, and what they are told: else the compiler says only that a type does not conform to Persistable.
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#elseif canImport(Foundation)
+public import Foundation
+#endif
+
+/// Never used: the compiler refuses each type that conforms.
+public protocol _Unpersistable: Persistable where _Storage == Self {}
+
+extension _Unpersistable {
+    public static var _initial: Self { preconditionFailure("\(Self.self) is not persisted") }
+    public static var _type: _PropertyType { preconditionFailure("\(Self.self) is not persisted") }
+    public static func _get(_ object: Object, _ index: UInt32) -> Self { _initial }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Self) {}
+    public static func _encode(_ value: Self, _ encoder: _RowEncoder) {}
+}
+
+@available(*, unavailable, message: "a link is optional, `var owner: Person?`: it is nil when the object that it led to is deleted")
+extension Object: Persistable {
+    public typealias _Storage = Object?
+    public static var _initial: Object? { nil }
+    public static var _type: _PropertyType { _optionalType }
+    public static func _read(_ storage: inout Object?) -> Self { preconditionFailure("a link is optional") }
+    public static func _write(_ storage: inout Object?, _ value: Object) {}
+    public static func _get(_ object: Object, _ index: UInt32) -> Self { preconditionFailure("a link is optional") }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Object) {}
+    public static func _traced(_ tracer: _Tracer) -> Self { preconditionFailure("a link is optional") }
+    public static func _convert(_ value: Any?) -> Self? { nil }
+    public static func _encode(_ value: Object, _ encoder: _RowEncoder) {}
+}
+@available(*, unavailable, message: "declare it as Map<String, …>, or as AnyValue")
+extension Dictionary: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "declare it as MutableSet<…>")
+extension Set: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "integers are stored with a sign: declare it as Int")
+extension UInt: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "integers are stored with a sign: declare it as Int, or as Decimal128 for all 64 bits")
+extension UInt64: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "integers are stored with a sign: declare it as Int64")
+extension UInt32: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "integers are stored with a sign: declare it as Int32")
+extension UInt16: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "declare it as String")
+extension Character: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "declare it as String")
+extension Substring: Persistable, _Unpersistable {}
+#if canImport(FoundationEssentials) || canImport(Foundation)
+@available(*, unavailable, message: "declare it as Decimal128")
+extension Decimal: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "declare it as String, and keep its absoluteString")
+extension URL: Persistable, _Unpersistable {}
+#endif

@@ -1,0 +1,190 @@
+/// Links of descriptions: to objects that are given or described in their place, or to which there is a *reference*, as `View.write`
+/// writes them.
+///
+/// ```
+///  Dog#3                             the object itself
+///  12, "rex"                         its primary key
+///  {"a": 1, "b": 2}                  the parts of one, and nothing else
+///  {"$ref": "Dog", "$id": 12}        class, and primary key or, where the class has none, object key
+/// ```
+/// A reference to an object that does not exist yet waits until everything is there: so circles come back, and an array's elements may
+/// lead to later ones.
+extension Assembler {
+    /// The link that a value is or describes; `.noSuchObject` where it is a reference to nothing.
+    func link(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> Value {
+        let target = try target(cls, position, index)
+        if case .waits(_, let error) = target { throw error }
+        return target.value(cls, position, view)
+    }
+
+    /// The same where it may wait.
+    func target(_ cls: ClassSchema, _ position: Int, _ index: Int) throws(StoreError) -> WaitingLinks.Target {
+        let value = flat[index], target = ClassID.index(cls.columns[position].target)
+        if value.isNull || value.kind == .link { return .given(value) }
+        if let reference = try reference(target, index) { return reference }
+        guard value.kind == .list || value.kind == .map else { return .given(value) }
+        return .object(try object(target, index).key)
+    }
+
+    /// Nil: the value is no reference.
+    private func reference(_ classIndex: Int, _ index: Int) throws(StoreError) -> WaitingLinks.Target? {
+        let state = try state(classIndex), cls = state.schema
+        if cls.isEmbedded { return nil }
+        if let (name, key) = ExtendedJSON.reference(flat.values, index), view.store.names.propertyIndex("$ref", cls) == nil {
+            guard let named = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
+                throw StoreError(.noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have").at(class: cls.name)
+            }
+            guard named == classIndex else {
+                throw StoreError(.wrongType, "\"$ref\" names class \(FlatValues.name(flat[name])): the link is to objects of class \(cls.name)").at(class: cls.name)
+            }
+            return try object(state, withKeyAt: key)
+        }
+        guard let keyIndex = cls.keyIndex else { return nil }
+        if flat[index].kind == .map {
+            // What has more is a description, and so is what nobody has yet.
+            guard cls.primaryKey == nil, let parts = try keyParts(cls, keyIndex, index), let found = try find(state, parts) else { return nil }
+            return .object(found)
+        }
+        if flat[index].kind == .list || cls.primaryKey == nil { return nil }
+        return try object(state, withKeyAt: index)
+    }
+
+    /// By primary key, or object key where the class has none. Nil: the value is no such key.
+    private func object(_ state: ClassState, withKeyAt index: Int) throws(StoreError) -> WaitingLinks.Target? {
+        let cls = state.schema
+        current = index
+        guard let keyIndex = cls.keyIndex else {
+            guard flat[index].kind == .int else {
+                throw StoreError(.wrongType, "\"$id\" of an object of class \(cls.name), which has no primary key, is its object key, an int, not a \(flat[index].kind)").at(class: cls.name)
+            }
+            if try state.contains(flat[index].low) { return .object(flat[index].low) }
+            throw StoreError(.noSuchObject, "there is no \(cls.name)#\(flat[index].low), and class \(cls.name) has no primary key by which another one could be found").at(class: cls.name)
+        }
+        let parts: [(position: Int, value: Value)]
+        if let primary = cls.primaryKey {
+            let key = try scalar(index, cls.columns[primary].kind, cls, primary)
+            guard key.kind == cls.columns[primary].kind else { return nil }
+            try ValueCheck.check(key, for: primary, of: cls, limit: .max)
+            parts = [(primary, key)]
+        } else {
+            guard let some = try keyParts(cls, keyIndex, index) else {
+                throw StoreError(.wrongType, "\"$id\" of an object of class \(cls.name) is a map of \(cls.names(of: cls.indexes[keyIndex]))").at(class: cls.name)
+            }
+            parts = some
+        }
+        if let found = try find(state, parts) { return .object(found) }
+        let text = parts.map { "\(cls.properties[$0.position].name) = \($0.value.text)" }.joined(separator: ", ")
+        let error = described(StoreError(.noSuchObject, "there is no \(cls.name) with \(text)").at(class: cls.name))
+        if options.waiting == nil {
+            isDescribed = true
+            throw error
+        }
+        return .waits(parts.map { ($0.position, OwnedValue($0.value)) }, error)
+    }
+
+    private func find(_ state: ClassState, _ parts: [(position: Int, value: Value)]) throws(StoreError) -> Int64? {
+        if state.schema.primaryKey != nil { return try state.find(primaryKey: parts[0].value) }
+        return try state.find(key: { position in parts.first { $0.position == position }.unsafelyUnwrapped.value })
+    }
+
+    /// The parts of a primary key, where a map has all of them and nothing else.
+    private func keyParts(_ cls: ClassSchema, _ keyIndex: Int, _ index: Int) throws(StoreError) -> [(position: Int, value: Value)]? {
+        let properties = cls.indexes[keyIndex].properties
+        guard flat[index].kind == .map, Int(flat[index].low) == properties.count else { return nil }
+        var parts: [(position: Int, value: Value)] = [], at = index + 1
+        for _ in properties {
+            guard let position = view.store.names.propertyIndex(FlatValues.name(flat[at]), cls), properties.contains(position),
+                !parts.contains(where: { $0.position == position })
+            else { return nil }
+            let value = try scalar(at + 1, cls.columns[position].kind, cls, position)
+            try ValueCheck.check(value, for: position, of: cls, limit: .max)
+            parts.append((position, value))
+            at = flat.end(at + 1)
+        }
+        current = index
+        return parts
+    }
+
+    /// A link in a mixed value, where a reference stands there that says so itself: of Extended JSON.
+    func mixedReference(_ index: Int) throws(StoreError) -> Value? {
+        guard flat[index].kind == .map, flat[index].high == FlatValues.reference, let (name, key) = ExtendedJSON.reference(flat.values, index) else { return nil }
+        guard let classIndex = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
+            throw StoreError(.noSuchClass, "\"$ref\" names a class \(FlatValues.name(flat[name])), which the store does not have")
+        }
+        let cls = try view.schema.classes[classIndex]
+        switch try object(try state(classIndex), withKeyAt: key) {
+        case .object(let key): return .link(ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
+        case .waits(_, let error):
+            isDescribed = true
+            throw error
+        default: throw StoreError(.wrongType, "\"$id\" is no primary key of class \(cls.name)").at(class: cls.name)
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Links of an object that is there now.
+    func wait(_ cls: ClassSchema, _ key: Int64, _ parts: Parts) {
+        for (position, link) in parts.waiting { options.waiting?.links.append(.init(classIndex: Int(cls.id), key: key, position: position, elements: [(nil, link)])) }
+    }
+
+    /// Gives links that waited what they lead to.
+    func connect(_ waiting: WaitingLinks) throws(StoreError) {
+        if waiting.links.isEmpty { return }
+        defer { waiting.links = [] }
+        try willChange()
+        for link in waiting.links {
+            let state = try state(link.classIndex), cls = state.schema
+            var elements: [(key: Value, value: Value)] = []
+            for (key, target) in link.elements {
+                var target = target
+                if case .waits(let parts, let error) = target {
+                    guard let found = try find(try self.state(ClassID.index(cls.columns[link.position].target)), parts.map { ($0.position, $0.value.value) }) else {
+                        isDescribed = true
+                        throw error
+                    }
+                    target = .object(found)
+                }
+                elements.append((key?.value ?? .null, target.value(cls, link.position, view)))
+            }
+            if cls.columns[link.position].kind.isCollection {
+                for index in elements.indices { elements[index].value = try view.checked(elements[index].value, elementOf: link.position, cls) }
+                _ = try put(elements, state, link.key, link.position, isNew: false)
+            } else {
+                _ = try write(state, link.key, Parts(properties: [cls.propertyID(link.position)], positions: [link.position], values: [elements[0].value]), all: false)
+            }
+        }
+    }
+}
+
+/// Links of objects that were made to objects that are not there yet.
+final class WaitingLinks {
+    enum Target {
+        case given(Value)
+        case object(Int64)
+        /// The parts of the primary key of what is not there yet, and what to say where it does not come.
+        case waits([(position: Int, value: OwnedValue)], StoreError)
+
+        func value(_ cls: ClassSchema, _ position: Int, _ view: View) -> Value {
+            switch self {
+            case .given(let value): value
+            case .object(let key): .link(ObjectID(classID: cls.columns[position].target, storeTag: view.shared.tag, key: key))
+            case .waits: .null
+            }
+        }
+    }
+
+    struct Link {
+        var classIndex: Int
+        var key: Int64
+        var position: Int
+        /// Of a list, set or map all; of a single link that one.
+        var elements: [(key: OwnedValue?, link: Target)]
+    }
+
+    var links: [Link] = []
+    /// Several calls use it: who made it connects the links.
+    let isShared: Bool
+
+    init(isShared: Bool) { self.isShared = isShared }
+}

@@ -1,0 +1,57 @@
+internal import CSystem
+
+/// Calls of the application's functions from inside of the library's.
+package enum ApplicationCall {
+    /// Runs one: `pthread_cancel` does not act in it, and what called it ends where it came back in a forked child, in which nothing
+    /// of the parent may go on.
+    ///
+    /// Errors: `.forked`.
+    @discardableResult
+    package static func run<T>(_ body: () -> T) throws(StoreError) -> T {
+        let generation = cs_fork_generation(), state = cs_cancel_off()
+        let result = body()
+        cs_cancel_restore(state)
+        if cs_fork_generation() != generation {
+            throw StoreError(.forked, "the callback called fork: in the child, the call that it belongs to ends here; it goes on in the parent process")
+        }
+        return result
+    }
+
+    /// The same where nothing follows that matters.
+    package static func runLast(_ body: () -> Void) {
+        let state = cs_cancel_off()
+        body()
+        cs_cancel_restore(state)
+    }
+}
+
+/// What can be had of memory, before something is begun that needs much.
+package enum Memory {
+    /// What is small comes out of the reserve.
+    private static let reserve = 4 << 20  // CS_RESERVE_BYTES
+
+    /// Errors: `.outOfMemory`.
+    @inline(__always)
+    package static func check(for count: Int, each bytes: Int) throws(StoreError) {
+        if _slowPath(count > reserve / 2 / bytes), !cs_memory_has(count &* bytes) { throw none(count) }
+    }
+
+    private static func none(_ count: Int) -> StoreError { StoreError(.outOfMemory, "there is no memory for what \(count) elements need") }
+}
+
+/// What can be called with the stack that the thread has left.
+package enum Stack {
+    /// What any call needs that is not nested, and what is needed to come back from one that is.
+    package static let least = 96 << 10
+
+    /// For what goes deeper for each level of the data: whether another level fits.
+    ///
+    /// Errors: `.outOfRange`.
+    package static func check() throws(StoreError) {
+        if cs_stack_left() < least { throw tooSmall }
+    }
+
+    private static var tooSmall: StoreError {
+        StoreError(.outOfRange, "nested too deep for the stack of this thread: give the thread more, 1 MiB is enough for all that can be nested")
+    }
+}

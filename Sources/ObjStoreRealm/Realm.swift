@@ -1,0 +1,88 @@
+@_exported public import ObjStore
+
+// ObjStore in the spelling of Realm Swift, so that a program changes its import and little else. Without logic: what a name does is what the
+// ObjStore name that it stands for does. What cannot be done is not done, and its error is thrown by the `write` around it, or reported
+// (docs/decisions/0005-swift-setters.md), as by properties.
+
+public typealias AnyRealmValue = AnyValue
+public typealias ObjectBase = Object
+public typealias RealmSwiftObject = Object
+public typealias RealmSwiftEmbeddedObject = EmbeddedObject
+
+/// A store. `Realm()` opens that of ``Configuration/defaultConfiguration``; opened twice it is the same one. Any thread may use it.
+public struct Realm: Sendable {
+    public typealias UpdatePolicy = ObjStore.UpdatePolicy
+    public typealias Error = ObjStoreError
+
+    /// The same in the spelling of ObjStore.
+    public let store: Store
+    public let configuration: Configuration
+
+    /// Errors: as of `Store.init`.
+    public init(configuration: Configuration = .defaultConfiguration) throws {
+        store = try OpenStores.store(configuration)
+        self.configuration = configuration
+    }
+
+    public init(fileURL: URL) throws {
+        var configuration = Configuration.defaultConfiguration
+        configuration.fileURL = fileURL
+        try self.init(configuration: configuration)
+    }
+
+    // MARK: Writing
+
+    /// Runs `block` as one transaction: all of it happens, or nothing. It throws what `block` throws, or what something in it reported,
+    /// and then everything is undone.
+    @discardableResult
+    public func write<Result>(_ block: () throws -> Result) throws -> Result { try store.write { _ in try block() } }
+    public func write(_ block: () throws -> Void) throws { try store.write { _ in try block() } }
+
+    /// See ``ObjStore/Store/beginWrite()``, whose errors are reported here.
+    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    public func beginWrite() { reporting(()) { try store.beginWrite() } }
+    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    public func commitWrite() throws { try store.commitWrite() }
+    @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
+    public func cancelWrite() { reporting(()) { try store.cancelWrite() } }
+    public var isInWriteTransaction: Bool { store.isInWrite }
+
+    public func add(_ object: Object, update: UpdatePolicy = .error) { reporting(()) { try store.add(object, update: update) } }
+    public func add<S: Sequence>(_ objects: S, update: UpdatePolicy = .error) where S.Element: Object {
+        reporting(()) { try store.add(objects, update: update) }
+    }
+
+    /// An object from a dictionary, an array, or any object by the names of its properties; see `create` of ObjStore. As in Realm,
+    /// names in dictionaries that are no properties are ignored. Where it cannot be created: an invalid object.
+    @discardableResult
+    public func create<T: Object>(_ type: T.Type, value: Any = [String: Any](), update: UpdatePolicy = .error) -> T {
+        reporting(store.invalid(type)) { try store.create(type, value: value, update: update, ignoresUnknown: true) }
+    }
+
+    // MARK: Deleting
+
+    public func delete(_ object: Object) { reporting(()) { try store.delete(object) } }
+    public func delete<S: Sequence>(_ objects: S) where S.Element: Object { reporting(()) { try store.delete(objects) } }
+    public func delete<T: Object>(_ objects: Results<T>) { reporting(()) { try store.delete(objects) } }
+    public func delete<T: Object>(_ objects: LinkingObjects<T>) { reporting(()) { try store.delete(objects) } }
+    public func delete<T: Object>(_ objects: List<T>) { reporting(()) { try store.delete(objects) } }
+    public func delete<T: Object>(_ objects: MutableSet<T>) { reporting(()) { try store.delete(objects) } }
+    public func delete<Key, T: Object>(_ objects: Map<Key, T?>) { reporting(()) { try store.delete(objects) } }
+    public func deleteAll() { reporting(()) { try store.deleteAll() } }
+
+    // MARK: Reading
+
+    public func objects<T: Object>(_ type: T.Type) -> Results<T> { store.objects(type) }
+    public func object<T: Object, Key: _PersistableValue>(ofType type: T.Type, forPrimaryKey key: Key) -> T? {
+        reporting(nil) { try store.object(ofType: type, forPrimaryKey: key) }
+    }
+    @discardableResult
+    public func refresh() -> Bool { reporting(false) { try store.refresh() } }
+
+    private func reporting<T>(_ none: @autoclosure () -> T, _ body: () throws -> T) -> T {
+        do { return try body() } catch {
+            store.report(error)
+            return none()
+        }
+    }
+}

@@ -1,0 +1,416 @@
+import ObjStore
+import Synchronization
+import Testing
+
+final class LivePup: Object {
+    @Persisted var name = ""
+    @Persisted var kennel: LiveKennel?
+}
+
+final class LiveKennel: Object {
+    @Persisted(primaryKey: true) var id: Int
+    @Persisted var list: List<LivePup>
+    @Persisted var set: MutableSet<LivePup>
+    @Persisted var numbers: List<Int>
+    @Persisted var words: MutableSet<String>
+    @Persisted var things: List<AnyValue>
+    @Persisted var extra: AnyValue
+    @Persisted(originProperty: "kennel") var pups: LinkingObjects<LivePup>
+}
+
+/// Six pups and six of everything else, of which most can go while somebody looks.
+final class LiveSubject: @unchecked Sendable {
+    static let full = 6, few = 2
+    let store: Store
+    /// The same store as another part of the program has it: its writes move nothing of `store`.
+    let other: Store
+    let kennel: LiveKennel
+
+    init() throws {
+        let name = "live \(LiveSubject.numbers.add(1, ordering: .relaxed).newValue)"
+        store = try Store(Store.Configuration(.memory(name: name), models: [LiveKennel.self, LivePup.self]))
+        other = try Store(Store.Configuration(.memory(name: name), models: [LiveKennel.self, LivePup.self]))
+        kennel = try store.write { tx in try tx.create(LiveKennel.self, value: ["id": 1]) }
+        try fill(store)
+    }
+    private static let numbers = Atomic<Int>(0)
+
+    func fill(_ store: Store) throws {
+        try store.write { tx in
+            let kennel = try tx.object(ofType: LiveKennel.self, forPrimaryKey: 1)!
+            try tx.deleteAll(LivePup.self)
+            for number in 0..<LiveSubject.full {
+                let pup = try tx.create(LivePup.self, value: ["name": "pup \(number)", "kennel": kennel])
+                kennel.list.append(pup)
+                kennel.set.insert(pup)
+            }
+            kennel.numbers = List(0..<LiveSubject.full)
+            kennel.words = MutableSet((0..<LiveSubject.full).map { "word \($0)" })
+            kennel.things = List((0..<LiveSubject.full).map { AnyValue.int($0) })
+            kennel.extra = .list(AnyList((0..<LiveSubject.full).map { AnyValue.list(AnyList([.int($0)])) }))
+        }
+    }
+
+    /// Leaves two of everything.
+    func thin(_ store: Store) throws { try store.write { tx in try thin(tx) } }
+
+    func thin(_ tx: Transaction) throws {
+        let kennel = try tx.object(ofType: LiveKennel.self, forPrimaryKey: 1)!
+        if kennel.numbers.count == LiveSubject.few { return }
+        for pup in Array(kennel.list)[LiveSubject.few...] { try tx.delete(pup) }
+        kennel.numbers.removeSubrange(LiveSubject.few..<LiveSubject.full)
+        for word in Array(kennel.words)[LiveSubject.few...] { kennel.words.remove(word) }
+        kennel.things.removeSubrange(LiveSubject.few..<LiveSubject.full)
+        for _ in LiveSubject.few..<LiveSubject.full { kennel.extra.list!.remove(at: LiveSubject.few) }
+    }
+
+    /// Calls `body` with each kind of live collection.
+    func forEachKind(_ body: any LiveBody) throws {
+        try body.run("results", store.objects(LivePup.self))
+        try body.run("comparison", store.objects(LivePup.self).where { $0.name != "" })
+        try body.run("dynamic results", store.dynamicObjects("LivePup"))
+        try body.run("inverse", kennel.pups)
+        try body.run("list of objects", kennel.list)
+        try body.run("set of objects", kennel.set)
+        try body.run("list", kennel.numbers)
+        try body.run("set", kennel.words)
+        try body.run("list of any", kennel.things)
+        try body.run("any list", try #require(kennel.extra.list))
+    }
+}
+
+protocol LiveBody {
+    func run(_ kind: String, _ collection: some LiveCollection) throws
+}
+
+/// Ways to walk over a collection; each tells how many elements it saw, and calls `seen` for each.
+struct Ways<C: RandomAccessCollection> where C.Index == Int {
+    typealias Way = (name: String, walk: (C, @escaping () -> Void) -> Int)
+    /// Those that knowing only `RandomAccessCollection` can go.
+    static var generic: [Way] {
+        [
+            ("for", { c, seen in
+                var count = 0
+                for _ in c { seen(); count += 1 }
+                return count
+            }),
+            ("map", { c, seen in c.map { element in seen(); return element }.count }),
+            ("filter", { c, seen in c.filter { _ in seen(); return true }.count }),
+            ("compactMap", { c, seen in c.compactMap { element in seen(); return element }.count }),
+            ("flatMap", { c, seen in c.flatMap { element in seen(); return [element] }.count }),
+            ("reduce", { c, seen in c.reduce(0) { count, _ in seen(); return count + 1 } }),
+            ("sorted", { c, seen in c.sorted { _, _ in seen(); return false }.count }),
+            ("Array", { c, seen in
+                defer { seen() }
+                return Array(c).count
+            }),
+            ("append(contentsOf:)", { c, seen in
+                var all: [C.Element] = []
+                all.append(contentsOf: c)
+                seen()
+                return all.count
+            }),
+            ("replaceSubrange", { c, seen in
+                var all: [C.Element] = []
+                all.insert(contentsOf: Array(c), at: 0)
+                seen()
+                return all.count
+            }),
+            ("zip", { c, seen in zip(c, 0...).reduce(0) { count, _ in seen(); return count + 1 } }),
+            ("while", { c, seen in
+                var index = c.startIndex, count = 0
+                while index != c.endIndex {
+                    _ = c[index]
+                    seen()
+                    count += 1
+                    c.formIndex(after: &index)
+                }
+                return count
+            }),
+            ("backwards", { c, seen in
+                var index = c.endIndex, count = 0
+                while index != c.startIndex {
+                    c.formIndex(before: &index)
+                    _ = c[index]
+                    seen()
+                    count += 1
+                }
+                return count
+            }),
+            ("indices", { c, seen in
+                var count = 0
+                for index in c.indices { _ = c[index]; seen(); count += 1 }
+                return count
+            }),
+            ("firstIndex", { c, seen in
+                var count = 0
+                _ = c.firstIndex { _ in seen(); count += 1; return false }
+                return count
+            }),
+            ("lastIndex", { c, seen in
+                var count = 0
+                _ = c.lastIndex { _ in seen(); count += 1; return false }
+                return count
+            }),
+            ("contains", { c, seen in
+                var count = 0
+                _ = c.contains { _ in seen(); count += 1; return false }
+                return count
+            }),
+            ("AnyCollection", { c, seen in AnyRandomAccessCollection(c).map { element in seen(); return element }.count }),
+        ]
+    }
+}
+
+extension Ways where C: LiveCollection {
+    /// Those that knowing a `LiveCollection` can go.
+    static var live: [Way] {
+        [
+            ("for", { c, seen in
+                var count = 0
+                for _ in c { seen(); count += 1 }
+                return count
+            }),
+            ("map", { c, seen in c.map { element in seen(); return element }.count }),
+            ("reversed", { c, seen in c.reversed().map { element in seen(); return element }.count }),
+            ("lazy", { c, seen in c.lazy.map { element in seen(); return element }.reduce(0) { count, _ in count + 1 } }),
+            ("lazy filter", { c, seen in c.lazy.filter { _ in seen(); return true }.map { $0 }.count }),
+            ("enumerated", { c, seen in c.enumerated().map { element in seen(); return element }.count }),
+            ("firstIndex", { c, seen in
+                var count = 0
+                _ = c.firstIndex { _ in seen(); count += 1; return false }
+                return count
+            }),
+            ("lastIndex", { c, seen in
+                var count = 0
+                _ = c.lastIndex { _ in seen(); count += 1; return false }
+                return count
+            }),
+            ("last(where:)", { c, seen in
+                var count = 0
+                _ = c.last { _ in seen(); count += 1; return false }
+                return count
+            }),
+            ("prefix(while:)", { c, seen in c.prefix { _ in seen(); return true }.count }),
+            ("drop(while:)", { c, seen in
+                var count = 0
+                _ = c.drop { _ in seen(); count += 1; return true }
+                return count
+            }),
+            ("split", { c, seen in c.split { _ in seen(); return false }.first?.count ?? 0 }),
+            ("slice", { c, seen in c[...].map { element in seen(); return element }.count }),
+            ("slice of a slice", { c, seen in
+                var count = 0
+                let slice = c[0...].dropFirst(0)
+                for index in slice.indices { _ = slice[index]; seen(); count += 1 }
+                return count
+            }),
+            ("prefix", { c, seen in c.prefix(100).map { element in seen(); return element }.count }),
+            ("suffix", { c, seen in c.suffix(100).map { element in seen(); return element }.count }),
+            ("dropFirst", { c, seen in c.dropFirst(0).map { element in seen(); return element }.count }),
+            ("dropLast", { c, seen in c.dropLast(0).map { element in seen(); return element }.count }),
+            ("shuffled", { c, seen in
+                seen()
+                return c.shuffled().count
+            }),
+            ("difference", { c, seen in c.difference(from: [] as [C.Element]) { _, _ in false }.count }),
+        ]
+    }
+    /// Those that ask about what is there now, one after the other.
+    static var asking: [(name: String, ask: (C) -> Void)] {
+        [
+            ("count and index", { c in for index in 0..<c.count { _ = c[index] } }),
+            ("first", { c in _ = c.first }), ("last", { c in _ = c.last }), ("suffix", { c in _ = c.suffix(2) }),
+            ("dropFirst", { c in _ = c.dropFirst(3).map { $0 } }), ("dropLast", { c in _ = c.dropLast(1) }),
+            ("randomElement", { c in _ = c.randomElement() }), ("range", { c in _ = c[3..<5] }), ("open range", { c in _ = c[4...] }),
+            ("range up to", { c in _ = c[..<5].reversed() }), ("distance", { c in _ = c.distance(from: c.startIndex, to: c.endIndex) }),
+            ("description", { c in _ = "\(c) \(c.prefix(3))" }), ("isEmpty", { c in _ = c.isEmpty ? nil : c[0] }),
+        ]
+    }
+}
+
+@Suite struct LiveCollectionTests {
+    /// What a walk sees is what was there when it began, whatever it changes.
+    private struct WalkBody: LiveBody {
+        let subject: LiveSubject
+        let change: (LiveSubject) throws -> Void
+
+        func run(_ kind: String, _ collection: some LiveCollection) throws {
+            func all<C: LiveCollection>(_ collection: C) throws {
+                for (name, walk) in Ways<C>.live + Ways<C>.generic {
+                    try subject.fill(subject.store)
+                    try #require(collection.count == LiveSubject.full, "\(kind), \(name)")
+                    var isFirst = true, failure: (any Error)?
+                    let count = walk(collection) {
+                        if isFirst { do { try change(subject) } catch { failure = error } }
+                        isFirst = false
+                    }
+                    #expect(failure == nil, "\(kind), \(name)")
+                    // What asks for everything at once has done so when it is told of the first, or has not begun.
+                    #expect(count == LiveSubject.full || name == "shuffled", "\(kind), \(name)")
+                }
+            }
+            try all(collection)
+        }
+    }
+
+    @Test func changesOfTheSameThread() throws {
+        let subject = try LiveSubject()
+        try subject.forEachKind(WalkBody(subject: subject) { subject in try subject.thin(subject.store) })
+        #expect(subject.store.lastError == nil)
+    }
+
+    @Test func changesInsideOfAWrite() throws {
+        let subject = try LiveSubject()
+        struct InWrite: LiveBody {
+            let subject: LiveSubject
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                func all<C: LiveCollection>(_ collection: C) throws {
+                    for (name, walk) in Ways<C>.live + Ways<C>.generic {
+                        try subject.fill(subject.store)
+                        try subject.store.write { tx in
+                            var isFirst = true, failure: (any Error)?
+                            let count = walk(collection) {
+                                if isFirst { do { try subject.thin(tx) } catch { failure = error } }
+                                isFirst = false
+                            }
+                            #expect(failure == nil, "\(kind), \(name)")
+                            #expect(count == LiveSubject.full || name == "shuffled", "\(kind), \(name)")
+                        }
+                        #expect(collection.count == LiveSubject.few || name == "difference", "\(kind), \(name)")
+                    }
+                }
+                try all(collection)
+            }
+        }
+        try subject.forEachKind(InWrite(subject: subject))
+    }
+
+    @Test func aDeliveryInBetween() throws {
+        let subject = try LiveSubject()
+        let token = try subject.store.objects(LivePup.self).observe { _ in }
+        defer { withExtendedLifetime(token) {} }
+        try subject.forEachKind(
+            WalkBody(subject: subject) { subject in
+                try subject.thin(subject.other)
+                try subject.store.deliver()
+            })
+    }
+
+    /// Another thread makes six of two and two of six meanwhile: who walks sees six or two.
+    @Test func changesOfAnotherThread() throws {
+        let subject = try LiveSubject(), ends = Atomic<Bool>(false), errors = Errors()
+        struct Meanwhile: LiveBody {
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                func all<C: LiveCollection>(_ collection: C) {
+                    for _ in 0..<40 {
+                        for (name, walk) in Ways<C>.live where name != "drop(while:)" {
+                            let count = walk(collection) {}
+                            #expect(count == LiveSubject.full || count == LiveSubject.few, "\(kind), \(name): \(count)")
+                        }
+                        for (_, walk) in Ways<C>.generic { _ = walk(collection) {} }
+                        for (_, ask) in Ways<C>.asking { ask(collection) }
+                    }
+                }
+                all(collection)
+            }
+        }
+        onThreads(2) { number in
+            do {
+                if number == 0 {
+                    while !ends.load(ordering: .relaxed) {
+                        try subject.thin(subject.store)
+                        try subject.fill(subject.store)
+                    }
+                } else {
+                    defer { ends.store(true, ordering: .relaxed) }
+                    // What is not there any more when it is asked for is reported, and nothing else.
+                    do { try Store.checked { try subject.forEachKind(Meanwhile()) } } catch let error as ObjStoreError where error.code == .outOfRange {}
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+    }
+
+    @Test func theSmallInput() throws {
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
+        try subject.store.write { tx in for pup in pups.prefix(4) { try tx.delete(pup) } }
+        #expect(pups.count == 2)
+        try subject.fill(subject.store)
+        try subject.store.write { tx in for pup in pups.suffix(2) { try tx.delete(pup) } }
+        #expect(pups.count == 4)
+        try subject.store.write { tx in for pup in pups[1..<3].reversed() { try tx.delete(pup) } }
+        #expect(pups.map(\.name) == ["pup 0", "pup 3"])
+        #expect(subject.store.objects(LivePup.self).prefix(5).description.hasPrefix("[LivePup {"))
+    }
+
+    /// Results show what is there now; what is taken from them stays.
+    @Test func liveAndPinned() throws {
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), pinned = pups.pinned(), part = subject.kennel.numbers[2..<5]
+        try subject.thin(subject.store)
+        #expect(pups.count == 2 && pups.endIndex == 2 && pups.indices == 0..<2 && pups.last?.name == "pup 1")
+        #expect(pinned.count == 6 && pinned.map(\.isInvalidated) == [false, false, true, true, true, true])
+        #expect(Array(part) == [2, 3, 4] && part.startIndex == 2 && part[3] == 3)
+        // Generic code that comes again sees what is there then.
+        func names<C: RandomAccessCollection>(_ c: C) -> (Int, Int, Int, C.Element?) { (c.map { $0 }.count, c.suffix(4).count, c.count, c.last) }
+        #expect(names(pups).0 == 2 && names(pups).1 == 2)
+        try subject.fill(subject.store)
+        #expect(names(pups).0 == 6 && names(pups).1 == 4 && names(pups).2 == 6 && names(pups).3?.name == "pup 5")
+        #expect(names(subject.kennel.numbers).3 == 5)
+    }
+
+    /// A position that was there a moment ago, and is not any more.
+    @Test func positionsThatAreGone() throws {
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), numbers = subject.kennel.numbers
+        let error = #expect(throws: ObjStoreError.self) {
+            try subject.store.write { tx in for index in 0..<pups.count { try tx.delete(pups[index]) } }
+        }
+        #expect(error?.code == .noSuchObject || error?.code == .outOfRange)
+        #expect(pups.count == 6)
+        #expect(code { try Store.checked { numbers[4..<9] } } == .outOfRange)
+        #expect(code { try Store.checked { pups[7...] } } == .outOfRange)
+        #expect(code { try Store.checked { pups[6] } } == .outOfRange)
+        #expect(try Store.checked { Array(numbers[4...]) } == [4, 5])
+        #expect(try Store.checked { Array(numbers[...1]) } == [0, 1])
+        #expect(try Store.checked { numbers[6...].isEmpty })
+    }
+
+    @Test func listsAreChangedInPlace() throws {
+        let subject = try LiveSubject()
+        try subject.store.write { _ in
+            var numbers = subject.kennel.numbers
+            numbers[1..<4] = numbers[2..<5]
+            #expect(Array(numbers) == [0, 2, 3, 4, 4, 5])
+            numbers.sort(by: >)
+            #expect(Array(numbers) == [5, 4, 4, 3, 2, 0])
+            numbers[..<3].reverse()
+            numbers.swapAt(0, 5)
+            #expect(Array(numbers) == [0, 4, 5, 3, 2, 4])
+            numbers.reverse()
+            #expect(numbers.partition { $0 > 3 } == 3)
+        }
+    }
+
+    /// Without a primary key `==` is about instances; whether something is in a collection is not.
+    @Test func objectsAreFoundWithoutAPrimaryKey() throws {
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self), third = pups[2]
+        func generic<C: Collection<LivePup>>(_ c: C) -> (Bool, C.Index?) { (c.contains(third), c.firstIndex(of: third)) }
+        struct Finder: LiveBody {
+            let third: LivePup
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                guard let pups = collection as? any LiveCollection<LivePup> else { return }
+                func find(_ pups: some LiveCollection<LivePup>) {
+                    #expect(pups.contains(third) && pups.firstIndex(of: third) == 2 && pups.lastIndex(of: third) == 2, "\(kind)")
+                    #expect(!pups.contains(LivePup()) && pups.firstIndex(of: LivePup()) == nil, "\(kind)")
+                }
+                find(pups)
+            }
+        }
+        try subject.forEachKind(Finder(third: third))
+        #expect(generic(pups).0 && generic(pups).1 == 2)
+        #expect(pups.prefix(3).contains(third) && pups[1...].firstIndex(of: third) == 2 && !pups.suffix(2).contains(third))
+        #expect(generic(pups.dropFirst()).1 == 2)
+    }
+}
