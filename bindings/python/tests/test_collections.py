@@ -119,9 +119,9 @@ def test_declarations_are_seen():
         (list, None, "say what is in the list"), (set, None, "say what is in the set"), (dict, None, "say what is in the dict"),
         (dict[float, int], None, "a key is"), (dict[str | None, int], None, "a key is"), (dict[bool, int], None, "a key is"),
         (list[int], field(primary_key=True), "no primary key"), (list[int], field(indexed=True), "has no index"),
-        (list[int], [], "begins empty"), (list[int], field(default=[1]), "begins empty"),
-        (list[int], field(default_factory=dict), "begins empty"), (list[int], field(default_factory=lambda: [1]), "begins empty"),
-        (int, field(default_factory=int), "default_factory is for"),
+        (list[int], [], "by a function"), (list[int], field(default=[1]), "by a function"),
+        (list[int], field(default=[1], default_factory=list), "a default and a default_factory"),
+        (int, field(default=1, default_factory=int), "a default and a default_factory"),
     ],
 )  # fmt: skip
 def test_wrong_declarations(annotation, given, message):

@@ -144,7 +144,7 @@ def test_what_has_attributes_or_keys(store):
             with pytest.raises(objstore.InvalidArgument, match="Pup is made of a mapping or a list"):
                 store.create(Pup, wrong)
             if wrong is not None:
-                with pytest.raises((objstore.WrongType, objstore.InvalidArgument), match="Human"):
+                with pytest.raises((objstore.WrongType, objstore.InvalidArgument, objstore.NoSuchObject), match="Human"):
                     store.create(Human, {"id": 9, "name": "x", "boss": wrong})
         assert store.get(Human, 9) is None
 
@@ -313,3 +313,41 @@ def test_where_values_do_not_fit(store, values, message):
                 boss.pups = values["pups"]
             assert str(caught.value).startswith("$[1].age: Pup.age: ")
     assert counts(store) == [0, 0, 1, 0]
+
+
+class Child(objstore.Model):
+    id: int = objstore.field(primary_key=True)
+    name: str = ""
+    age: int = 0
+
+
+class Parent(objstore.Model):
+    id: int = objstore.field(primary_key=True)
+    first: Child | None = None
+    children: list[Child]
+    by_name: dict[str, Child | None]
+
+
+@pytest.mark.parametrize("update", ["modified", "all"])
+@pytest.mark.parametrize("parent_exists", [False, True])
+@pytest.mark.parametrize("way", ["create", "create_all", "json", "add"])
+def test_an_upsert_looks_up_children_whether_or_not_the_parent_exists(path, update, parent_exists, way):
+    with objstore.open(path, models=[Parent, Child]) as store, store.write():
+        known = store.create(Child, {"id": 1, "name": "old", "age": 5})
+        if parent_exists:
+            store.create(Parent, {"id": 7, "children": [known]})
+        values = {"id": 7, "first": {"id": 2, "name": "b"}, "children": [{"id": 1, "name": "a"}, {"id": 2}], "by_name": {"x": {"id": 3}}}
+        if way == "create":
+            store.create(Parent, values, update=update)
+        elif way == "create_all":
+            assert store.create_all(Parent, [values], update=update)[:2] == ((0, 1) if parent_exists else (1, 0))
+        elif way == "json":
+            store.create_from_json(Parent, values, update=update)
+        else:
+            second = Child(id=2, name="b")
+            children = [Child(id=1, name="a", age=5), second]
+            store.add(Parent(id=7, first=second, children=children, by_name={"x": Child(id=3)}), update=update)
+        parent = store.get(Parent, 7)
+        assert [c.id for c in store.objects(Child)] == [1, 2, 3] and len(store.objects(Parent)) == 1
+        assert (known.name, known.age) == ("a", 5)  # what is not given stays
+        assert list(parent.children) == [known, parent.first] and parent.first.name == "b" and parent.by_name["x"].id == 3

@@ -628,3 +628,69 @@ def test_given_in_another_order_at_random(store, ann):
         assert len(store.objects(Place)) == len(cities)
         if not step % 10:
             store.checkpoint()
+
+
+# Observing
+
+
+def test_a_change_inside_is_a_modification_of_the_owner(store, ann):
+    with store.write():
+        ann.place = Place(city="Rome", country=Country(name="Italy"))
+        ann.others = [Place(city="a"), Place(city="b")]
+        ann.named = {"x": Place(city="c")}
+        bob = store.add(Contact(id=2, name="Bob"))
+    contacts, names, mine, places = [], [], [], []
+
+    def written(log):
+        return lambda change: log.append([change.written(i) for i in range(change.modification_count)])
+
+    def told(act):
+        with store.write():
+            act()
+        store.deliver()
+        result = (contacts[:], mine[:])
+        contacts.clear(), mine.clear()
+        return result
+
+    with (
+        store.observe(Contact, written(contacts), initial=False),
+        store.observe(Contact, written(names), keys=["name"], initial=False),
+        store.objects(Contact).where(Contact.id == 1).observe(written(places), keys=["place"], initial=False),
+        ann.observe(written(mine)),
+    ):
+        for act, name in (
+            (lambda: setattr(ann.place, "city", "Oslo"), "place"),
+            (lambda: setattr(ann.place.country, "name", "Norway"), "place"),  # deep inside
+            (lambda: ann.others[1].tags.append("t"), "others"),
+            (lambda: setattr(ann.named["x"], "city", "C"), "named"),
+            (lambda: setattr(ann.place, "country", None), "place"),
+        ):
+            assert told(act) == ([[(name,)]], [[(name,)]])
+        # Another owner's is another's, and what comes with its owner is no modification.
+        assert told(lambda: setattr(bob, "place", Place(city="far"))) == ([[("place",)]], [])
+        assert told(lambda: setattr(bob.place, "city", "further")) == ([[("place",)]], [])
+        assert told(lambda: store.add(Contact(id=3, place=Place(city="new")))) == ([[]], [])
+        # A link out of it to what is deleted becomes null.
+        assert told(lambda: setattr(ann.place, "owner", bob)) == ([[("place",)]], [[("place",)]])
+        assert told(lambda: store.delete(bob)) == ([[("place",)]], [[("place",)]])
+    assert names == [[]] * 2, "that one came, and that one went"
+    assert places == [[("place",)]] * 5
+
+
+def test_a164_the_first_change_set_is_of_the_state_at_its_delivery(store, ann):
+    heard = []
+
+    def told(change):
+        heard.append((change.is_initial, change.from_version == change.to_version, change.deletions, change.insertions, len(change.after.objects(Contact))))
+
+    with store.objects(Contact).observe(told):
+        with store.write():
+            store.add_all([Contact(id=2), Contact(id=3)])
+        with store.write():
+            store.delete(ann)
+        assert store.deliver() == 1 and heard == [(True, True, [], [], 2)]
+        assert store.deliver() == 0, "it is not told again"
+        with store.write():
+            store.delete(store.get(Contact, 2))
+            store.add(Contact(id=4))
+        assert store.deliver() == 1 and heard[1:] == [(False, False, [0], [1], 2)]

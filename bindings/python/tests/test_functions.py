@@ -251,8 +251,12 @@ def test_a_change_handler(store):
         assert c_observe(store.handle, class_id, 1, bound.function, None, None, ctypes.byref(token)) == 0
         with store.write():
             store.add(Person(id=1, name="Ada"))
-        assert store.deliver() == 2
-        assert told == [(True, []), (False, ["Ada"])]
+        assert store.deliver() == 1
+        assert told == [(True, [])]  # of the state at its delivery, with Ada
+        with store.write():
+            store.add(Person(id=3, name="Bea"))
+        assert store.deliver() == 1
+        assert told[1:] == [(False, ["Bea"])]
         bound._body = lambda change: 1 / 0
         with store.write():
             store.add(Person(id=2))

@@ -26,11 +26,12 @@ def contract():
 
 DECLARATIONS = {name: (result, parameters) for name, result, parameters, _ in contract().declarations(HEADER)}
 ENUMERATIONS = re.findall(r"OBJSTORE_ENUM\((\w+)\) \{(.*?)\}", PLAIN, re.S)
-CONSTANTS = {n: int(v) for _, body in ENUMERATIONS for n, v in re.findall(r"(OBJSTORE_\w+) = (\d+)", body)} | {
-    n: int(v, 0) for n, v in re.findall(r"#define (OBJSTORE_\w+) \(?(-?0x[0-9A-F]+|-?\d+)u?\)?", PLAIN)
+CONSTANTS = {
+    n: int(v, 0)
+    for n, v in re.findall(r"\b(OBJSTORE_[A-Z0-9_]+) = (-?0x[0-9A-F]+|-?\d+)", PLAIN) + re.findall(r"#define (OBJSTORE_\w+) (\d+)", PLAIN)
 }
-BY_VALUE = {"objstore_text": "T", "objstore_value": "V", "objstore_object": "O", "objstore_decimal128": "D", "objstore_collection": "C"}
-RESULTS = {"objstore_status": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "const char *": ctypes.c_char_p}
+BY_VALUE = {"objstore_text": "T", "objstore_value": "V", "objstore_object": "O", "objstore_decimal128": "D", "objstore_collection": "C", "objstore_object_id": "I", "objstore_uuid": "U"}
+RESULTS = {"objstore_status": ctypes.c_int32, "uint32_t": ctypes.c_uint32, "const char *": ctypes.c_char_p, "void": None}
 MEMBERS = {
     "uint8_t": ctypes.c_uint8, "uint32_t": ctypes.c_uint32, "int32_t": ctypes.c_int32, "uint64_t": ctypes.c_uint64,
     "int64_t": ctypes.c_int64, "size_t": ctypes.c_size_t, "bool": ctypes.c_bool, "float": ctypes.c_float,

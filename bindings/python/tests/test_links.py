@@ -80,7 +80,7 @@ def test_refused(store, tmp_path):
     with objstore.open(tmp_path / "other", models=MODELS) as other, store.write():
         stranger = other.get(Person, 1)
         for wrong, error in [
-            (dog, objstore.WrongType), (1, objstore.WrongType), ("Ann", objstore.WrongType), (gone, objstore.NoSuchObject),
+            (dog, objstore.WrongType), (1.5, objstore.WrongType), ("Ann", objstore.WrongType), (gone, objstore.NoSuchObject),
             (stranger, objstore.WrongStore),
         ]:  # fmt: skip
             for attempt in [

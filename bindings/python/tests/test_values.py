@@ -3,12 +3,14 @@
 import math
 import random
 from datetime import datetime, timedelta, timezone
-from enum import Enum
+from decimal import Decimal
+from enum import Enum, IntEnum
 
 import pytest
 
 import objstore
 from models import Color, Everything, Mood
+from objstore import field
 
 UTC = timezone.utc
 NOW = datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
@@ -236,3 +238,51 @@ def test_the_limit_of_values():
         with pytest.raises(objstore.TooLarge) as caught:
             store.add(everything("no", text="x" * 1001))
         assert caught.value.property_name == "text"
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+class Text(str):
+    pass
+
+
+class Settable(objstore.Model):
+    id: int = field(primary_key=True)
+    flag: bool = False
+    number: int = 0
+    maybe: int | None = None
+    real: float = 0.0
+    text: str = ""
+    kind: Number = Number.ONE
+
+
+def test_a_setter_takes_the_same_managed_or_not(path):
+    """Also what is not of the very type of the property, for which it looks no further."""
+    values = [True, 1, -(2**63), 2**63, -(2**63) - 1, 1.0, 0.5, 2**53 + 1, "", Text("é"), "\ud800", b"x", None, Number.ONE, Decimal(1)]
+
+    def outcome(obj, name, value):
+        try:
+            setattr(obj, name, value)
+        except objstore.Error as error:
+            return type(error), str(error)
+        got = getattr(obj, name)
+        return type(got), got
+
+    with objstore.open(path, models=[Settable]) as store:
+        with store.write():
+            managed = store.add(Settable(id=1))
+            for prop in objstore.fields(Settable)[1:]:
+                for value in values:
+                    if (prop.name, value) != ("text", "\ud800"):  # which a constructor and its object do not look at
+                        assert outcome(managed, prop.name, value) == outcome(Settable(id=2), prop.name, value), (prop.name, value)
+            with pytest.raises(objstore.InvalidText, match="Settable.text"):
+                managed.text = "\ud800"
+            with pytest.raises(objstore.KeyImmutable):
+                managed.id = 2
+            assert (managed.id, managed.number, managed.text) == (1, 1, "é")
+        with pytest.raises(objstore.NotInWrite, match="setting Settable.number"):
+            managed.number = 1
+        with pytest.raises(objstore.NotInWrite, match="setting Settable.number"):
+            managed.freeze().number = 1

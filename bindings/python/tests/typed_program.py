@@ -155,6 +155,7 @@ def main(path: str) -> None:
         young = store.objects(Dog).where(Dog.age < 2)
         names: list[str] = [each.name for each in young]
         total: int = young.sum(Dog.age)
+        print(young.sum("age") + 1, young.min("age"), young.max("age"))
         oldest: int | None = young.max(Dog.age)
         some: list[Dog] = young[1:3]
         print(name, names, total, oldest, some, young[0].age, store.statistics().file_bytes)

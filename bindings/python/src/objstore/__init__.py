@@ -28,14 +28,14 @@ from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Embedded, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidJSON, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
     MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
-    NotInWrite, NotNullable, NotSupported, NullValue, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly,
+    NotInWrite, NotNullable, NotSupported, NullValue, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly, Replaced,
     SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
 )  # fmt: skip
 from .frozen import Frozen
 from .indexes import Index
 from .info import Pin, Statistics
 from .kinds import Float32
-from .jsons import parse_json
+from .jsons import json_default, parse_json
 from .links import backlinks, links_to
 from .lists import List
 from .migration import Migration
@@ -60,8 +60,8 @@ __all__ = [
     "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidJSON", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
     "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "NullValue", "ObjectId",
-    "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Results",
+    "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Replaced", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
-    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "fields", "links_to", "open",
+    "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "fields", "json_default", "links_to", "open",
     "parse_json", "salvage", "set_default", "verify_file",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Turns a status of the C interface into an exception."""
 
 import ctypes
+import gc
 import os
 
 from . import _ffi
@@ -11,10 +12,22 @@ _last_error = _ffi.bind("objstore_last_error")
 
 def failure(status: int) -> Error:
     """The exception for a call of this thread that just returned `status`."""
+    # What the library says lies in memory of the thread till its next failing call, which a finaliser may make: what closes
+    # something that was closed already. So none runs until it was copied.
+    collects = gc.isenabled()
+    try:
+        gc.disable()
+        return _failure(status)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _failure(status: int) -> Error:
     error = _ffi.Error(struct_size=ctypes.sizeof(_ffi.Error))
     message = f"the library answered with status {status}"
     details: dict[str, object] = {}
-    # A finaliser that ran in between may have made a failing call: then the details are not ours.
+    # One may have run before that: then the details are not ours.
     if _last_error(ctypes.byref(error)) == 0 and error.status == status:
         message = _ffi.string(error.message) or message
         details = {

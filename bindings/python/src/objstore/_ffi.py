@@ -20,6 +20,11 @@ def bind(name: str) -> Any:
     return function
 
 
+def address(name: str) -> int:
+    """Of a C function that is given to others."""
+    return ctypes.cast(getattr(_keeping, name), c_void_p).value or 0
+
+
 def text(string: str) -> Text:
     """A string for a call. The result keeps the bytes alive."""
     return text_of(string.encode())

@@ -13,9 +13,10 @@ getting it back while another thread computes takes up to sys.getswitchinterval(
 from ctypes import c_char_p, c_uint32, c_void_p
 from typing import Any
 
-from ._structures import Collection, Decimal128, Object, Text, Value
+from ._structures import Collection, Decimal128, Object, ObjectId, Text, Uuid, Value
 
-# One letter per parameter: w = word, T = Text, V = Value, O = Object, C = Collection, D = Decimal128 (by value). The result
+# One letter per parameter: w = word, T = Text, V = Value, O = Object, C = Collection, D = Decimal128,
+# I = ObjectId, U = Uuid (by value). The result
 # is a status, an int32, unless it is in RESULTS.
 PROTOTYPES = {
     "objstore_version": "",
@@ -24,14 +25,21 @@ PROTOTYPES = {
     "objstore_last_message": "",
     "objstore_status_name": "w",
     "objstore_fail": "wT",
+    "objstore_must_finish": "w",
+    "objstore_finish": "w",
     "objstore_buffer_free": "w",
     "objstore_decimal128_from_text": "Tw",
     "objstore_decimal128_to_text": "Dw",
+    "objstore_object_id_from_text": "Tw",
+    "objstore_object_id_to_text": "Iw",
+    "objstore_uuid_from_text": "Tw",
+    "objstore_uuid_to_text": "Uw",
     "objstore_object_id_new": "w",
     "objstore_schema_new": "w",
     "objstore_schema_add_class": "wT",
     "objstore_schema_add_property": "wTTww",
     "objstore_schema_add_collection": "wTTwwww",
+    "objstore_schema_add_rows": "wTwww",
     "objstore_schema_add_link": "wTTTw",
     "objstore_schema_set_class_flags": "wTw",
     "objstore_schema_add_link_collection": "wTTwwTw",
@@ -93,6 +101,7 @@ PROTOTYPES = {
     "objstore_write": "wwww",
     "objstore_find_class": "wTw",
     "objstore_find_property": "wwTw",
+    "objstore_find_rows": "wTwwww",
     "objstore_class_count": "ww",
     "objstore_class_at": "www",
     "objstore_class_get_info": "www",
@@ -106,6 +115,7 @@ PROTOTYPES = {
     "objstore_upsert": "wwwwwwww",
     "objstore_create_embedded": "wOwVwwww",
     "objstore_create_from": "wwwwwwww",
+    "objstore_upsert_from_by": "wwwwwwww",
     "objstore_set_from": "wOwwwww",
     "objstore_describe": "wOwwwww",
     "objstore_copy_object": "wOwwww",
@@ -121,6 +131,7 @@ PROTOTYPES = {
     "objstore_delete": "wO",
     "objstore_delete_objects": "www",
     "objstore_delete_all": "www",
+    "objstore_delete_orphans": "www",
     "objstore_delete_everything": "ww",
     "objstore_count": "www",
     "objstore_collection_count": "wCw",
@@ -221,14 +232,15 @@ RESULTS: dict[str, Any] = {
     "objstore_version_number": c_uint32,
     "objstore_last_message": c_char_p,
     "objstore_status_name": c_char_p,
+    "objstore_must_finish": None,
 }
-ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object, "C": Collection, "D": Decimal128}
+ARGUMENTS = {"w": c_void_p, "T": Text, "V": Value, "O": Object, "C": Collection, "D": Decimal128, "I": ObjectId, "U": Uuid}
 
 # Those that keep the interpreter lock: see above.
 SHORT = frozenset(
     "objstore_" + name
     for name in (
-        "version last_error last_message status_name view_refresh view_freeze view_version find get exists set count "
+        "version last_error last_message status_name finish view_refresh view_freeze view_version find get exists set count "
         "results_count collection_count collection_get collection_read list_set set_insert set_remove map_get map_set map_remove "
         "mixed_get mixed_read mixed_keys mixed_set mixed_insert mixed_remove value_compare"
     ).split()

@@ -192,6 +192,21 @@ class Row(Structure):
     _fields_ = [("opaque", c_uint64 * 32)]
 
 
+class PropertyRow(Structure):
+    _fields_ = [
+        ("name", c_void_p),
+        ("kind", c_int32),
+        ("flags", c_uint32),
+        ("collection", c_int32),
+        ("key_kind", c_int32),
+        ("target", c_void_p),
+        ("former_name", c_void_p),
+        ("stored_name", c_void_p),
+        ("default_value", Value),
+        ("reserved", c_uint64 * 5),
+    ]
+
+
 class Column(Structure):
     _fields_ = [
         ("property_id", c_uint32),

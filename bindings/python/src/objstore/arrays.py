@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, objects, packed
 from ._check import check
+from .articles import a
 from .columns import property_ids
 from .errors import MissingNumpy, OutOfRange, WrongType
 from .kinds import BOOL, DOUBLE, FLOAT, INT, LINK, TIMESTAMP
@@ -28,7 +29,7 @@ def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, A
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
     if prop.shape is not None:
         raise WrongType(
-            f"{prop.path} is a {prop.type_name}: an array holds single values; "
+            f"{prop.path} is {a(prop.type_name)}: an array holds single values; "
             f"numpy.array(obj.{prop.name}) makes one of one object's",
             class_name=prop.model_name,
             property_name=prop.name,
@@ -104,9 +105,10 @@ def _objects(numpy: Any, results: "Results[Any]", prop: "Property") -> Any:
     rows = packed.read(evaluation.handle, 0, evaluation.count, ids, 1)
     column = rows.column(0, prop)
     if prop.kind == LINK:
-        source, target = results._source, prop.target
-        block = source._unread(source._binding(target))
-        column = [None if key is None else objects.make(target, block, key) for key in column]
+        source = results._source
+        binding = source._leading(prop.target)
+        block, model = source._unread(binding), binding.model
+        column = [None if key is None else objects.make(model, block, key) for key in column]
     values = numpy.empty(rows.count, object)
     values[:] = column
     return values

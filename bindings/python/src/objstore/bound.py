@@ -4,12 +4,15 @@ import contextlib
 import ctypes
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, delivery
 from ._check import check
+from .calls import MUST_FINISH, entry, finish
 from .changes import Changes, class_of
 from .errors import Error, InCallback, InvalidArgument, NoSuchClass, Status
+from .handles import Block, ends_the_block
 from .transaction import Transaction, current_task, here
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ _numbers = itertools.count(1)
 _alive: "dict[int, Bound]" = {}  # until closed: C code may call them
 
 
-class Bound:
+class Bound(Block):
     """A C function made at run time. `function` is for ctypes, `address` for everybody else.
 
     It can be called from any thread until it is closed, whether or not this object is kept; never after. As a context
@@ -38,33 +41,43 @@ class Bound:
         self._store = store
         self._body = function
         self._number = next(_numbers)
+        self._ending, self._is_inside = None, False
+        self._is_closed = False
+        self._cell = ctypes.c_void_p()
         self.exception: BaseException | None = None  # what the last call raised, if it was a transaction's body
-        address, handle = ctypes.c_void_p(), ctypes.c_void_p()
+        address = ctypes.c_void_p()
         _alive[self._number] = self
         try:
-            check(bind(callback, self._number, None, ctypes.byref(address), ctypes.byref(handle)))
+            check(bind(callback, self._number, MUST_FINISH, ctypes.byref(address), ctypes.byref(self._cell)))
+            self.address: int = address.value or 0
+            self.function: Any = type(callback)(self.address)
         except BaseException:
-            del _alive[self._number]
+            self.close()
             raise
-        self._handle: int | None = handle.value
-        self.address: int = address.value or 0
-        self.function: Any = type(callback)(self.address)
 
     @property
     def is_closed(self) -> bool:
-        return self._handle is None
+        return self._is_closed
 
     def close(self) -> None:
         """Gives the function back: it must not be called any more. Inside a call of it: the call goes on."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            check(_bound_close(handle))
+        if not self._is_closed:
+            status = _bound_close(self._cell)
+            if status != Status.CLOSED_HANDLE:  # this comes again
+                check(status)
             _alive.pop(self._number, None)
+            self._is_closed = True
 
     def __enter__(self) -> "Bound":
+        self._is_inside = True
         return self
 
+    @ends_the_block
     def __exit__(self, *_: object) -> None:
+        self.close()
+        self._over()
+
+    def _leave(self) -> None:
         self.close()
 
 
@@ -91,8 +104,14 @@ class Lent(Transaction):
             yield self
             good = True
         finally:
-            self._outlive()
-            self._end(committed=good)
+            try:
+                self._outlive()
+            finally:
+                self._end(committed=good)
+
+    def _abandon(self) -> None:
+        if not self._is_over:
+            self._end(committed=False)
 
     def cancel(self) -> None:
         raise InCallback("who began this transaction ends it: raise an exception, and it is cancelled")
@@ -106,39 +125,43 @@ def change_handler(store: "Store", handler: Callable[[Changes[Any]], object]) ->
     return Bound(store, handler, _bind_change_handler, _handler)
 
 
-def _run_body(view: int, number: int) -> int:
+@entry(_ffi.WriteBody)
+def _body(view: int, number: int) -> int:
     bound = _alive.get(number)
     if bound is None:
-        return Status.CLOSED_HANDLE
+        return finish(Status.CLOSED_HANDLE)
     bound.exception = None
+    lent = None
     try:
-        with Lent(bound._store, view).body() as transaction:
+        lent = Lent(bound._store, view)
+        with lent.body() as transaction:
             bound._body(transaction)
-        return 0
+        status = 0
     except BaseException as error:
         bound.exception = error
+        if lent is not None:
+            lent._abandon()
         code = int(error.status) if isinstance(error, Error) else 0
         message = f"{type(error).__name__}: {error}".encode(errors="replace")
-        return int(_fail(code, _ffi.text_of(message)))
+        status = int(_fail(code, _ffi.text_of(message)))
+    return finish(status)
 
 
-_body = _ffi.WriteBody(_run_body)
-
-def _run_handler(changes: int, number: int) -> int:
+@entry(_ffi.ChangeHandler)
+def _handler(changes: int, number: int) -> int:
     bound = _alive.get(number)
-    return Status.CLOSED_HANDLE if bound is None else delivery.guarded(_handle, bound, changes)
+    return finish(Status.CLOSED_HANDLE) if bound is None else delivery.guarded(partial(_handle, bound), changes)
 
 
-_handler = _ffi.ChangeHandler(_run_handler)
-
-
-def _handle(bound: Bound, changes: int) -> None:
+def _handle(bound: Bound, changes: int, call: delivery.Call) -> None:
     store, class_id = bound._store, class_of(changes)
-    binding = next((b for b in store._bindings.values() if b.class_id == class_id), None)
+    binding = store._of_class(class_id)
     if binding is None:
         raise NoSuchClass(f"a change set of a class that {store!r} was opened without")
     made: Changes[Any] = Changes(store, binding, changes)
+    call.handler = bound._body
     try:
         bound._body(made)
+        call.is_over = True
     finally:
         made._end()

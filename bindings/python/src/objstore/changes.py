@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from . import _ffi, objects
 from ._check import check
 from .errors import Closed, InvalidArgument, WrongStore
+from .handles import cell_of
 from .models import Model
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Changes(Generic[M]):
 
     __slots__ = (
         "_store", "_binding", "_handle", "_owned", "_sides", "_objects", "_positions", "_masks", "_places", "_mask_words", "_chosen",
-        "is_initial", "is_from_other_process", "is_compared", "from_version", "to_version",
+        "__weakref__", "is_initial", "is_from_other_process", "is_compared", "from_version", "to_version",
     )  # fmt: skip
 
     def __init__(self, store: "Store", binding: "Binding", handle: int) -> None:
@@ -170,7 +171,7 @@ class Changes(Generic[M]):
 
     def _kept(self) -> "Changes[M]":
         """The same beyond its handler, until _end()."""
-        kept = ctypes.c_void_p()
+        kept = cell_of(self, _close)
         self._all_masks()
         check(_keep(self._handle, ctypes.byref(kept)))
         self._close_sides()  # they end with the handler
@@ -178,20 +179,17 @@ class Changes(Generic[M]):
         return self
 
     def _close_sides(self) -> None:
-        for side in self._sides.values():
+        for side in list(self._sides.values()):
             side.close()
         self._sides.clear()
 
     def _end(self) -> None:
         """Its objects cannot be read any more, and it pins nothing."""
-        handle, self._handle = self._handle, None
+        handle = self._handle
         self._close_sides()
         if handle is not None and self._owned:
             _close(handle)  # at worst CLOSED_HANDLE: the store is closed
-
-    def __del__(self) -> None:
-        if getattr(self, "_owned", False):
-            self._end()
+        self._handle = None
 
     def _open_handle(self) -> int:
         if self._handle is None:

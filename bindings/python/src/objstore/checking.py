@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _ffi
+from .calls import MUST_FINISH
 from .errors import Status
-from .maintenance import STOP, Progress
+from .maintenance import Progress
 
 _verify_file = _ffi.bind("objstore_verify_file")
 _salvage = _ffi.bind("objstore_salvage")
@@ -43,21 +44,11 @@ class FileReport:
 
 
 class _Report:
-    """Collects a report line by line; keeps the exception that it raised."""
+    """Collects a report line by line."""
 
     def __init__(self, progress: Progress) -> None:
         self.result = FileReport()
-        self.progress = progress
-
-        def report(line: Any, _: object) -> int:
-            try:
-                self._add(line.contents)
-            except BaseException as error:  # raised again by check(), on this thread
-                progress.raised = error
-                return STOP
-            return 0
-
-        self.pointer = _ffi.Report(report)
+        self.pointer = progress.callback(_ffi.Report, lambda line, _: self._add(line.contents))
 
     def _add(self, line: Any) -> None:
         def text(of: Any) -> str:
@@ -87,9 +78,9 @@ def verify_file(path: "str | os.PathLike[str]", progress: Callable[[int, int], o
     called = Progress(progress)
     report = _Report(called)
     findings = ctypes.c_uint64()
-    status = _verify_file(_path(path), called.pointer, report.pointer, None, None, ctypes.byref(findings))
-    if status != Status.CORRUPT:
-        called.check(status)
+    status = called.run(_verify_file, _path(path), called.pointer, report.pointer, None, MUST_FINISH, ctypes.byref(findings))
+    if called.raised or status != Status.CORRUPT:
+        called.check()
     report.result.complete = status == 0
     return report.result
 
@@ -107,6 +98,7 @@ def salvage(
     called = Progress(progress)
     report = _Report(called)
     losses = ctypes.c_uint64()
-    called.check(_salvage(_path(path), _path(new_path), called.pointer, report.pointer, None, None, ctypes.byref(losses)))
+    called.run(_salvage, _path(path), _path(new_path), called.pointer, report.pointer, None, MUST_FINISH, ctypes.byref(losses))
+    called.check()
     report.result.complete = losses.value == 0
     return report.result

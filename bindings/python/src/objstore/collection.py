@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, elements, jsons, mixed, objects
 from ._check import check, failure
+from .articles import a
 from .errors import Error
 from .kinds import LINK, LIST, MIXED, SET
 from .values import Values, give_back, take
@@ -70,7 +71,7 @@ class Collection:
     _place: tuple[int, int, int]  # store and class, object, property
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise TypeError(f"a {type(self).__name__} belongs to an object of a store: use a builtin one")
+        raise TypeError(f"{a(type(self).__name__)} belongs to an object of a store: use a builtin one")
 
     # Reading
 
@@ -149,9 +150,9 @@ class Collection:
         """Objects of what the library gives of links: their keys."""
         if self._shape.element.kind != LINK:
             return values
-        target = self._shape.element.target
-        block = self._source._unread(self._source._binding(target))
-        return [None if key is None else objects.make(target, block, key) for key in values]
+        binding = self._source._leading(self._shape.element.target)
+        block, model = self._source._unread(binding), binding.model
+        return [None if key is None else objects.make(model, block, key) for key in values]
 
     def _range(self, view: "View", start: int, stop: int) -> list[Any]:
         """The values of the elements from `start` up to `stop`."""

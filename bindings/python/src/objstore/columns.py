@@ -2,13 +2,13 @@
 
 import ctypes
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import accumulate
 from uuid import UUID as Uuid
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, decimals, documents, kinds, links
+from . import _ffi, decimals, documents, instants, kinds, links
 from .errors import Error, OutOfRange, WrongStore
 from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, UUID, encode
 from .object_id import ObjectId
@@ -43,6 +43,8 @@ class Columns:
             column.validity = self._address(array("B", _bitmap([v is not None for v in values])))
             if prop.kind not in (LINK, kinds.MIXED):
                 filler = _FILLER[prop.kind] if prop.enum is None else next(iter(prop.enum))
+                if prop.kind == kinds.TIMESTAMP:
+                    filler = next(filter(None, values), filler)  # of their own type
                 values = [filler if v is None else v for v in values]
         if prop.enum is not None:
             values = [v.value for v in values]
@@ -64,7 +66,7 @@ class Columns:
         elif kind == UUID or kind == OBJECT_ID:
             column.values = self._address(array("B", b"".join(v.bytes for v in values)))
         elif kind == kinds.TIMESTAMP:
-            column.values = self._address(array("q", [word for v in values for word in kinds.instant(v)]))
+            column.values = self._address(instants.words(values))
         else:
             self._texts(column, prop, values)
 
@@ -112,7 +114,7 @@ def _cell(prop: "Property", value: Any) -> bytes:
     return b"" if value is None else documents.pack(prop, value)
 
 
-def at_rows(convert: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+def at_rows(convert: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
     """What becomes of each value; `position` of an error is its row."""
     converted: list[Any] = []
     try:

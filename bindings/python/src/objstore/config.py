@@ -7,7 +7,9 @@ from typing import Any, Literal
 from . import _ffi
 from ._check import check
 from .arguments import INT64, UINT64, milliseconds, seconds, switch, whole
+from .calls import MUST_FINISH
 from .errors import InvalidArgument
+from .handles import cell_of
 
 _config_new = _ffi.bind("objstore_config_new")
 _config_close = _ffi.bind("objstore_config_close")
@@ -54,7 +56,7 @@ class Config:
     """The C configuration; closed at the end of a with."""
 
     def __init__(self) -> None:
-        self.handle = ctypes.c_void_p()
+        self.handle = cell_of(self, _config_close)
         check(_config_new(ctypes.byref(self.handle)))
 
     def __enter__(self) -> "Config":
@@ -95,9 +97,9 @@ class Config:
 
     def callbacks(self, initial_data: Any, migration: Any, compaction: Any) -> None:
         """C functions, which the caller keeps until the store is open."""
-        check(_set_initial_data(self.handle, initial_data, None, None))
-        check(_set_migration(self.handle, migration, None, None))
-        check(_set_compaction(self.handle, compaction, None, None))
+        check(_set_initial_data(self.handle, initial_data, None, MUST_FINISH))
+        check(_set_migration(self.handle, migration, None, MUST_FINISH))
+        check(_set_compaction(self.handle, compaction, None, MUST_FINISH))
 
     def flags(self, exclusive: bool, without_log: bool, delete_if_migration_needed: bool) -> None:
         flags = (

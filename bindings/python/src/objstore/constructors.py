@@ -20,16 +20,22 @@ def constructor(cls: Any) -> Callable[..., None]:
     for prop in cls._objstore_properties:
         p = f"_o_p{prop.index}"
         scope |= {p: prop, f"{p}_type": prop.python_type, f"{p}_default": MISSING}
-        usual = prop.default if prop.default is not MISSING else None if prop.nullable else MISSING
+        is_made = prop.default_factory is not MISSING
+        usual = prop.default if prop.default is not MISSING else None if prop.nullable and not is_made else MISSING
         scope[f"{p}_default"] = usual
         parameters.append(f"{prop.name}={p}_default")
         if prop.shape is not None:
-            lines.append(f"  {prop.name} = {p}_type() if {prop.name} is {p}_default else {p}.given({prop.name})")
+            empty = f"{p}.made" if is_made else f"{p}_type"
+            lines.append(f"  {prop.name} = {empty}() if {prop.name} is {p}_default else {p}.given({prop.name})")
             continue
         # A value of exactly the right type is taken as it is. Not a datetime, which may have no time zone, and the like.
         none = f" and {prop.name} is not None" if prop.nullable else ""
         fits = f"_o_type({prop.name}) is not {p}_type{none}" if prop.kind not in kinds.CHECKED else f"{prop.name} is not None or not {prop.nullable}"
-        lines.append(f"  if {fits}: {prop.name} = {p}.given({prop.name})")
+        begin = "if"
+        if is_made:
+            lines.append(f"  if {prop.name} is {p}_default: {prop.name} = {p}.made()")
+            begin = "elif"
+        lines.append(f"  {begin} {fits}: {prop.name} = {p}.given({prop.name})")
     names = ", ".join(p.name for p in cls._objstore_properties)
     star = ", *, " if parameters else ""
     source = (
@@ -44,6 +50,10 @@ def constructor(cls: Any) -> Callable[..., None]:
     return made
 
 
+def _must_be_given(prop: Any) -> bool:
+    return prop.default is MISSING and prop.default_factory is MISSING and not prop.nullable and prop.shape is None and not prop.generated
+
+
 def _start_derived(obj: Any, base: Any, values: list[Any]) -> None:
     """The rest of a constructor that a derived class with an __init__ of its own called: the object has properties that
     the constructor does not know. They keep what the constructor of another base gave them, or get their defaults."""
@@ -53,7 +63,7 @@ def _start_derived(obj: Any, base: Any, values: list[Any]) -> None:
     for prop in type(obj)._objstore_properties:
         if prop.name not in given and earlier is not None:
             completed.append(earlier[prop.index])
-        elif prop.name not in given and prop.default is MISSING and not prop.nullable and prop.shape is None and not prop.generated:
+        elif prop.name not in given and _must_be_given(prop):
             raise MissingValue(
                 f"{prop.path} has no default, and {base.__qualname__}.__init__() does not take it: give it a default, or "
                 "call objstore.Model.__init__(self, …) with the values of all properties",

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
 from . import _ffi
-from ._check import failure
 from .arguments import switch
+from .calls import MUST_FINISH, Calls
 from .errors import Error, InvalidArgument
 from .jsons import EXTENDED, RELAXED
 from .kinds import BOOL, DOUBLE, INT, STRING, convert as converted_value
@@ -25,66 +25,53 @@ _create_all_stream = _ffi.bind("objstore_create_all_from_json_stream")
 
 Source = "str | bytes | bytearray | memoryview | IO[Any] | os.PathLike[str] | dict[str, Any] | list[Any]"
 Convert = Callable[["Property", Any], Any]
-_STOP = 10000  # OBJSTORE_USER_STATUS
 
 
-class _Callbacks:
-    """Python functions as callbacks of one call; keeps the exception that one of them raised."""
+class _Callbacks(Calls):
+    """One call, with the Python functions that it calls."""
 
     def __init__(self, transaction: "Transaction", convert: Convert | None, file: Any = None) -> None:
+        super().__init__()
         self._transaction = transaction
         self._function = convert
         self._file = file
-        self._raised: BaseException | None = None
         self._properties: dict[int, Property] | None = None
         self._rooms: list[Values] = []  # what was converted stays until the call returns
         self._rest = b""
-        self.convert = None if convert is None else _ffi.JSONConvert(self._convert)
-        self.read = _ffi.JSONRead(self._read)
+        self.convert = None if convert is None else self.callback(_ffi.JSONConvert, self._convert)
+        self.read = self.callback(_ffi.JSONRead, self._read)
 
-    def check(self, status: int) -> None:
-        problem = failure(status) if status else None
-        if isinstance(self._raised, Error) and problem is not None and problem.position is not None:
+    def check(self) -> None:
+        problem = self.problem
+        raised = self.first() if self.raised else None
+        if isinstance(raised, Error) and problem is not None and problem.position is not None:
             # What the function gave does not fit: it says what, the library says where.
             place, found, _ = problem.message.partition(": ")
-            if found and self._raised.position is None:
-                self._raised.message, self._raised.position = f"{place}: {self._raised.message}", problem.position
-        if self._raised is not None:
-            raise self._raised
-        if problem is not None:
-            raise problem
+            if found and raised.position is None:
+                raised.message, raised.position = f"{place}: {raised.message}", problem.position
+        super().check()
 
-    def _read(self, room: int, capacity: int, count: Any, _: object) -> int:
-        try:
-            # A piece of a text file may have more bytes than characters were asked for.
-            piece = self._rest or self._file.read(capacity)
-            if isinstance(piece, str):
-                piece = piece.encode("utf-8", "surrogatepass")
-            piece, self._rest = piece[:capacity], piece[capacity:]
-            ctypes.memmove(room, piece, len(piece))
-            count[0] = len(piece)
-        except BaseException as error:  # raised again by check(), on this thread
-            self._raised = error
-            return _STOP
-        return 0
+    def _read(self, room: int, capacity: int, count: Any, _: object) -> None:
+        # A piece of a text file may have more bytes than characters were asked for.
+        piece = self._rest or self._file.read(capacity)
+        if isinstance(piece, str):
+            piece = piece.encode("utf-8", "surrogatepass")
+        piece, self._rest = piece[:capacity], piece[capacity:]
+        ctypes.memmove(room, piece, len(piece))
+        count[0] = len(piece)
 
-    def _convert(self, property_id: int, kind: int, value: Any, out: Any, is_converted: Any, _: object) -> int:
-        try:
-            prop = self._property(property_id)
-            assert self._function is not None
-            made = self._function(prop, _given(value))
-            if made is None:
-                return 0
-            element = prop if prop.shape is None else prop.shape.element
-            room = Values(1)
-            room.put_one(element, converted_value(element, made))
-            self._rooms.append(room)
-            ctypes.memmove(out, room.address, ctypes.sizeof(_ffi.Value))
-            is_converted[0] = True
-        except BaseException as error:
-            self._raised = error
-            return _STOP
-        return 0
+    def _convert(self, property_id: int, kind: int, value: Any, out: Any, is_converted: Any, _: object) -> None:
+        prop = self._property(property_id)
+        assert self._function is not None
+        made = self._function(prop, _given(value))
+        if made is None:
+            return
+        element = prop if prop.shape is None else prop.shape.element
+        room = Values(1)
+        room.put_one(element, converted_value(element, made))
+        self._rooms.append(room)
+        ctypes.memmove(out, room.address, ctypes.sizeof(_ffi.Value))
+        is_converted[0] = True
 
     def _property(self, property_id: int) -> "Property":
         if self._properties is None:
@@ -128,12 +115,12 @@ def create(transaction: "Transaction", binding: "Binding", data: Any, policy: in
     callbacks, made = _Callbacks(transaction, convert), _ffi.Object()
     text = _ffi.text_of(_text(data))
     transaction.settle()
-    callbacks.check(
-        _create(
-            transaction.handle, binding.class_id, policy, flags, text, callbacks.convert, None, None, ctypes.byref(made), None
-        )
-    )
-    transaction._wrote_many()
+    head = (transaction.handle, binding.class_id, policy, flags, text)
+    try:
+        callbacks.run(_create, *head, callbacks.convert, None, MUST_FINISH, ctypes.byref(made), None)
+        callbacks.check()
+    finally:
+        transaction._wrote_many()
     key: int = made.key
     return key
 
@@ -146,13 +133,14 @@ def create_all(transaction: "Transaction", binding: "Binding", data: Any, policy
     callbacks = _Callbacks(transaction, convert, data)
     count = ctypes.c_uint64()
     head = (transaction.handle, binding.class_id, policy, flags)
-    tail = (callbacks.convert, None, None, ctypes.byref(count))
+    tail = (callbacks.convert, None, MUST_FINISH, ctypes.byref(count))
     transaction.settle()
     try:
         if hasattr(data, "read"):
-            callbacks.check(_create_all_stream(*head, callbacks.read, *tail))
+            callbacks.run(_create_all_stream, *head, callbacks.read, *tail)
         else:
-            callbacks.check(_create_all(*head, _ffi.text_of(_text(data)), *tail))
+            callbacks.run(_create_all, *head, _ffi.text_of(_text(data)), *tail)
+        callbacks.check()
     finally:
         transaction._wrote_many()
     return count.value

@@ -4,10 +4,12 @@ An object is described by a mapping of property names, a sequence of values in t
 has attributes of these names, such as another object. Descriptions are nested where links lead to objects.
 """
 
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import elements, kinds, objects
+from .articles import a
 from .errors import InvalidArgument, MissingValue, OutOfRange, SchemaError
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ DEEPEST = 200  # objects that are described inside each other
 
 
 def is_possible(values: Any) -> bool:
-    """Can it describe an object? A number or a text has attributes, too, but does not mean them."""
-    return values is not None and type(values) not in kinds.BY_TYPE and not isinstance(values, (str, bytes, bytearray, type))
+    """Can it describe an object? A number, a text or a member of an enumeration has attributes, too, but does not mean them."""
+    return values is not None and type(values) not in kinds.BY_TYPE and not isinstance(values, (str, bytes, bytearray, type, enum.Enum))
 
 
 def describes(prop: "Property", value: Any) -> bool:
@@ -75,12 +77,24 @@ def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property
                     property_name=properties[len(values)].name,
                 )
             return list(zip(properties, values))
+        if getattr(type(values), "_objstore_of_file", False):
+            return _of_file(properties, values)
         found = [(p, getattr(values, p.name)) for p in properties if hasattr(values, p.name)]
         if found:
             return found
     raise InvalidArgument(
         f"{name} is made of a mapping or a list, or of an object with such attributes, not of {values!r}", class_name=name
     )
+
+
+def _of_file(properties: "Iterable[Property]", values: Any) -> "list[tuple[Property, Any]]":
+    """The same of an object whose class was made of a file, which may call a property what it is called no more."""
+    found = []
+    for prop in properties:
+        name = next((n for n in (prop.name, prop.stored_as, *prop.formerly) if n is not None and hasattr(values, n)), None)
+        if name is not None:
+            found.append((prop, getattr(values, name)))
+    return found
 
 
 def wrong(described: "kinds.Described", target: type, value: Any) -> Exception:
@@ -100,13 +114,17 @@ class Nesting:
             raise OutOfRange(f"{model.__name__}: objects are nested more than {DEEPEST} deep", class_name=model.__name__)
         self._open.append(values)
 
+    @property
+    def is_outermost(self) -> bool:
+        return len(self._open) == 1
+
     def leave(self) -> None:
         self._open.pop()
 
 
 def cyclic(model: type) -> InvalidArgument:
     return InvalidArgument(
-        f"the values lead from a {model.__name__} back to it: a cyclic graph of objects can be added, but not be created from values, "
+        f"the values lead from {a(model.__name__)} back to it: a cyclic graph of objects can be added, but not be created from values, "
         "or copied",
         class_name=model.__name__,
     )

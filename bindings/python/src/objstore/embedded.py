@@ -102,7 +102,7 @@ def parent(obj: Any) -> Any:
     if status := _parent(source._view_for(obj._o_block.epoch).handle, s.object, ctypes.byref(found), None):
         raise failure(status)
     give_back(s)
-    for binding in source._bindings.values():
-        if binding.class_id == found.class_id:
-            return objects.make(binding.model, source._unread(binding), found.key)
+    binding = source._of_class(found.class_id)
+    if binding is not None:
+        return objects.make(binding.model, source._unread(binding), found.key)
     raise NoSuchClass(f"the parent of this {type(obj).__name__} is of a class that the store was not opened with")

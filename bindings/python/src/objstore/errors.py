@@ -51,6 +51,7 @@ class Status(IntEnum):
     IO = 62
     OUTCOME_UNKNOWN = 63
     POISONED = 64
+    REPLACED = 65
     NOT_FOUND = 80
     ALREADY_EXISTS = 81
     NOT_A_STORE = 82
@@ -334,6 +335,12 @@ class Poisoned(StorageError):
     code = Status.POISONED
 
 
+class Replaced(StorageError):
+    """The store's file was deleted, or another one has its place: close the store and open it again."""
+
+    code = Status.REPLACED
+
+
 class NotFound(Error, FileNotFoundError):
     code = Status.NOT_FOUND
 
@@ -373,7 +380,7 @@ _BY_STATUS: dict[int, type[Error]] = {
         InvalidArgument, Closed, WrongStore, WrongView, NoSuchClass, NoSuchProperty, NoSuchIndex, Embedded, NoSuchObject, WrongType, NotNullable,
         NullValue, MissingValue, InvalidText, TooLarge, OutOfRange, NoPrimaryKey, DuplicateKey, KeyImmutable, InvalidQuery, InvalidJSON,
         InvalidSignature, HandlerFailed, NotSupported, NotInWrite, AlreadyInWrite, InCallback, Busy, Timeout, ReadOnly, TooManyReaders, Forked,
-        Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, NotFound, AlreadyExists,
+        Cancelled, OutOfMemory, StorageError, OutOfSpace, OutcomeUnknown, Poisoned, Replaced, NotFound, AlreadyExists,
         NotAStore, Corrupt, SchemaError,
     )
 }  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _ffi
 from ._check import check
+from .handles import cell_of
 
 _results_count = _ffi.bind("objstore_results_count")
 _results_objects = _ffi.bind("objstore_results_objects")
@@ -18,18 +19,21 @@ OBJECTS = 2_000_000  # so many objects in all their lists, of eight bytes each; 
 class Evaluation:
     """A list of objects that was found, as a handle of the library."""
 
-    __slots__ = ("handle", "count", "_close")
+    __slots__ = ("handle", "count", "cell", "__weakref__")
 
-    def __init__(self, handle: int) -> None:
-        self.handle = handle
-        self._close = _results_close
-        count = ctypes.c_uint64()
-        check(_results_count(handle, ctypes.byref(count)))
-        self.count = count.value
-
-    def __del__(self) -> None:
+    def __init__(self) -> None:
         # Its view may have closed it already: then this says CLOSED_HANDLE, and nothing is amiss.
-        self._close(self.handle)
+        self.cell = cell_of(self, _results_close)
+        self.handle = 0
+        self.count = 0
+
+    def made(self) -> "Evaluation":
+        """The library has written its handle."""
+        self.handle = self.cell.value or 0
+        count = ctypes.c_uint64()
+        check(_results_count(self.handle, ctypes.byref(count)))
+        self.count = count.value
+        return self
 
     def objects(self, start: int, count: int) -> Any:
         """An array of the C objects from index `start` on."""

@@ -18,7 +18,9 @@ M = TypeVar("M", bound=Model)
 class Factory(Source):
     """create(), create_all(), copy(), and the same from JSON."""
 
-    def create(self, model: type[M], values: Any, update: Policy = "error", *, exact: bool = False) -> M:
+    def create(
+        self, model: type[M], values: Any, update: Policy = "error", *, exact: bool = False, by: "str | Iterable[str] | None" = None
+    ) -> M:
         """Creates an object from values, and returns it:
 
             store.create(Person, {"id": 7, "name": "Jane", "dogs": [rex, {"name": "Ella"}], "address": {"city": "Rome"}})
@@ -31,15 +33,30 @@ class Factory(Source):
 
         With `update`, an existing object keeps what is not given, a list that is given replaces what was there, and objects
         nested in the values are updated, too, if they have a primary key. An object of the class itself is copied, see copy().
+        A link may also be the primary key of an object, or a reference of to_dict(), also of one that comes later in the values.
+        NoSuchObject: it does not come.
+
+        `by` names another unique property, or those of a unique index, that an existing object is known by instead of its primary
+        key: `store.create(Person, {"email": "j@x.org", "name": "Jane"}, "modified", by="email")`. NoSuchIndex; KeyImmutable: a primary
+        key is given, and that object has another one.
+
         All or nothing. Errors say where in the values. InvalidArgument: they lead in a circle."""
-        made: M = inserting.create(self._writing(), self._binding(model), values, policy_number(update), exact)
+        binding, policy = self._binding(model), policy_number(update)
+        made: M
+        if by is None:
+            made = inserting.create(self._writing(), binding, values, policy, exact)
+        else:
+            parts = self._unique(binding, [by] if isinstance(by, str) else by)
+            known_by = binding.index_id(self._reader().handle, parts), parts
+            made = inserting.create_by(self._writing(), binding, values, policy, exact, known_by)
         return made
 
     def create_all(self, model: type[Model], rows: "Iterable[Any]", update: Policy = "error") -> Counts:
         """Creates many objects from values as create() takes them.
 
         All are created or none: whoever catches an error can go on with the write. Fastest where rows that follow each
-        other give the same properties, and nothing is nested in them. `position` of the error is where the row is in `rows`."""
+        other give the same properties, and nothing is nested in them. A primary key in place of an object may be that of a later
+        row: `[{"id": 1, "friend": 2}, {"id": 2, "friend": 1}]`; such links are written when all rows are there. `position` of the error is where the row is in `rows`."""
         return inserting.create_all(self._writing(), self._binding(model), rows, policy_number(update))
 
     def create_from_json(

@@ -1,23 +1,22 @@
 """Frozen versions of a store."""
 
-import ctypes
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _ffi
-from ._check import check
-from .errors import Closed, WrongView
+from .errors import Closed, NotInWrite, WrongView
+from .handles import Block, ends_the_block
 from .source import Source
 from .views import Epoch, Snapshot, View
 
 if TYPE_CHECKING:
+    from .properties import Property
     from .store import Store
 
-_view_freeze = _ffi.bind("objstore_view_freeze")
 _view_close = _ffi.bind("objstore_view_close")
 
 
-class Frozen(Source):
+class Frozen(Source, Block):
     """One version of a store, for ever. Any thread may use it, all of them at the same time."""
 
     is_frozen = True
@@ -29,6 +28,7 @@ class Frozen(Source):
         self._ended = ended
         self._closed = False
         self._copy: weakref.ref[Frozen] | None = None
+        self._ending, self._is_inside = None, False
         store._frozen.add(self)
 
     @property
@@ -52,18 +52,24 @@ class Frozen(Source):
         return copy
 
     def __enter__(self) -> "Frozen":
+        self._is_inside = True
         return self
 
+    @ends_the_block
     def __exit__(self, *_: object) -> None:
+        self.close()
+        self._over()
+
+    def _leave(self) -> None:
         self.close()
 
     def close(self) -> None:
         """Lets go of the version. Its objects cannot be read any more. Closing twice is allowed."""
         if not self._closed:
-            self._closed = True
             self._expire()
             if isinstance(self._view, Snapshot):  # else it belongs to a change set, and ends with it
-                _view_close(self._view.handle)  # at worst CLOSED_HANDLE: the store is closed
+                _view_close(self._view.handle)  # at worst CLOSED_HANDLE: the store is closed, or this comes again
+            self._closed = True
 
     def _expire(self) -> None:
         """What was read before is not to be shown any more."""
@@ -78,12 +84,17 @@ class Frozen(Source):
     def _view_for(self, epoch: Epoch) -> View:
         return self._reader()
 
+    def _writing(self, prop: "Property | None" = None) -> Any:
+        raise NotInWrite(
+            f"{'writing' if prop is None else f'setting {prop.path}'} is not possible: this is how it was, in a version that never changes",
+            class_name=None if prop is None else prop.model_name,
+            property_name=None if prop is None else prop.name,
+        )
+
     def _observed(self) -> "Store":
         raise WrongView("a frozen version never changes: there is nothing to observe")
 
 
 def freeze(store: "Store", view: int | None) -> Frozen:
     """What a view of the library shows now."""
-    handle = ctypes.c_void_p()
-    check(_view_freeze(view, ctypes.byref(handle)))
-    return Frozen(store, Snapshot(handle.value or 0, fast=True))
+    return Frozen(store, Snapshot(view, fast=True))

@@ -4,8 +4,9 @@ One thread a process. It looks at the stores that were read a moment ago, and wh
 there is one again.
 """
 
+import _thread
 import os
-import threading
+import queue
 import time
 import weakref
 from typing import TYPE_CHECKING
@@ -17,35 +18,41 @@ PAUSE = 0.1  # seconds; a snapshot is let go of between one and two pauses after
 
 
 class _Keeper:
+    """A signal handler may raise in watch(), between any two calls: a lock that is written in Python could stay taken then, and
+    a Thread that is just being started does not survive it. So each step is one call of C, and can be done again."""
+
     def __init__(self) -> None:
-        self._wake = threading.Condition()
         self._stores: set[weakref.ref[Store]] = set()
-        self._thread: threading.Thread | None = None
+        self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._started = False
+        self._threads: list[int] = []  # the first one works
 
     def watch(self, store: "weakref.ref[Store]") -> None:
         """The store has a snapshot from now on."""
-        with self._wake:
-            self._stores.add(store)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="objstore-idle", daemon=True)
-                self._thread.start()
-            else:
-                self._wake.notify()
+        self._stores.add(store)
+        if not self._started:
+            _thread.start_new_thread(self._run, ())
+            self._started = True
+        self._wakes.put(None)
 
     def _run(self) -> None:
+        self._threads.append(_thread.get_ident())
+        if self._threads[0] != _thread.get_ident():
+            return
         while True:
-            with self._wake:
-                while not self._stores:
-                    self._wake.wait()
-                watched = list(self._stores)
+            if not self._stores:
+                self._wakes.get()
+                continue
+            while not self._wakes.empty():
+                self._wakes.get()
+            watched = list(self._stores)
             time.sleep(PAUSE)
             for reference in watched:
                 store = reference()
                 if store is None or store._let_go_if_idle():
-                    with self._wake:
-                        self._stores.discard(reference)
-                        if store is not None and store._holds():  # it was used again in between
-                            self._stores.add(reference)
+                    self._stores.discard(reference)
+                    if store is not None and store._holds():  # it was used again in between
+                        self._stores.add(reference)
                 store = None  # not kept while this thread sleeps
 
 

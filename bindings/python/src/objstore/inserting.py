@@ -11,11 +11,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import copies, elements, filling, graphs, kinds, objects
+from . import copies, defaults, described, elements, filling, graphs, instants, kinds, links, objects, references
+from .articles import a
 from .columns import Columns, at_rows, words
-from .errors import Embedded, Error, InvalidArgument, NoPrimaryKey
+from .errors import Embedded, Error, InvalidArgument, NoPrimaryKey, NoSuchObject
 from .filling import Filling
 from .kinds import is_embedded, is_loose
 from .models import property_named
@@ -212,7 +213,7 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             _allow(binding, policy)
             _allow_alone(binding)
         if (policy or not binding.key) and len(set(map(id, group))) < len(group):
-            raise InvalidArgument(f"a {model.__name__} is there twice", class_name=model.__name__)
+            raise InvalidArgument(f"{a(model.__name__)} is there twice", class_name=model.__name__)
         rows = list(map(_values_of, group))
         # What none of them has the library makes; nor has any of them embedded objects.
         due = frozenset(p.index for p in binding.generated if all(values[p.index] is None for values in rows))
@@ -258,7 +259,7 @@ def _add_graphs(transaction: Transaction, store: "Store", given: list[Any], poli
                     _allow(store._binding(type(obj)), policy)
                     _add_graph(transaction, obj, policy, outcomes)
                 elif id(obj) in added:
-                    raise InvalidArgument(f"a {type(obj).__name__} is there twice", class_name=type(obj).__name__)
+                    raise InvalidArgument(f"{a(type(obj).__name__)} is there twice", class_name=type(obj).__name__)
                 added.append(id(obj))
     counts = [outcomes[name] for name in added]
     return Counts(counts.count(CREATED), counts.count(CHANGED), counts.count(UNCHANGED))
@@ -314,9 +315,17 @@ def create(transaction: Transaction, binding: "Binding", values: Any, policy: in
     return objects.make(binding.model, transaction.store._unread(binding), key)
 
 
+def create_by(
+    transaction: Transaction, binding: "Binding", values: Any, policy: int, exact: bool, known_by: "tuple[int, tuple[Property, ...]]"
+) -> Any:
+    """The same where a unique index says which object there is."""
+    key, _ = Assembly(transaction, policy, exact, known_by=known_by).create(binding, values)
+    return objects.make(binding.model, transaction.store._unread(binding), key)
+
+
 def _create(transaction: Transaction, binding: "Binding", values: Any, policy: int, exact: bool) -> tuple[int, int]:
     """One object, of values; its key and what became of it."""
-    if exact or not _is_flat(binding, values):
+    if exact or not _is_flat(binding, values) or _leaves_out(binding, values):
         return Assembly(transaction, policy, exact).create(binding, values)
     properties = _named(binding, values)
     row = [kinds.convert(p, v) if p.shape is None else p.convert(v) for p, v in zip(properties, _in_order(values))]
@@ -336,6 +345,11 @@ def _is_flat(binding: "Binding", values: Any) -> bool:
     if not isinstance(values, Mapping):
         return binding.is_alone and _is_list(values)
     return binding.is_alone or not any(name in values for name in binding.leading)
+
+
+def _leaves_out(binding: "Binding", values: Any) -> bool:
+    """Is there anything that a factory is to make?"""
+    return bool(binding.factories) and bool(defaults.left_out(binding, _named(binding, values)))
 
 
 def _links_in_mixed(binding: "Binding", values: Any) -> bool:
@@ -366,16 +380,59 @@ def _is_nested(transaction: Transaction, binding: "Binding", row: Any) -> bool:
 
 def _create_each(transaction: Transaction, binding: "Binding", rows: list[Any], policy: int) -> Counts:
     """One by one: rows have more nested in them than columns can say."""
-    outcomes = [0, 0, 0]
+    outcomes: list[int] = []
+    waiting: list[_Waiting] = []
     with transaction.savepoint():
         for at, row in enumerate(rows):
             with _located([at]):
                 if isinstance(row, objects.Slots):
-                    outcome = copies.copied(transaction, binding.model, row, policy)[1]
-                else:
-                    outcome = _create(transaction, binding, row, policy, False)[1]
-                outcomes[outcome] += 1
-    return Counts(outcomes[CREATED], outcomes[CHANGED], outcomes[UNCHANGED])
+                    outcomes.append(copies.copied(transaction, binding.model, row, policy)[1])
+                    continue
+                row, late = _without_references(binding, row)
+                key, outcome = _create(transaction, binding, row, policy, False)
+                outcomes.append(outcome)
+                waiting += [_Waiting(at, key, prop, value) for prop, value in late]
+        for at in _set_waiting(transaction, binding, waiting, policy):
+            outcomes[at] = max(outcomes[at], CHANGED)
+    return Counts(outcomes.count(CREATED), outcomes.count(CHANGED), outcomes.count(UNCHANGED))
+
+
+class _Waiting(NamedTuple):
+    """A value that leads, by a primary key, to an object that may come with a later row."""
+
+    row: int
+    key: int  # of the object
+    prop: Property
+    value: Any
+
+
+def _without_references(binding: "Binding", row: Any) -> "tuple[Any, list[tuple[Property, Any]]]":
+    """The values of a row that can be written at once, and those that wait."""
+    if binding.is_alone or type(row) not in (dict, list, tuple):
+        return row, []
+    pairs = described.pairs(binding.model, row)
+    late = [(p, value) for p, value in pairs if references.has_any(p, value)]
+    if not late:
+        return row, late
+    return {p.name: value for p, value in pairs if not any(p is other for other, _ in late)}, late
+
+
+def _set_waiting(transaction: Transaction, binding: "Binding", waiting: list[_Waiting], policy: int) -> Iterator[int]:
+    """Writes what waited, when all rows are there; the rows that were changed. What is nested in it may be what others wait for: so
+    as often as that helps."""
+    while waiting:
+        still, problem = [], None
+        for each in waiting:
+            try:
+                with _located([each.row]):
+                    if Assembly(transaction, policy).set(binding, each.key, each.prop, each.value, refers=True):
+                        yield each.row
+            except NoSuchObject as error:
+                still.append(each)
+                problem = problem or error
+        if problem is not None and len(still) == len(waiting):
+            raise problem
+        waiting = still
 
 
 def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any], policy: int) -> Counts:
@@ -385,15 +442,23 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
     regular = all(issubclass(t, (Mapping, Sequence)) and not issubclass(t, str) for t in set(map(type, rows)))
     if not regular or (binding.mixed or not binding.is_alone) and any(_is_nested(transaction, binding, row) for row in rows):
         return _create_each(transaction, binding, rows, policy)
-    prepared, start = [], 0
+    groups, start = [], 0
     for shape, group in _groups(rows):
         positions = range(start, start + len(group))
         start += len(group)
         with _located(positions[:1]):
             properties = _named(binding, group[0])
-            defaults: list[Any] = []
-            _complete(binding, properties, defaults)
+        # Of an upsert each row has to be looked for; and what is made may be objects, which are added.
+        if any(policy or p.target is not None or links.is_mixed(p) for p in defaults.left_out(binding, properties)):
+            return _create_each(transaction, binding, rows, policy)
+        groups.append((shape, group, positions, properties))
+    prepared = []
+    for shape, group, positions, properties in groups:
+        with _located(positions[:1]):
+            same: list[Any] = []
+            _complete(binding, properties, same)
             _demand(binding, properties, policy)
+        with _located(positions):
             new = _new_values(binding, properties, policy, len(group))
         if isinstance(shape, tuple):
             given = [list(map(itemgetter(name), group)) for name in shape]
@@ -401,7 +466,7 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
             given = [list(map(itemgetter(i), group)) for i in range(shape)]
         with _located(positions):
             lists = [_converted(p, values) for p, values in zip(properties, given)]
-            lists += [[value] * len(group) for value in defaults] + new
+            lists += [[value] * len(group) for value in same] + new
             prepared.append((_Group(binding, properties, lists, len(group), policy), positions))
     total = Counts(0, 0, 0)
     with _together(transaction, len(prepared)):
@@ -465,18 +530,20 @@ def _demand(binding: "Binding", properties: list[Property], policy: int) -> None
     keep what is not given."""
     for prop in binding.scalars:
         is_key = any(part is prop for part in binding.key)
-        needed = not prop.generated and (not prop.nullable if not policy else is_key)
+        needed = not prop.generated and not prop.nullable and prop.default_factory is MISSING and (not policy or is_key)
         if needed and prop.default is MISSING and not any(prop is p for p in properties):
             raise prop.missing()
 
 
 def _new_values(binding: "Binding", properties: list[Property], policy: int, rows: int) -> list[list[Any]]:
-    """Adds what is generated and not given, which columns must have; not numbers, and not where objects may have it already."""
+    """Adds what is made or generated and not given, which columns must have; not numbers, and not where objects may have it
+    already."""
+    made = defaults.left_out(binding, properties)
     due = [p for p in binding.generated if p.kind != kinds.INT and not any(p is g for g in properties)]
     if policy:
         due = [p for p in due if any(p is part for part in binding.key)]
-    properties += due
-    return [[p.given(MISSING) for _ in range(rows)] for p in due]
+    properties += made + due
+    return [at_rows(lambda _, p=p: p.given(MISSING), range(rows)) for p in made + due]  # type: ignore[misc]
 
 
 def _converted(prop: Property, values: list[Any]) -> list[Any]:
@@ -488,4 +555,5 @@ def _converted(prop: Property, values: list[Any]) -> list[Any]:
         types.discard(type(None))
     if types <= {prop.python_type} and prop.kind not in kinds.CHECKED:
         return values
-    return at_rows(partial(kinds.convert, prop), values)
+    taken = instants.taken(values, prop.nullable) if prop.kind == kinds.TIMESTAMP else None
+    return at_rows(partial(kinds.convert, prop), values) if taken is None else taken

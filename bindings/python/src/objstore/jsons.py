@@ -1,15 +1,21 @@
 """Objects and results as JSON text; values of JSON texts."""
 
+import base64
 import codecs
 import ctypes
 import io
+import uuid
 from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, documents
 from ._check import check
 from .arguments import switch
-from .errors import InvalidArgument, OutOfRange, WrongStore
+from .calls import MUST_FINISH, Calls
+from .errors import InvalidArgument, OutOfRange
+from .object_id import ObjectId
 from .values import give_back, take
 
 if TYPE_CHECKING:
@@ -23,14 +29,14 @@ _buffer_free = _ffi.bind("objstore_buffer_free")
 
 EXTENDED, RELAXED, PRETTY, NAN_AS_NULL = 1, 2, 4, 8
 DEEPEST = 100
-_STOP = 10000  # OBJSTORE_USER_STATUS
 
 
 def flags(pretty: bool, extended: bool, nan_as_null: bool) -> int:
     return PRETTY * switch("pretty", pretty) | EXTENDED * switch("extended", extended) | NAN_AS_NULL * switch("nan_as_null", nan_as_null)
 
 
-def _checked(depth: int) -> int:
+def checked_depth(depth: int) -> int:
+    """How many links are followed one after the other."""
     if 0 <= depth <= DEEPEST:
         return depth
     raise OutOfRange(f"a depth is 0 to {DEEPEST}, not {depth}")
@@ -54,10 +60,33 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
         _buffer_free(ctypes.byref(buffer))
 
 
+def json_default(value: Any) -> Any:
+    """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts are written as
+    builtin ones (sets as lists), ids and Decimals as texts, datetimes by ISO 8601, bytes in base64. TypeError: anything else."""
+    from .collection import Collection
+    from .mixed import MixedDict, MixedList
+
+    if isinstance(value, (Collection, MixedList, MixedDict)):
+        value = value.copy()
+    if isinstance(value, (list, dict)):
+        return value
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, (ObjectId, uuid.UUID, Decimal)):
+        return str(value)
+    raise TypeError(f"an object of type {type(value).__name__} is no JSON: {value!r}")
+
+
 def of_object(obj: Any, depth: int, flags: int) -> str:
     store = obj._o_block.store
     if store is None:
-        raise WrongStore(f"this {type(obj).__name__} belongs to no store: add it to one first")
+        from .written import as_json
+
+        return as_json(obj, depth, flags)
     view = store._reader()  # kept during the call: another thread may move on meanwhile
     return _written(lambda *rest: placed(_to_json, view.handle, store._binding(type(obj)).head, obj._o_key, *rest), depth, flags)
 
@@ -80,7 +109,7 @@ def _written(call: Callable[..., int], depth: int, flags: int) -> str:
     """What a function writes to a buffer, which it takes behind depth and flags."""
     buffer = _ffi.Buffer()
     try:
-        check(call(_checked(depth), flags, ctypes.byref(buffer), None))
+        check(call(checked_depth(depth), flags, ctypes.byref(buffer), None))
         return ctypes.string_at(buffer.bytes, buffer.length).decode()
     finally:
         _buffer_free(ctypes.byref(buffer))
@@ -93,20 +122,14 @@ def of_results(results: "Results[Any]", depth: int, flags: int, file: Any) -> st
     if write is None:
         raise InvalidArgument(f"a file to write to is wanted, not {file!r}")
     decoder = codecs.getincrementaldecoder("utf-8")() if file is None or isinstance(file, io.TextIOBase) else None
-    raised: list[BaseException] = []
 
-    def take_piece(bytes_: int, length: int, _: object) -> int:
-        try:
-            piece = ctypes.string_at(bytes_, length)
-            write(piece if decoder is None else decoder.decode(piece))
-        except BaseException as error:  # raised again below, on this thread
-            raised.append(error)
-            return _STOP
-        return 0
+    def take_piece(bytes_: int, length: int, _: object) -> None:
+        piece = ctypes.string_at(bytes_, length)
+        write(piece if decoder is None else decoder.decode(piece))
 
     _view, evaluation = results._evaluate()  # kept during the call
-    status = _results_to_json(evaluation.handle, _checked(depth), flags, _ffi.JSONWrite(take_piece), None, None)
-    if raised:
-        raise raised[0]
-    check(status)
+    calls = Calls()
+    taken = calls.callback(_ffi.JSONWrite, take_piece)
+    calls.run(_results_to_json, evaluation.handle, checked_depth(depth), flags, taken, None, MUST_FINISH)
+    calls.check()
     return "".join(map(str, pieces)) if file is None else None

@@ -9,6 +9,7 @@ import enum
 import numbers
 import operator
 import struct
+import sys
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -149,14 +150,53 @@ def _bytes(prop: Described, value: Any) -> bytes:
     raise wrong(prop, value, "bytes")
 
 
-def _datetime(prop: Described, value: Any) -> datetime:
-    if not isinstance(value, datetime):
-        raise wrong(prop, value, "a datetime")
+def _datetime(prop: Described, value: Any) -> Any:
+    if type(value) is datetime and value.tzinfo is timezone.utc:  # as a rule
+        return value
+    if type(value) is pandas("Timestamp"):
+        found = _of_pandas(value)
+        if found is not None:
+            return found
+    elif not isinstance(value, datetime):
+        value = _of_numpy(prop, value)
+    if value is None or value != value:  # what Pandas calls NaT is a datetime
+        return convert(prop, None)
     return aware(prop, value)
 
 
+def pandas(name: str) -> Any:
+    """What Pandas calls so; None where nobody has loaded it, so that no value is of it."""
+    return getattr(sys.modules.get("pandas"), name, None)
+
+
+def _of_pandas(value: Any) -> "datetime | None":
+    """A timestamp of Pandas, whose own arithmetic takes three times as long; None: it has no time zone, or is too far away."""
+    if value.tzinfo is None:
+        return None
+    try:
+        return EPOCH + timedelta(0, 0, value.value // 1000)
+    except OverflowError:  # before 1677 or after 2262
+        return None
+
+
+def _of_numpy(prop: Described, value: Any) -> "datetime | None":
+    """A numpy.datetime64, which has no time zone, and is UTC as those of to_numpy() are; None: it is NaT."""
+    if not _is_of_numpy(value):
+        raise wrong(prop, value, "a datetime")
+    found = value.astype("datetime64[us]").item()
+    if found is None:
+        return None
+    if not isinstance(found, datetime):  # NumPy gives a number then
+        raise _unfit(prop, f"{value!r} is beyond what a datetime can say")
+    return found.replace(tzinfo=timezone.utc)
+
+
+def _is_of_numpy(value: object) -> bool:
+    return (type(value).__module__, type(value).__name__) == ("numpy", "datetime64")
+
+
 def aware(prop: Described, value: datetime) -> datetime:
-    """A datetime in UTC."""
+    """A datetime in UTC, of the builtin type: Pandas has one of its own, with nanoseconds, which a store does not give back."""
     if value.utcoffset() is None:
         raise WrongType(
             f"{prop.path}: {value!r} has no time zone, so it names no point in time; "
@@ -165,9 +205,12 @@ def aware(prop: Described, value: datetime) -> datetime:
             property_name=prop.name,
         )
     try:
-        return value.astimezone(timezone.utc)
+        utc = value.astimezone(timezone.utc)
     except OverflowError:
         raise _unfit(prop, f"{value!r} is beyond what a datetime in UTC can say") from None
+    if type(utc) is datetime:
+        return utc
+    return datetime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, timezone.utc)
 
 
 def _link(prop: Any, value: Any) -> Any:  # of a Property
@@ -204,6 +247,8 @@ def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
         return [plain(prop, v, left - 1) for v in value]
     if getattr(value, "dtype", None) == bool and not value.shape:
         return bool(value)
+    if _is_of_numpy(value):
+        return _datetime(prop, value)
     raise wrong(prop, value, "None, bool, int, float, Decimal, str, bytes, datetime, ObjectId, UUID, a list, a dict or an object")
 
 

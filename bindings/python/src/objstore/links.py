@@ -71,7 +71,8 @@ class Names(dict[str, Any]):
         self._module = module
 
     def __missing__(self, name: str) -> Any:
-        found = vars(sys.modules[self._module]).get(name, self)
+        module = sys.modules.get(self._module)  # None: the class stands in a text that exec() ran
+        found = self if module is None else vars(module).get(name, self)
         if found is self:
             found = getattr(builtins, name, self)
         return Later(name, self._module) if found is self else found
@@ -158,8 +159,8 @@ def getter(prop: "Property", read: Callable[[Any], Any]) -> Callable[[Any], Any]
         if type(value) is not int:
             return value  # None, or the object of an unmanaged one
         store = self._o_block.store
-        target = prop.target
-        return objects.make(target, store._unread(store._binding(target)), value)
+        binding = store._leading(prop.target)
+        return objects.make(binding.model, store._unread(binding), value)
 
     return get
 
@@ -246,7 +247,9 @@ class Inverse(property):
                 property_name=self.name,
             )
         assert self.link is not None  # a store that has the object has resolved it
-        return Backlinks(store, store._binding(self.origin), Condition(self.link, LINKS_TO, obj))
+        binding = store._leading(self.origin)
+        link = next((p for p in binding.properties if p.name == self.origin_property), self.link)
+        return Backlinks(store, binding, Condition(link, LINKS_TO, obj))
 
     def _refuse(self, obj: Any, _: object) -> None:
         name = type(obj).__name__
@@ -265,9 +268,23 @@ def resolve(models: Iterable[type]) -> None:
     not among them."""
     by_name = {model.__name__: model for model in models}
     for model in by_name.values():
-        for prop in vars(model).get("_objstore_properties", ()):
-            if prop.target is not None:
-                target_of(prop, by_name)
+        _aim_all(model, by_name)
     for model in by_name.values():
-        for inverse in vars(model).get("_objstore_inverses", ()):
-            inverse.resolve(model, by_name)
+        _find_inverses(model, by_name)
+
+
+def resolve_one(model: type, models: Mapping[str, type]) -> None:
+    """The same of one class, by the names of those of a store."""
+    _aim_all(model, models)
+    _find_inverses(model, models)
+
+
+def _aim_all(model: type, models: Mapping[str, type]) -> None:
+    for prop in vars(model).get("_objstore_properties", ()):
+        if prop.target is not None:
+            target_of(prop, models)
+
+
+def _find_inverses(model: type, models: Mapping[str, type]) -> None:
+    for inverse in vars(model).get("_objstore_inverses", ()):
+        inverse.resolve(model, models)

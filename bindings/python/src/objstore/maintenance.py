@@ -3,10 +3,10 @@
 import ctypes
 import os
 from collections.abc import Callable
-from typing import Any
 
 from . import _ffi
-from ._check import check, failure
+from ._check import check
+from .calls import MUST_FINISH, Calls
 from .errors import Corrupt, Status
 
 _verify = _ffi.bind("objstore_verify")
@@ -16,32 +16,14 @@ _file_exists = _ffi.bind("objstore_file_exists")
 _delete_files = _ffi.bind("objstore_delete_files")
 _buffer_free = _ffi.bind("objstore_buffer_free")
 
-STOP = 10000  # OBJSTORE_USER_STATUS
 
-
-class Progress:
-    """A Python function as a progress callback; keeps the exception that it raised."""
+class Progress(Calls):
+    """A long operation. There is always a progress callback: in it Python runs signal handlers."""
 
     def __init__(self, function: Callable[[int, int], object] | None) -> None:
-        self.raised: BaseException | None = None
-        self.pointer: Any = None
-        if function is not None:
-            called = function
-
-            def progress(done: int, total: int, _: object) -> int:
-                try:
-                    called(done, total)
-                except BaseException as error:  # raised again by check(), on this thread
-                    self.raised = error
-                    return STOP
-                return 0
-
-            self.pointer = _ffi.Progress(progress)
-
-    def check(self, status: int) -> None:
-        if self.raised is not None:
-            raise self.raised
-        check(status)
+        super().__init__()
+        called = function or (lambda done, total: None)
+        self.pointer = self.callback(_ffi.Progress, lambda done, total, _: called(done, total))
 
 
 def verify(view: int, function: Callable[[int, int], object] | None) -> None:
@@ -49,25 +31,26 @@ def verify(view: int, function: Callable[[int, int], object] | None) -> None:
     report = _ffi.Buffer()
     findings = ctypes.c_uint64()
     try:
-        status = _verify(view, progress.pointer, None, None, ctypes.byref(report), ctypes.byref(findings))
-        problem = failure(status) if status else None
-        if status == Status.CORRUPT and isinstance(problem, Corrupt):
+        progress.run(_verify, view, progress.pointer, None, MUST_FINISH, ctypes.byref(report), ctypes.byref(findings))
+        problem = progress.problem
+        if not progress.raised and isinstance(problem, Corrupt):
             lines = ctypes.string_at(report.bytes, report.length).decode() if report.length else ""
             problem.findings = tuple(lines.splitlines())
-            raise problem
-        progress.check(status)
+        progress.check()
     finally:
         _buffer_free(ctypes.byref(report))
 
 
 def compact(store: int, function: Callable[[int, int], object]) -> None:
     progress = Progress(function)
-    progress.check(_compact(store, progress.pointer, None, None))
+    progress.run(_compact, store, progress.pointer, None, MUST_FINISH)
+    progress.check()
 
 
 def copy(view: int, path: "str | os.PathLike[str]", function: Callable[[int, int], object] | None) -> None:
     progress = Progress(function)
-    progress.check(_copy(view, _ffi.text_of(os.fsencode(path)), progress.pointer, None, None))
+    progress.run(_copy, view, _ffi.text_of(os.fsencode(path)), progress.pointer, None, MUST_FINISH)
+    progress.check()
 
 
 def exists(path: "str | os.PathLike[str]") -> bool:

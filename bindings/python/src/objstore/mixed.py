@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _ffi, documents, jsons, kinds, objects
 from ._check import failure
+from .articles import a
 from .errors import Error, IndexOutOfRange, NoSuchClass, Status
 from .kinds import INT, LIST, MAP, STRING
 from .values import Values, give_back, take
@@ -75,7 +76,7 @@ class Nested:
     _path: tuple[int | str, ...]
 
     def __init__(self, *_: object, **__: object) -> None:
-        raise TypeError(f"a {type(self).__name__} belongs to an object of a store: use a builtin one")
+        raise TypeError(f"{a(type(self).__name__)} belongs to an object of a store: use a builtin one")
 
     def _view(self) -> "View":
         view = self._source._view_for(self._epoch)
@@ -369,7 +370,7 @@ class MixedDict(Nested, MutableMapping[str, Any]):
 
 def linked(source: "Source", prop: "kinds.Described", class_id: int, key: int) -> Any:
     """An object that a value links to."""
-    binding = next((b for b in source._bindings.values() if b.class_id == class_id), None)
+    binding = source._of_class(class_id)
     if binding is None:
         raise NoSuchClass(
             f"{prop.path}: the value is a link to an object of a class that is not among the models",

@@ -1,5 +1,6 @@
 """Model classes: what objects of a store look like in Python."""
 
+import copy
 import enum
 import inspect
 import keyword
@@ -7,10 +8,10 @@ import sys
 import types
 import typing
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence  # noqa: TC003  # also for typing.get_type_hints
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from . import copies, described, elements, embedded, jsons, kinds, links, objects
+from . import copies, described, elements, embedded, jsons, kinds, links, objects, written
 from .constructors import constructor
 from .counters import Counter
 from .dicts import Dict
@@ -25,7 +26,7 @@ from .properties import MISSING, Declared, Property, field
 from .sets import Set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from typing_extensions import Self, dataclass_transform
 
@@ -129,8 +130,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
         """An unmanaged copy, with copies of the objects that it leads to, each once, also in a circle: `depth` links away
         (0: none of them), None: all. A link that leads further is None in the copy, as is the value of a key in a dict; in a list or
         set it is left out. Embedded objects are parts of theirs."""
-        copy: Self = copies.detach(self, depth)
-        return copy
+        detached: Self = copies.detach(self, depth)
+        return detached
 
     @classmethod
     def from_values(cls, values: Any, *, exact: bool = False) -> "Self":
@@ -147,8 +148,14 @@ class Model(objects.Slots, metaclass=ModelMeta):
         A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
         that is being written already (a cycle), is its primary key, or {"$ref": "Dog", "$id": 12} where its class has none.
         Dates are ISO 8601 texts, bytes base64, ids hexadecimal; `extended`: as in MongoDB's Extended JSON, {"$date": …}.
-        NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`."""
+        NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`. An unmanaged object is written in the same
+        form; one without a primary key has no other name: its "$id" is null."""
         return jsons.of_object(self, depth, jsons.flags(pretty, extended, nan_as_null))
+
+    def to_dict(self, depth: int = 1) -> "dict[str, Any]":
+        """The object as a dict of its properties, managed or not: the form of to_json(), of builtin lists and dicts and the values that
+        the attributes have. Sets are lists, in the order of a store; links are dicts, or references, as in to_json()."""
+        return written.as_dict(self, depth)
 
     def observe(self, handler: "Callable[[Changes[Self]], object]", keys: "Iterable[object] | None" = None) -> "Token":
         """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the
@@ -171,14 +178,25 @@ class Model(objects.Slots, metaclass=ModelMeta):
     def _repr_html_(self) -> str:
         return object_table(self)
 
-    def __copy__(self) -> "Self":
-        raise TypeError("use detach() for a copy that belongs to no store")
+    # Unmanaged objects, such as detached ones, are copied and pickled as any others, with what they lead to, also in a circle.
 
-    def __deepcopy__(self, memo: object) -> "Self":
-        return self.__copy__()
+    def __copy__(self) -> "Self":
+        made: Self = objects.blank(type(self))
+        made.__setstate__(objects.loose_values(self).copy())
+        return made
+
+    def __deepcopy__(self, memo: "dict[int, Any]") -> "Self":
+        values = objects.loose_values(self)
+        made: Self = objects.blank(type(self))
+        memo[id(self)] = made
+        made.__setstate__(copy.deepcopy(values, memo))
+        return made
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        raise TypeError(f"objects of {type(self).__name__} cannot be pickled: send the key, or the values")
+        return objects.blank, (type(self),), objects.loose_values(self)
+
+    def __setstate__(self, values: list[Any]) -> None:
+        objects.start(self, values)
 
 
 def properties_of(model: type) -> tuple[Property, ...]:
@@ -265,9 +283,9 @@ def _allow_name(cls: ModelMeta, name: str) -> None:
 def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> Any:
     """The annotation as an object; a text, also one inside of Optional[…], is looked up in the module, and where the
     class stands."""
-    if isinstance(annotation, typing.ForwardRef):
-        annotation = annotation.__forward_arg__
-    if isinstance(annotation, str):
+    while isinstance(annotation, (str, typing.ForwardRef)):  # a text that says a text: quoted under `from __future__ import annotations`
+        if isinstance(annotation, typing.ForwardRef):
+            annotation = annotation.__forward_arg__
         try:
             annotation = eval(annotation, {}, links.Names(cls.__module__, {**scope, **vars(cls)}))
         except TypeError:
@@ -320,6 +338,8 @@ def _refused(cls: type, name: str, message: str) -> SchemaError:
 
 
 def _property(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
+    if declared.default is not MISSING and declared.default_factory is not MISSING:
+        raise _refused(cls, name, "it has a default and a default_factory; one of them is enough")
     if typing.get_origin(annotation) in COLLECTIONS or isinstance(annotation, type) and annotation in COLLECTIONS:
         return _collection(cls, name, index, annotation, declared)
     if declared.generated:
@@ -337,8 +357,6 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
         raise _refused(cls, name, NO_KEY)
     if (declared.indexed or declared.unique) and kind == kinds.BINARY:
         raise _refused(cls, name, "bytes cannot be indexed" if declared.indexed else "bytes cannot be unique")
-    if declared.default_factory is not MISSING:
-        raise _refused(cls, name, "a default_factory is for lists, sets and dicts: give it a default")
     return Property(
         name,
         index,
@@ -348,6 +366,7 @@ def _property(cls: type, name: str, index: int, annotation: Any, declared: Decla
         indexed=declared.indexed,
         unique=declared.unique,
         default=declared.default,
+        default_factory=declared.default_factory,
         enumeration=enumeration,
         generated=declared.generated,
         counter=counter,
@@ -366,7 +385,7 @@ def _counter(annotation: Any) -> tuple[bool, Any]:
 def _check_generated(cls: type, name: str, annotation: Any, declared: Declared) -> None:
     if annotation not in (ObjectId, uuid.UUID) and not (annotation is int and declared.primary_key):
         raise _refused(cls, name, "generated are ObjectIds and UUIDs, and an int that is the primary key, and never None")
-    if declared.default is not MISSING:
+    if declared.default is not MISSING or declared.default_factory is not MISSING:
         raise _refused(cls, name, "what is generated has no default")
 
 
@@ -379,12 +398,12 @@ def _mixed(cls: type, name: str, index: int, declared: Declared) -> Property:
         raise _refused(cls, name, NO_CASCADE)
     if declared.primary_key:
         raise _refused(cls, name, NO_KEY)
-    default = declared.default
-    if declared.default_factory is not MISSING:
-        if declared.default_factory not in (list, dict):
-            raise _refused(cls, name, "a default_factory of Any is list or dict; or give it a default")
-        default = declared.default_factory()
-    return Property(name, index, kinds.MIXED, nullable=True, indexed=declared.indexed, unique=declared.unique, default=default)
+    default, factory = declared.default, declared.default_factory
+    if factory is list or factory is dict:
+        default, factory = factory(), MISSING  # which the file can keep
+    return Property(
+        name, index, kinds.MIXED, nullable=True, indexed=declared.indexed, unique=declared.unique, default=default, default_factory=factory
+    )
 
 
 def _collection(cls: type, name: str, index: int, annotation: Any, declared: Declared) -> Property:
@@ -412,11 +431,14 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
         element = Element(kinds.LINK, nullable, None, elements.ELEMENT, target)
     if declared.primary_key or declared.indexed:
         raise _refused(cls, name, f"a {python_type.__name__} is no primary key, and has no index")
-    if declared.default is not MISSING or declared.default_factory not in (MISSING, python_type):
-        raise _refused(cls, name, f"a {python_type.__name__} begins empty: field(default_factory={python_type.__name__}) or nothing")
+    if declared.default is not MISSING:
+        raise _refused(cls, name, f"what a {python_type.__name__} begins with is said by a function: field(default_factory=…)")
+    factory = MISSING if declared.default_factory is python_type else declared.default_factory
     if declared.generated or declared.cascade and target is None:
         raise _refused(cls, name, NO_CASCADE if declared.cascade else f"a {python_type.__name__} is not generated")
-    return Property(name, index, kind, shape=Shape(kind, element, key), target=target, cascade=declared.cascade)
+    return Property(
+        name, index, kind, shape=Shape(kind, element, key), target=target, cascade=declared.cascade, default_factory=factory
+    )
 
 
 def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declared: Declared) -> Property:
@@ -428,9 +450,12 @@ def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declare
         raise _refused(cls, name, "a link cannot be a primary key")
     if declared.indexed:
         raise _refused(cls, name, "a link has an index anyway: it cannot be asked for")
-    if declared.default is not MISSING and declared.default is not None or declared.default_factory is not MISSING:
-        raise _refused(cls, name, "the default of a link can only be None")
-    return Property(name, index, kinds.LINK, nullable=True, default=declared.default, target=target, cascade=declared.cascade)
+    if declared.default is not MISSING and declared.default is not None:
+        raise _refused(cls, name, "the default of a link can only be None, or what a default_factory makes")
+    return Property(
+        name, index, kinds.LINK, nullable=True, default=declared.default, target=target, cascade=declared.cascade,
+        default_factory=declared.default_factory,
+    )  # fmt: skip
 
 
 def _link_target(annotation: Any) -> tuple[Any, bool]:

@@ -6,12 +6,14 @@ Names stand for positions, too: a file may have its properties in another order 
 """
 
 import ctypes
+import enum
 from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, copies, described, elements, kinds, objects
+from . import _ffi, copies, defaults, described, elements, kinds, objects, references
 from ._check import failure
+from .articles import a
 from .errors import Embedded, Error
 from .kinds import INT, LINK, LIST, MAP, STRING, Described, is_loose
 from .properties import MISSING
@@ -19,13 +21,12 @@ from .transaction import CREATED
 from .values import Values, give_back, take
 
 if TYPE_CHECKING:
-    import enum
-
     from .properties import Property
     from .schema import Binding
     from .transaction import Transaction
 
 _create_from = _ffi.bind("objstore_create_from")
+_upsert_from_by = _ffi.bind("objstore_upsert_from_by")
 _set_from = _ffi.bind("objstore_set_from")
 
 
@@ -42,6 +43,7 @@ class Part:
 
 
 NAME, INDEX = Part(STRING, "a name"), Part(INT, "an index")
+_KEY = Part(kinds.MIXED, "a reference")
 _OPENING = {LIST: Part(LIST, "a list"), MAP: Part(MAP, "a dict")}
 
 
@@ -60,11 +62,18 @@ class _Node:
 class Assembly:
     """One call of the library that creates or changes an object, and what is nested in it. All or nothing."""
 
-    def __init__(self, transaction: "Transaction", policy: int, exact: bool = False, made: "copies.Made | None" = None) -> None:
-        """`made`: objects that are copied stand for these; without, unmanaged ones are added, and become the store's."""
+    def __init__(
+        self, transaction: "Transaction", policy: int, exact: bool = False, made: "copies.Made | None" = None,
+        known_by: "tuple[int, tuple[Property, ...]] | None" = None,
+    ) -> None:
+        """`made`: objects that are copied stand for these; without, unmanaged ones are added, and become the store's. `known_by`: the
+        object is known by that unique index, and not by its primary key."""
+        self._known_by = known_by
+        self._refers = True  # may a primary key stand for its object?
         self._transaction = transaction
         self._store = transaction.store
         self._policy = policy
+        self._completing = defaults.Completing(transaction, policy)
         self._exact = exact
         self._made = made
         self._parts: list[Described] = []
@@ -91,22 +100,25 @@ class Assembly:
             made, outcome, room = _ffi.Object(), ctypes.c_int32(), self._room()
             if self._policy:
                 transaction.settle()
-            if status := _create_from(
-                transaction.handle, binding.class_id, self._policy, 0, room.address, len(self._values), ctypes.byref(made),
+            function, known_by = (_create_from, binding.class_id) if self._known_by is None else (_upsert_from_by, self._known_by[0])
+            if status := function(
+                transaction.handle, known_by, self._policy, 0, room.address, len(self._values), ctypes.byref(made),
                 ctypes.byref(outcome),
             ):  # fmt: skip
                 raise failure(status)
             if outcome.value != CREATED:
                 transaction._wrote_many()
             else:
-                transaction._wrote(binding.class_id, made.key)
+                transaction._writes(binding.class_id, made.key)
             if self._loose:
                 self._adopt(binding, made.key, self._nodes)
         return made.key, outcome.value
 
-    def set(self, binding: "Binding", key: int, prop: "Property", value: Any) -> bool:
-        """Gives a property of an object what a value is or describes; was something written?"""
+    def set(self, binding: "Binding", key: int, prop: "Property", value: Any, refers: bool = False) -> bool:
+        """Gives a property of an object what a value is or describes; was something written? `refers`: also what a primary key in it
+        leads to."""
         transaction = self._transaction
+        self._refers = refers
         with self._scope:
             self._placing(lambda: self._put_property(prop, value))
             room = self._room()
@@ -147,8 +159,11 @@ class Assembly:
     def _describe(self, model: type, values: Any) -> None:
         """An object that values describe."""
         self._nesting.enter(model, values)
-        pairs = described.pairs(model, values, self._exact)
-        key = self._store._binding(model).key_property
+        pairs, binding = described.pairs(model, values, self._exact), self._store._binding(model)
+        is_outermost = self._nesting.is_outermost
+        if is_outermost or not (references.has_key_alone(model, pairs) and self._completing.finds(binding, pairs)):
+            self._completing.complete(binding, pairs, self._known_by if is_outermost else None)
+        key = binding.key_property
         if key is not None and key.default is not MISSING and not any(p is key for p, _ in pairs):
             pairs.append((key, key.default))  # which the library does not keep
         self._put_all(pairs)
@@ -210,7 +225,7 @@ class Assembly:
 
     def _put_target(self, prop: "Property", part: "Property | elements.Element", step: Any, value: Any) -> None:
         """An object that a property leads to, or None."""
-        target: type = prop.target
+        target: type = self._store._leading(prop.target).model
         embeds = kinds.is_embedded(target)
         if described.is_old(prop, value):
             if not embeds and not is_loose(value):
@@ -227,18 +242,42 @@ class Assembly:
             if self._made is None:
                 if id(value) in self._loose:
                     raise Embedded(
-                        f"{prop.path}: a {target.__name__} is there twice, and an embedded object has one place",
+                        f"{prop.path}: {a(target.__name__)} is there twice, and an embedded object has one place",
                         class_name=prop.model_name,
                         property_name=prop.name,
                     )
                 self._loose.add(id(value))
+        elif self._refers and references.is_tagged(value):
+            self._put_tagged(part, target, value)
+            return
         elif not described.is_possible(value):
-            raise described.wrong(part, target, value)
+            key = references.key_of(target, value) if self._refers else None
+            if key is None:
+                raise described.wrong(part, target, value)
+            self._put(*key)
+            return
         node = _Node(prop, step, value if id(value) in self._loose else None)
         outer, self._nodes = self._nodes, node.nodes
         self._describe(target, value)
         self._nodes = outer
         outer.append(node)
+
+    def _put_tagged(self, part: Described, target: type, reference: dict[str, Any]) -> None:
+        """{"$ref": class, "$id": key}: which of them there are the library knows."""
+        name, key = reference["$ref"], reference["$id"]
+        parts = key if type(key) is dict else {"$id": key}
+        if type(name) is not str or not all(type(n) is str and references.is_part(value) for n, value in parts.items()):
+            raise described.wrong(part, target, reference)
+        self._put(_OPENING[MAP], 2)
+        self._put(NAME, "$ref")
+        self._put(_KEY, name)
+        self._put(NAME, "$id")
+        if parts is key:
+            self._put(_OPENING[MAP], len(parts))
+        for name, value in parts.items():
+            if parts is key:
+                self._put(NAME, name)
+            self._put(_KEY, value.value if isinstance(value, enum.Enum) else value)
 
     def _same(self, part: Described, target: type, old: Any) -> Any:
         """What an object of the store before a migration is now."""
@@ -269,7 +308,7 @@ class Assembly:
     def _adopt(self, binding: "Binding", key: int, nodes: list[_Node]) -> None:
         """Unmanaged embedded objects become those that were made of them."""
         for node in nodes:
-            target = self._store._binding(node.prop.target)
+            target = self._store._leading(node.prop.target)
             if node.prop.kind == LINK:
                 inner = self._transaction.get(binding, key, node.prop.index)
             elif node.prop.kind == kinds.SET:

@@ -54,6 +54,21 @@ def start(obj: Any, values: list[Any]) -> None:
     obj._o_row = 0
 
 
+def blank(model: type) -> Any:
+    """An unmanaged object whose values are still to come."""
+    made: Any = object.__new__(model)
+    start(made, [])
+    return made
+
+
+def loose_values(obj: Any) -> list[Any]:
+    """The values of an unmanaged object."""
+    if obj._o_block.store is not None:
+        raise TypeError(f"this {type(obj).__name__} is managed by a store: copy or pickle obj.detach(), or send its key")
+    values: list[Any] = obj._o_values
+    return values
+
+
 def read(obj: Any, index: int) -> Any:
     """The value of a property that is not at hand in the object's block, or perhaps not good any more."""
     block = obj._o_block
@@ -84,12 +99,11 @@ def view_block(view: "View", store: Any, binding: "Binding") -> Block:
     return Block(view.epoch, store, [None] * len(binding.properties), None, True)
 
 
-def write(obj: Any, index: int, value: Any) -> None:
+def write(obj: Any, prop: "Property", value: Any) -> None:
     """Sets a property: of an unmanaged object at once, of a managed one in its store's open write."""
-    prop = type(obj)._objstore_properties[index]
     store = obj._o_block.store
     if store is None:
-        obj._o_values[index] = kinds.convert(prop, value if prop.target is None else _resolved(prop, value))
+        obj._o_values[prop.index] = kinds.convert(prop, value if prop.target is None else _resolved(prop, value))
         return
     transaction = store._writing(prop)
     if prop.target is not None and _describe(transaction, obj, prop, value):
@@ -272,9 +286,7 @@ def same(a: Any, b: Any) -> bool:
 
 def hash_of(obj: Any) -> int:
     mine = identity(obj)
-    if mine is None:
-        raise TypeError(f"an unmanaged {type(obj).__name__} has no hash: its identity comes with adding it to a store")
-    return hash(mine)
+    return object.__hash__(obj) if mine is None else hash(mine)
 
 
 def not_in_write(what: str, class_name: str | None = None, property_name: str | None = None) -> NotInWrite:

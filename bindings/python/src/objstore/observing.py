@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _ffi, delivery
 from ._check import check, failure
+from .calls import MUST_FINISH, entry, finish
 from .changes import Changes
 from .errors import InvalidArgument, Status
+from .handles import Block, Handle, cell_of, ends_the_block
 from .indexes import Stretch
 from .models import Model, property_named
 from .properties import Condition, Property
@@ -32,52 +34,60 @@ _view_close = _ffi.bind("objstore_view_close")
 M = TypeVar("M", bound=Model)
 INITIAL = 0x1
 _numbers = itertools.count(1)
-_tokens: "weakref.WeakValueDictionary[int, Token]" = weakref.WeakValueDictionary()
+_tokens: "dict[int, weakref.ref[Token]]" = {}
 
 
-class Token:
+class Token(Block):
     """An observer. Keep it: observing ends when the token is closed, or garbage; and with the store.
 
     As a context manager it ends with its block.
     """
 
-    __slots__ = ("_number", "_handle", "__weakref__")
+    __slots__ = ("_number", "_cell", "_is_closed", "_ending", "_is_inside", "__weakref__")
 
     def __init__(self) -> None:
-        self._handle: int | None = None
+        self._cell = cell_of(self, _token_close)  # what the library writes its handle to
+        self._is_closed = False
+        self._ending, self._is_inside = None, False
         self._number = next(_numbers)
-        _tokens[self._number] = self
+        if self._number % 1000 == 0:
+            for number in [number for number, token in list(_tokens.items()) if token() is None]:
+                _tokens.pop(number, None)
+        _tokens[self._number] = weakref.ref(self)
 
-    def _started(self, status: int, handle: ctypes.c_void_p) -> None:
-        check(status)
-        self._handle = handle.value
+    @property
+    def _out(self) -> Any:
+        return ctypes.byref(self._cell)
 
     @property
     def is_closed(self) -> bool:
         """Was the token closed? (The end of its store does not show here.)"""
-        return self._handle is None
+        return self._is_closed
 
     def close(self) -> None:
         """Ends the observer. Its handler is not called again; if it runs on another thread, that call is waited for,
         except inside of a handler and of a write. Closing twice is allowed."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
+        if not self._is_closed:
             _tokens.pop(self._number, None)  # first: a call on its way does nothing, and is not waited for in vain
-            status = _token_close(handle)
-            if status not in (0, Status.CLOSED_HANDLE):  # its store was closed
+            status = _token_close(self._cell)
+            self._is_closed = True
+            if status not in (0, Status.CLOSED_HANDLE):  # its store was closed, or this comes again
                 raise failure(status)
 
     def __enter__(self) -> "Token":
+        self._is_inside = True
         return self
 
+    @ends_the_block
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._over()
 
-    def __del__(self) -> None:
+    def _leave(self) -> None:
         self.close()
 
-    def _called(self, given: Any) -> int | None:
-        """From the library; the status to tell it, if that is not 0."""
+    def _called(self, given: Any, call: delivery.Call) -> None:
+        """From the library."""
         raise NotImplementedError
 
 
@@ -99,38 +109,33 @@ class ChangeToken(Token, Generic[M]):
         self._key: int | None = None  # of the only object of interest
 
     def observe_class(self, initial: bool) -> None:
-        handle = ctypes.c_void_p()
         flags = INITIAL if initial else 0
-        store, out = self._store._open_handle(), ctypes.byref(handle)
-        self._started(_observe(store, self._binding.class_id, flags, _changed, self._number, None, out), handle)
+        check(_observe(self._store._open_handle(), self._binding.class_id, flags, _changed, self._number, MUST_FINISH, self._out))
 
     def observe_results(self, condition: Condition | Stretch | None, initial: bool) -> None:
-        view, handle = ctypes.c_void_p(), ctypes.c_void_p()
-        check(_view_open(self._store._open_handle(), ctypes.byref(view)))
-        try:
-            found = View(view.value or 0, fast=False).evaluate(self._binding, condition)
-            flags = INITIAL if initial else 0
-            self._started(
-                _results_observe(found.handle, flags, _changed, self._number, None, ctypes.byref(handle)), handle
-            )
-        finally:
-            _view_close(view)
+        view = Handle(_view_close)
+        check(_view_open(self._store._open_handle(), ctypes.byref(view.cell)))
+        found = View(view.cell.value or 0, fast=False).evaluate(self._binding, condition)
+        flags = INITIAL if initial else 0
+        check(_results_observe(found.handle, flags, _changed, self._number, MUST_FINISH, self._out))
 
     def observe_object(self, key: int) -> None:
         self._key = key
         self.observe_class(initial=False)
 
-    def _called(self, given: Any) -> None:
+    def _called(self, given: Any, call: delivery.Call) -> None:
         made: Changes[M] = Changes(self._store, self._binding, given)
         if self._properties is not None or self._key is not None:
             if not made._narrow(self._properties, self._key):
                 delivery.unheard()
                 return
-        self._tell(made)
+        self._tell(made, call)
 
-    def _tell(self, changes: Changes[M]) -> None:
+    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+        call.handler = self._handler
         try:
             self._handler(changes)
+            call.is_over = True  # no byte code between the two at which a signal handler could run
         finally:
             changes._end()
 
@@ -149,9 +154,12 @@ def properties(binding: "Binding", keys: "Iterable[object]") -> list[Property]:
     return found
 
 
-def _call(changes: int, number: int) -> int:
-    token = _tokens.get(number)
-    return 0 if token is None else delivery.guarded(token._called, changes)
+def token_of(number: int) -> Token | None:
+    reference = _tokens.get(number)
+    return None if reference is None else reference()
 
 
-_changed = _ffi.ChangeHandler(_call)
+@entry(_ffi.ChangeHandler)
+def _changed(changes: int, number: int) -> int:
+    token = token_of(number)
+    return finish(0) if token is None else delivery.guarded(token._called, changes)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import _ffi, config, maintenance
-from ._check import check
 from .arguments import seconds
 from .bound import Lent
+from .calls import Calls
 from .config import Creation, Durability, Mode
 from .errors import InvalidArgument
+from .handles import Handle
 from .migration import Migration
 from .models import ModelMeta
 from .schema import Schema
@@ -88,18 +89,23 @@ def open(
             raise InvalidArgument(f"{name} is about the models that a program has, and none are given")
     if create is None:
         create = "never" if classes is None and path is not None and seed is None else "if-missing"
-    with config.Config() as made, Schema(classes or [], drop) as schema:
-        made.place(path, memory)
-        made.mode(mode, create)
-        made.durability(durability, relaxed)
-        if classes is not None:
-            made.schema(schema.handle, schema_version)
-        made.flags(exclusive, without_log, delete_if_migration_needed)
-        made.limits(limits)
-        made.seed(seed, seed_sha256)
-        opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, migrate, compact)
-        made.callbacks(opening.initial_data, opening.migration, opening.compaction)
-        return opening.open(made)
+    opening = _Opening(classes, seconds("write_timeout", write_timeout), initial_data, migrate, compact)
+    try:
+        with config.Config() as made, Schema(classes or [], drop) as schema:
+            made.place(path, memory)
+            made.mode(mode, create)
+            made.durability(durability, relaxed)
+            if classes is not None:
+                made.schema(schema.handle, schema_version)
+            made.flags(exclusive, without_log, delete_if_migration_needed)
+            made.limits(limits)
+            made.seed(seed, seed_sha256)
+            made.callbacks(opening.initial_data, opening.migration, opening.compaction)
+            opening.open(made)
+    except BaseException:  # also of a signal handler, when everything was done
+        opening.abandon()
+        raise
+    return opening.opened.pop()  # nothing else has it: not even the frames of a traceback
 
 
 def _checked(models: Any) -> list[ModelMeta]:
@@ -121,8 +127,10 @@ class _Opening:
     ) -> None:  # fmt: skip
         self._models = models
         self._write_timeout = write_timeout
-        self._store: Store | None = None  # as soon as somebody had to see it
-        self._raised: BaseException | None = None
+        self.opened: list[Store] = []  # the store, as soon as somebody had to see it
+        self._handle = Handle(_close)
+        self._calls = Calls()
+        self._migrations: list[Migration] = []  # which has put something into the classes
         self.initial_data: Any = None
         self.migration: Any = None
         self.compaction: Any = None
@@ -137,7 +145,7 @@ class _Opening:
                 with Lent(opened, transaction).body():
                     fill(opened)
 
-            self.initial_data = _ffi.InitialData(self._guarded(filling))
+            self.initial_data = self._calls.callback(_ffi.InitialData, filling)
         if migrate is not None:
             convert = migrate
 
@@ -145,55 +153,45 @@ class _Opening:
                 opened = self._lend(store, transaction)
                 with Lent(opened, transaction).body() as tx:
                     migration = Migration(opened, tx, old, before, after)
+                    self._migrations.append(migration)
                     try:
+                        migration.begin()
                         convert(migration, before)
                     finally:
-                        migration.old.close()
+                        migration.end()
 
-            self.migration = _ffi.Migration(self._guarded(migrating))
+            self.migration = self._calls.callback(_ffi.Migration, migrating)
         if compact is not None:
             decide = compact
 
             def deciding(total: int, used: int, wanted: Any, _: object) -> None:
                 wanted[0] = bool(decide(total, used))
 
-            self.compaction = _ffi.Compaction(self._guarded(deciding))
+            self.compaction = self._calls.callback(_ffi.Compaction, deciding)
 
-    def open(self, made: config.Config) -> Store:
-        handle = ctypes.c_void_p()
-        status = _open(made.handle, ctypes.byref(handle))
-        if status:
-            if self._store is not None:
-                self._store._handle = None  # the library has closed it
-                self._store.close()
-            if self._raised is not None:
-                raise self._raised
-            check(status)
-        if self._store is not None:
-            return self._store
-        try:
-            return Store(handle, self._models, self._write_timeout)
-        except BaseException:
-            _close(handle)
-            raise
+    def open(self, made: config.Config) -> None:
+        self._calls.run(_open, made.handle, ctypes.byref(self._handle.cell))
+        self._calls.check()
+        if not self.opened:
+            self.opened.append(Store(self._handle.cell, self._models, self._write_timeout))
+        self.opened[0]._blocks.clear()  # which refer to it
+        self._handle.cell.value = None  # it is the Store's
+
+    def abandon(self) -> None:
+        """Closes it, if it was opened; a store that a callback has seen was closed by the library if not."""
+        _close(self._handle.cell)
+        while self.opened:
+            store = self.opened.pop()
+            if store._handle is not None:
+                _close(store._handle)
+            store._has_closed()
+        for migration in self._migrations:
+            migration.end()
 
     def _lend(self, handle: int, transaction: int) -> Store:
-        if self._store is None:
-            self._store = Store(ctypes.c_void_p(handle), self._models, self._write_timeout, transaction)
-        return self._store
-
-    def _guarded(self, function: Callable[..., None]) -> Callable[..., int]:
-        """The function as a callback of the library; open() raises what it raises."""
-
-        def guarded(*arguments: Any) -> int:
-            try:
-                function(*arguments)
-            except BaseException as error:
-                self._raised = error
-                return maintenance.STOP
-            return 0
-
-        return guarded
+        if not self.opened:
+            self.opened.append(Store(ctypes.c_void_p(handle), self._models, self._write_timeout, transaction))
+        return self.opened[0]
 
 
 def exists(path: "str | os.PathLike[str]") -> bool:

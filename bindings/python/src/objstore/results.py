@@ -16,7 +16,7 @@ from .models import Model, property_named
 from .observing import ChangeToken, Token
 from .properties import Condition, Property
 from .streams import ChangeStream
-from .views import Block, View
+from .views import Block, Snapshot, View
 
 if TYPE_CHECKING:
     import numpy
@@ -89,7 +89,10 @@ class Results(Generic[M]):
     def __iter__(self) -> Iterator[M]:
         view, evaluation = self._evaluate()
         if view.loops is None:
-            return itertools.chain.from_iterable(self._chunks(view, evaluation, 0, evaluation.count))
+            pieces = self._chunks(view, evaluation, 0, evaluation.count)
+            if isinstance(view, Snapshot):
+                view.iterations.add(pieces)
+            return itertools.chain.from_iterable(pieces)
         loop = Loop(self, view, evaluation)
         view.loops.add(loop)
         return itertools.chain.from_iterable(loop.chunks())
@@ -169,20 +172,29 @@ class Results(Generic[M]):
             return given
         raise InvalidArgument(f"a property of {self._binding.model.__name__} is wanted, such as Dog.age or 'age'")
 
-    def sum(self, property: N | str) -> N:
+    @overload
+    def sum(self, property: str) -> Any: ...
+    @overload
+    def sum(self, property: N) -> N: ...
+    def sum(self, property: Any) -> Any:
         """The sum of an int or float property, None left out; 0 of nothing. OutOfRange: over 64 bits."""
-        result: N = aggregates.aggregate(self, "sum", self._property(property))
-        return result
+        return aggregates.aggregate(self, "sum", self._property(property))
 
-    def min(self, property: N | str) -> N | None:
+    @overload
+    def min(self, property: str) -> Any: ...
+    @overload
+    def min(self, property: N) -> N | None: ...
+    def min(self, property: Any) -> Any:
         """The smallest value of an int, float, Decimal, datetime, ObjectId or UUID property; None of nothing."""
-        result: N | None = aggregates.aggregate(self, "min", self._property(property))
-        return result
+        return aggregates.aggregate(self, "min", self._property(property))
 
-    def max(self, property: N | str) -> N | None:
+    @overload
+    def max(self, property: str) -> Any: ...
+    @overload
+    def max(self, property: N) -> N | None: ...
+    def max(self, property: Any) -> Any:
         """The largest value of an int, float, Decimal, datetime, ObjectId or UUID property; None of nothing."""
-        result: N | None = aggregates.aggregate(self, "max", self._property(property))
-        return result
+        return aggregates.aggregate(self, "max", self._property(property))
 
     def avg(self, property: object) -> float | None:
         """The average of an int or float property, None left out; None of nothing."""
@@ -219,7 +231,7 @@ class Results(Generic[M]):
         satisfy the condition is an insertion, one that stops a deletion.
 
         keys     properties by name, or as Dog.age: modifications of others are not told
-        initial  the first call says which version the observer begins with; change.is_initial
+        initial  the first call, change.is_initial, is of the state at its delivery; what was committed before is in it
 
         Observing lasts as long as the token that is returned. Not inside a write (AlreadyInWrite), and not what is
         frozen (WrongView)."""

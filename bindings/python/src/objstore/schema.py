@@ -8,6 +8,7 @@ from typing import Any
 from . import _ffi, columns, links
 from ._check import check
 from .errors import InvalidArgument, NoPrimaryKey, NoSuchProperty, SchemaError
+from .handles import cell_of
 from .kinds import BINARY, LINK, MIXED, NULL, STRING, Described, encode, is_embedded
 from .models import properties_of
 from .properties import MISSING, Property
@@ -43,23 +44,19 @@ class Schema:
     """The C schema of some models; closed at the end of a with."""
 
     def __init__(self, models: Iterable[type], dropped: Iterable[str] = ()) -> None:
-        self.handle = ctypes.c_void_p()
+        self.handle = cell_of(self, _schema_close)
         check(_schema_new(ctypes.byref(self.handle)))
-        try:
-            names: dict[str, type] = {}
-            for model in models:
-                if names.setdefault(model.__name__, model) is not model:
-                    raise SchemaError(f"two models are called {model.__name__}", class_name=model.__name__)
-            links.resolve(names.values())
-            for model in names.values():
-                self._add(model)
-            for name in dropped:
-                if not isinstance(name, str):
-                    raise InvalidArgument(f"drop is a list of names of classes, not of {name!r}")
-                check(_schema_drop_class(self.handle, _ffi.text(name)))
-        except BaseException:
-            _schema_close(self.handle)
-            raise
+        names: dict[str, type] = {}
+        for model in models:
+            if names.setdefault(model.__name__, model) is not model:
+                raise SchemaError(f"two models are called {model.__name__}", class_name=model.__name__)
+        links.resolve(names.values())
+        for model in names.values():
+            self._add(model)
+        for name in dropped:
+            if not isinstance(name, str):
+                raise InvalidArgument(f"drop is a list of names of classes, not of {name!r}")
+            check(_schema_drop_class(self.handle, _ffi.text(name)))
 
     def _add(self, model: type) -> None:
         name = _ffi.text(model.__name__)
@@ -147,6 +144,7 @@ class Binding:
         self.scalars = [p for p in self.properties if p.shape is None and not p.embeds]
         self.collections = [p for p in self.properties if p.shape is not None and not p.embeds]
         self.generated = [p for p in self.properties if p.generated]
+        self.factories = [p for p in self.properties if p.default_factory is not MISSING]
         self.mixed = [p for p in self.properties if links.is_mixed(p)]
         # To other objects, by each name.
         self.leading = [name for p in self.properties if p.target is not None for name in (p.name, p.stored_as) if name is not None]

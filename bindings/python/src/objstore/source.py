@@ -1,12 +1,12 @@
 """What one can ask objects of: an open store, or a frozen version of one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import kinds, objects
+from . import again, kinds, objects
 from .arguments import switch
-from .errors import InvalidArgument, NoSuchClass, NoSuchIndex, WrongType
+from .errors import InvalidArgument, NoSuchIndex, WrongType
 from .indexes import AFTER_FROM, BEFORE_TO, Stretch
 from .models import Model, property_named
 from .results import Results
@@ -26,8 +26,8 @@ class Source:
 
     is_frozen = False
 
-    def __init__(self, bindings: Mapping[type, Binding]) -> None:
-        self._bindings = bindings
+    def __init__(self, bindings: dict[type, Binding]) -> None:
+        self._bindings = bindings  # replaced where classes come, never changed
 
     @property
     def _live(self) -> "Store":
@@ -50,7 +50,7 @@ class Source:
     def get(self, model: type[M], key: Any) -> M | None:
         """The object with this primary key, or None. Where the key is of several properties, a tuple of their values in their
         order: store.get(Reading, ("north", 7))."""
-        binding = self._binding(model)
+        binding = self._bindings.get(model) or self._binding(model)
         view = self._reader()
         if len(binding.key) > 1:
             if not isinstance(key, tuple) or len(key) != len(binding.key):
@@ -65,7 +65,8 @@ class Source:
         if found is None:
             return None
         made: M = object.__new__(model)
-        made._o_block = objects.view_block(view, self, binding)  # so that reading it need not look for a newer version
+        # One of its own, so that reading it need not look for a newer version; in a write there is none.
+        made._o_block = self._unread(binding) if view.is_write else objects.view_block(view, self, binding)
         made._o_key = found
         made._o_row = 0
         return made
@@ -75,15 +76,8 @@ class Source:
         `store.find_by(Person, last="Gray", first="Ada")`. None is nobody's, but for a primary key: it finds nothing. NoSuchIndex: no unique
         index is of exactly these properties."""
         binding = self._binding(model)
-        properties = tuple(property_named(model, name) for name in values)
-        values = {prop.name: value for prop, value in zip(properties, values.values())}
-        if len(properties) != 1:
-            order = next((i.properties for i in binding.unique if set(i.properties) == set(values)), None)
-            if order is None:
-                raise NoSuchIndex(
-                    f"no unique index of {model.__name__} is of exactly ({', '.join(values)})", class_name=model.__name__
-                )
-            properties = tuple(property_named(model, name) for name in order)
+        values = {property_named(model, name).name: value for name, value in values.items()}
+        properties = self._unique(binding, values)
         converted = [None if values[p.name] is None else p.convert(values[p.name]) for p in properties]
         view = self._reader()
         found = view.find_by(binding.index_id(view.handle, properties), properties, converted)
@@ -91,6 +85,20 @@ class Source:
             return None
         made: M = objects.make(model, objects.view_block(view, self, binding), found)
         return made
+
+    def _unique(self, binding: Binding, names: Iterable[str]) -> "tuple[Property, ...]":
+        """The properties of a unique index, in its order; NoSuchIndex."""
+        model = binding.model
+        properties = tuple(property_named(model, name) for name in names)
+        if len(properties) == 1:
+            return properties
+        wanted = {prop.name for prop in properties}
+        order = next((i.properties for i in binding.unique if set(i.properties) == wanted), None)
+        if order is None:
+            raise NoSuchIndex(
+                f"no unique index of {model.__name__} is of exactly ({', '.join(p.name for p in properties)})", class_name=model.__name__
+            )
+        return tuple(property_named(model, name) for name in order)
 
     def objects_in(
         self, model: type[M], index: Sequence[str], *, from_: Sequence[Any] = (), to: Sequence[Any] = (),
@@ -125,9 +133,16 @@ class Source:
         try:
             return self._bindings[model]
         except KeyError:
-            name = getattr(model, "__name__", repr(model))
-            known = ", ".join(m.__name__ for m in self._bindings) or "no models"
-            raise NoSuchClass(f"the store was opened with {known}, not with {name}", class_name=name) from None
+            pass
+        return again.bind(self, model)
+
+    def _leading(self, target: type) -> Binding:
+        """The same of a class that links lead to: of one that was defined again for another store it is that of this one."""
+        return self._bindings.get(target) or again.there(self, target) or self._binding(target)
+
+    def _of_class(self, class_id: int) -> Binding | None:
+        """By its number in the store: of classes that were defined again the newest."""
+        return next((b for b in reversed(self._bindings.values()) if b.class_id == class_id), None)
 
     def _unread(self, binding: Binding) -> Block:
         """A block for objects that nothing is known of yet; each gets one of its own when it is read."""

@@ -1,14 +1,16 @@
 """Open stores."""
 
 import ctypes
+import inspect
 import os
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, bound, delivery, dynamic, idle, info, inserting, maintenance, together
+from . import _ffi, bound, delivery, dynamic, idle, info, inserting, maintenance, together, turns
 from ._check import check, failure
 from .arguments import seconds
 from .bound import Bound
@@ -16,10 +18,12 @@ from .changes import Changes
 from .errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObject, Status, WrongStore
 from .factory import Factory
 from .frozen import Frozen, freeze
+from .handles import Bag, Closer, Handle, cell_of, ends_the_block, forget, when_gone
+from .handles import Block as WithBlock
 from .models import Model, ModelMeta
 from .observing import ChangeToken, Token
 from .schema import Binding
-from .transaction import Counts, Policy, Transaction, policy_number
+from .transaction import Counts, Policy, Transaction, current_task, here, policy_number, tell
 from .typed import TypedToken
 from .values import give_back, take
 from .views import Block, Epoch, Snapshot, View
@@ -33,17 +37,16 @@ _flush = _ffi.bind("objstore_flush")
 _checkpoint = _ffi.bind("objstore_checkpoint")
 _view_open = _ffi.bind("objstore_view_open")
 _view_refresh = _ffi.bind("objstore_view_refresh")
-_view_freeze = _ffi.bind("objstore_view_freeze")
 _notify_fd = _ffi.bind("objstore_notify_fd")
 _view_close = _ffi.bind("objstore_view_close")
 
 M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 _UNSET: Any = object()
-_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+_stores: "Bag[Store]" = Bag()
 
 
-class Store(Factory):
+class Store(Factory, WithBlock):
     """An open store: `with objstore.open(…) as store:`. Any thread may use it.
 
     Reading always sees the newest version: what this process committed at once; what another process committed with
@@ -57,20 +60,25 @@ class Store(Factory):
     ) -> None:
         """`models`: None: those that the file has. `opening`: the transaction that opens the store, and may be the first to see its
         classes."""
+        self._ending, self._is_inside = None, False
+        self._cell = cell_of(self, _close)  # a store that nobody has any more is closed
+        self._cell.value = handle.value
         self._handle: int | None = handle.value
         self._write_timeout = write_timeout
-        found = _ffi.Info(struct_size=ctypes.sizeof(_ffi.Info))
-        check(_get_info(handle, ctypes.byref(found)))
+        found = _info(handle)
         self._path = _ffi.string(found.path)
+        # No __del__, in which a signal handler's exception would be lost: the warning is a call of C, too.
+        self._unclosed: Closer | None = when_gone(self, partial(warnings.warn, f"{self!r} was never closed", ResourceWarning, 1))
         self._tag = found.store_tag
         self._lock = threading.RLock()  # of what follows; held for a moment only
         self._snapshot: Snapshot | None = None
         self._version = 0  # of the newest snapshot so far
-        self._probe: int | None = None  # the live view that notices newer versions
+        self._probe: Handle | None = None  # the live view that notices newer versions
         self._transaction: Transaction | None = None
+        self._writes: set[Transaction] = set()  # those that were begun, and are not over
         self._used = False
         self._forked = False  # does the store belong to the parent process?
-        self._frozen: weakref.WeakSet[Frozen] = weakref.WeakSet()
+        self._frozen: Bag[Frozen] = Bag()
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
         view = probe if opening is None else opening
@@ -100,36 +108,47 @@ class Store(Factory):
         return f"<objstore.Store {self._path!r}{', closed' if self.is_closed else ''}>"
 
     def __enter__(self) -> "Store":
+        self._is_inside = True  # first: from here on what raises closes it
         self._open_handle()
         return self
 
+    @ends_the_block
     def __exit__(self, *_: object) -> None:
+        self.close()
+        self._over()
+
+    def _leave(self) -> None:
         self.close()
 
     def close(self) -> None:
         """Closes the store, cancels a write that is open, and ends its observers. Waits for calls of other threads, and
         for relaxed commits to become durable. Closing twice is allowed. InCallback: one of its handlers called this."""
+        handle = self._handle
+        if handle is None:
+            return
+        try:
+            status = _close(handle)
+        except BaseException:  # of a signal handler, when it was closed: then this says CLOSED_HANDLE
+            if _close(handle) != Status.IN_CALLBACK:
+                self._has_closed()
+            raise
+        if status == Status.IN_CALLBACK:
+            raise failure(status)
+        problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # another thread closed it
+        self._has_closed()
+        if problem is not None:
+            raise problem
+
+    def _has_closed(self) -> None:
+        if self._unclosed is not None:
+            forget(self._unclosed)
+            self._unclosed = None
+        self._handle = None
         with self._lock:
-            handle, self._handle = self._handle, None
-            if handle is None:
-                return
-        status = _close(handle)
-        problem = failure(status) if status else None
-        with self._lock:
-            if status == Status.IN_CALLBACK:
-                self._handle = handle  # it is as it was
-                raise failure(status)
             self._drop()
             self._probe = None
             self._blocks.clear()  # they refer to the store
         self._expire_frozen()
-        if problem is not None:
-            raise problem
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            warnings.warn(f"{self!r} was never closed", ResourceWarning, source=self)
-            self.close()
 
     # Writing
 
@@ -143,7 +162,10 @@ class Store(Factory):
         result.
 
         Waits while another thread or process writes: `timeout` seconds (Timeout), None = for ever, 0 = not at all
-        (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open."""
+        (Busy); usually what open() was given. AlreadyInWrite: this thread has a write open, perhaps in another task.
+
+        In asyncio `async with store.write() as tx:` does the same and waits for other tasks, too, while the loop goes on: first
+        come, first served. Only the commit itself is waited for as ever."""
         if timeout is _UNSET:
             timeout = self._write_timeout
         else:
@@ -153,6 +175,12 @@ class Store(Factory):
             return transaction
         with transaction:
             return body(transaction)
+
+    async def write_async(self, body: Callable[[Transaction], Any], *, timeout: float | None = _UNSET) -> Any:
+        """Calls body(tx), a function or a coroutine function, inside of `async with store.write(timeout=…)`; its result."""
+        async with self.write(timeout=timeout) as tx:
+            result = body(tx)
+            return await result if inspect.isawaitable(result) else result
 
     def add(self, obj: M, update: Policy = "error") -> M:
         """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its links
@@ -304,8 +332,7 @@ class Store(Factory):
         """The newest version, for ever: the same questions, always the same answers. What an open write did is not
         in it. The version is pinned until the result is closed, or garbage."""
         with self._lock:
-            snapshot = self._newest()
-            return freeze(self, snapshot.handle)
+            return freeze(self, self._newest().handle)
 
     # The file
 
@@ -386,14 +413,14 @@ class Store(Factory):
 
     def _writing(self, prop: "Property | None" = None) -> Transaction:
         transaction = self._transaction
-        if transaction is not None and transaction.mine():
+        if transaction is not None and transaction._thread is here.thread and transaction._task is current_task():  # as mine()
             return transaction
         self._open_handle()
         return super()._writing(prop)  # type: ignore[no-any-return]  # raises
 
     def _reader(self) -> View:
         transaction = self._transaction
-        if transaction is not None and transaction.mine():
+        if transaction is not None and transaction._thread is here.thread and transaction._task is current_task():  # as mine()
             return transaction
         with self._lock:
             return self._newest()
@@ -414,7 +441,7 @@ class Store(Factory):
         snapshot = self._snapshot
         if snapshot is not None and self._probe is not None:
             s = take()
-            if status := _view_refresh(self._probe, s.flag_address):
+            if status := _view_refresh(self._probe.cell, s.flag_address):
                 raise failure(status)
             changed = s.flag.value
             give_back(s)
@@ -422,21 +449,28 @@ class Store(Factory):
                 return snapshot
             self._drop()
         elif self._probe is not None:
-            check(_view_refresh(self._probe, None))
-        handle, let_go = ctypes.c_void_p(), self._probe is None
-        check(_view_freeze(self._open_probe(), ctypes.byref(handle)))
+            check(_view_refresh(self._probe.cell, None))
+        let_go = self._probe is None
+        snapshot = Snapshot(self._open_probe(), fast=self._transaction is None)
         if let_go:
             idle.watch(weakref.ref(self))
-        self._snapshot = snapshot = Snapshot(handle.value or 0, fast=self._transaction is None)
+        self._snapshot = snapshot
         self._version = snapshot.version()
         return snapshot
 
+    def _has_moved(self) -> bool:
+        """Is there a newer version than the snapshot's, or none to be had any more?"""
+        if self._probe is None:
+            return True
+        changed = ctypes.c_bool()
+        return _view_refresh(self._probe.cell, ctypes.byref(changed)) != 0 or changed.value
+
     def _open_probe(self) -> int:
         if self._probe is None:
-            handle = ctypes.c_void_p()
-            check(_view_open(self._open_handle(), ctypes.byref(handle)))
-            self._probe = handle.value
-        return self._probe or 0
+            probe = Handle(_view_close)
+            check(_view_open(self._open_handle(), ctypes.byref(probe.cell)))
+            self._probe = probe
+        return self._probe.cell.value or 0
 
     def _drop(self) -> None:
         """The snapshot is not the one to read through any more. Under the lock."""
@@ -453,6 +487,13 @@ class Store(Factory):
             if self._used:
                 self._used = False
                 return False
+            snapshot = self._snapshot
+            if snapshot is not None and any(True for _ in snapshot.iterations):
+                # A loop keeps the version anyway, and goes on with what it has read until there is a newer one.
+                if self._has_moved():
+                    self._drop()
+                return False
+            snapshot = None
         self._let_go()
         return True
 
@@ -460,9 +501,32 @@ class Store(Factory):
         """Pins nothing until somebody reads again."""
         with self._lock:
             self._drop()
-            probe, self._probe = self._probe, None
-        if probe is not None and self._handle is not None:
-            _view_close(probe)  # at worst CLOSED_HANDLE: the store is being closed on another thread
+            self._probe = None
+
+    def _begins(self, transaction: Transaction) -> None:
+        """From here on it is found, also when a signal handler keeps it from being open for Python."""
+        self._cancel_left()
+        transaction.beside = here.writes
+        here.writes.add(transaction)
+        self._writes.add(transaction)
+
+    def _cancel_left(self) -> None:
+        """Cancels writes that nobody is going to end."""
+        lost = []
+        for write in list(self._writes):
+            if write.is_left():
+                write._abandon()
+            elif not write.owner.is_alive():
+                lost.append(self._lose(write))
+        tell(lost, 4)  # who said store.write()
+
+    def _lose(self, write: Transaction) -> str:
+        """Cancels a write whose thread ended, or is just ending; what is to be told of it. Of one that was still waiting, nothing."""
+        has_begun = bool(write._cell.value) and not write.lost
+        if has_begun:
+            write.lost = f"thread {write.owner.name!r} ended inside of a write of {self._path!r}, which was cancelled"
+        write._abandon()
+        return write.lost if has_begun else ""
 
     def _began(self, transaction: Transaction) -> None:
         with self._lock:
@@ -481,6 +545,9 @@ class Store(Factory):
                 if store._tag == self._tag:
                     with store._lock:
                         store._drop()
+        turns.ended(self._tag)
+        self._writes.discard(transaction)
+        transaction.beside.discard(transaction)
 
     def _expire_frozen(self) -> None:
         for frozen in list(self._frozen):
@@ -493,6 +560,12 @@ class Store(Factory):
         self._drop()
         self._transaction = None
         self._expire_frozen()
+
+
+def _info(handle: ctypes.c_void_p) -> Any:
+    found = _ffi.Info(struct_size=ctypes.sizeof(_ffi.Info))
+    check(_get_info(handle, ctypes.byref(found)))
+    return found
 
 
 def _after_fork() -> None:

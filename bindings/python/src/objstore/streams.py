@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from . import delivery
 from .changes import Changes
 from .errors import Closed, Status
+from .handles import Block, ends_the_block
 from .models import Model
 from .observing import ChangeToken
 
@@ -29,18 +30,35 @@ class _Arrivals(Generic[M]):
         self.changes: deque[Changes[M]] = deque()
         self.waiter: asyncio.Future[None] | None = None
 
-    def put(self, changes: Changes[M]) -> None:
-        self.changes.append(changes)
+    def wake(self, *_: object) -> None:
         waiter = self.waiter
         if waiter is not None:
             waiter.get_loop().call_soon_threadsafe(_wake, waiter)
 
 
 class _StreamToken(ChangeToken[M]):
-    __slots__ = ()
+    __slots__ = ("arrivals",)
+    arrivals: _Arrivals[M]
 
-    def _tell(self, changes: Changes[M]) -> None:
-        self._handler(changes._kept())
+    def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
+        kept, arrived = changes._kept(), self.arrivals.changes
+        call.handler = self._handler
+        if arrived and (arrived[-1].from_version, arrived[-1].is_initial) == (kept.from_version, kept.is_initial):
+            arrived.pop()  # a signal handler interrupted this: it comes again, with what was committed meanwhile
+        arrived += (kept,)
+        call.is_over = True  # no byte code between the two at which a signal handler could run
+        self._handler(changes)
+
+
+class _Descriptor:
+    """Another number for a descriptor: a loop has one reader for each."""
+
+    def __init__(self, of: int) -> None:
+        self.number = os.dup(of)
+
+    def __del__(self) -> None:
+        if hasattr(self, "number"):
+            os.close(self.number)
 
 
 def _wake(waiter: "asyncio.Future[None]") -> None:
@@ -48,7 +66,7 @@ def _wake(waiter: "asyncio.Future[None]") -> None:
         waiter.set_result(None)
 
 
-class ChangeStream(Generic[M]):
+class ChangeStream(Generic[M], Block):
     """The changes of some results, one after the other, from the moment on when it was made: `results.changes()`.
 
     Waits for the store's descriptor in the running loop: no thread, no polling. Nothing is delivered while nobody waits
@@ -63,9 +81,11 @@ class ChangeStream(Generic[M]):
     ) -> None:
         self._store = store
         self._arrivals: _Arrivals[M] = _Arrivals()
-        self._descriptor: int | None = None
+        self._descriptor: _Descriptor | None = None
+        self._ending, self._is_inside = None, False
         self._shown: Changes[M] | None = None
-        self._token: ChangeToken[M] = _StreamToken(store, binding, self._arrivals.put, keys)
+        self._token: _StreamToken[M] = _StreamToken(store, binding, self._arrivals.wake, keys)
+        self._token.arrivals = self._arrivals
         self._token.observe_results(condition, initial)
 
     def close(self) -> None:
@@ -82,14 +102,16 @@ class ChangeStream(Generic[M]):
             self._close_descriptor()
 
     def __enter__(self) -> "ChangeStream[M]":
+        self._is_inside = True
         return self
 
+    @ends_the_block
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._over()
 
-    def __del__(self) -> None:
-        if getattr(self, "_token", None) is not None:
-            self.close()
+    def _leave(self) -> None:
+        self.close()
 
     def __aiter__(self) -> "ChangeStream[M]":
         return self
@@ -110,19 +132,19 @@ class ChangeStream(Generic[M]):
         loop = asyncio.get_running_loop()
         if self._descriptor is None:
             try:
-                # A number of its own: a loop has one reader for each.
-                self._descriptor = os.dup(self._store.notify_fd)
+                self._descriptor = _Descriptor(self._store.notify_fd)
             except Closed:
                 self.close()
                 return
+        descriptor = self._descriptor
         self._arrivals.waiter = waiter = loop.create_future()
-        loop.add_reader(self._descriptor, self._deliver, waiter)
+        loop.add_reader(descriptor.number, self._deliver, waiter)
         try:
             if not self._arrivals.changes:  # else another thread delivered it before there was a waiter
                 await waiter
         finally:
             self._arrivals.waiter = None
-            loop.remove_reader(self._descriptor)
+            loop.remove_reader(descriptor.number)
             if self._token.is_closed:
                 self._close_descriptor()
 
@@ -142,9 +164,7 @@ class ChangeStream(Generic[M]):
         delivered.result()  # what handlers raised goes to the loop's exception handler
 
     def _close_descriptor(self) -> None:
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
+        self._descriptor = None  # which closes it
 
     def _release(self) -> None:
         """The change that was worked on can be read no more, and pins nothing."""

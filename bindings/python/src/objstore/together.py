@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from . import filling, kinds, links
+from .articles import a
 from .collection import Collection
 from .copies import held
 from .described import describes
@@ -100,9 +101,9 @@ def _links(collection: "Collection") -> "tuple[Transaction, Binding]":
     transaction, prop, shape = collection._writing(), collection._prop, collection._shape
     if shape.element.kind != LINK:
         raise WrongType(
-            f"{prop.path} is a {shape.type_name}: it has no links to objects", class_name=prop.model_name, property_name=prop.name
+            f"{prop.path} is {a(shape.type_name)}: it has no links to objects", class_name=prop.model_name, property_name=prop.name
         )
-    return transaction, collection._source._binding(shape.element.target)
+    return transaction, collection._source._leading(shape.element.target)
 
 
 class _Change:

@@ -1,17 +1,19 @@
 """Writing: the transaction behind `with store.write():`, and every change that can be made in it."""
 
 import ctypes
+import os
 import sys
 import threading
-import weakref
+import warnings
 from array import array
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from . import _ffi, columns, objects
+from . import _ffi, columns, objects, turns
 from ._check import check, failure
 from .arguments import milliseconds
-from .errors import Error, InvalidArgument, NotInWrite, Status
+from .errors import AlreadyInWrite, Error, InvalidArgument, NotInWrite, Status, Timeout
+from .handles import Bag, Block, ends_the_block
 from .properties import Property
 from .values import Values, give_back, take
 from .views import Epoch, View
@@ -44,6 +46,7 @@ _insert_rows = _ffi.bind("objstore_insert_rows")
 
 Policy = Literal["error", "modified", "all"] | bool  # True is "all", False "error"
 POLICIES = {"error": 0, "modified": 1, "all": 2}
+OPEN = 2**64 - 1  # no version
 UNCHANGED, CHANGED, CREATED = 0, 1, 2  # objstore_outcome
 SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed
 
@@ -53,9 +56,45 @@ class _Here(threading.local):
 
     def __init__(self) -> None:
         self.thread = object()
+        self.writes: set[Transaction] = set()  # that it has begun and not ended
+        self.ending = None if threading.current_thread() is threading.main_thread() else _Ending(self.writes)
+
+
+class _Ending:
+    """Ends the writes that a thread leaves when it ends: on that thread, since other processes wait for them as well, of which nobody
+    in this one hears. The main thread ends with the process, and the library lets go of everything then."""
+
+    __slots__ = ("_writes", "_process")
+
+    def __init__(self, writes: "set[Transaction]") -> None:
+        self._writes = writes
+        self._process = os.getpid()
+
+    # Signal handlers run on the main thread only: none raises here.
+    def __del__(self) -> None:
+        if os.getpid() != self._process:
+            return  # in a forked child: there all other threads of the parent end, and not what they have begun
+        told = [write.store._lose(write) for write in list(self._writes)]
+        tell(told, 1)  # when all are cancelled: a warning may be an error
+
+
+def tell(lost: "Iterable[str]", level: int) -> None:
+    """Warns of writes that were lost. `level`: as in warnings.warn(), for the caller."""
+    for what in filter(None, lost):
+        warnings.warn(what, ResourceWarning, stacklevel=1 + level)
 
 
 here = _Here()
+
+
+class _Done:
+    """What is awaited, and is there."""
+
+    def __await__(self) -> Iterator[Any]:
+        return iter(())
+
+
+_DONE: Awaitable[None] = _Done()  # type: ignore[assignment]  # an iterator without a send()
 
 
 class Counts(NamedTuple):
@@ -75,7 +114,7 @@ def policy_number(update: Policy) -> int:
         raise InvalidArgument(f"update is 'error', 'modified' or 'all', not {update!r}") from None
 
 
-class Transaction(View):
+class Transaction(View, Block):
     """An open write. Leaving the with block commits; an exception, or cancel(), undoes everything.
 
     It belongs to the thread (and the asyncio task) that began it: nobody else sees or disturbs what it did so far.
@@ -87,41 +126,86 @@ class Transaction(View):
         super().__init__(0, fast=False)
         self.store = store
         self._timeout = timeout
-        self._number = 0
+        self._ending, self._is_inside = None, False
+        self._cell = ctypes.c_void_p()  # what the library writes the handle to
+        self._version = ctypes.c_uint64(OPEN)  # and the version that the commit made
+        self._is_over = False  # was it ended, and is everything in order again?
         self._thread: object = None
         self._task: object = None
+        self.beside: set[Transaction] = set()  # what its thread has begun and not ended
+        self.owner = threading.current_thread()  # who begins it
+        self.waits = False  # is it in the queue of tasks?
+        self.lost = ""  # why others ended it
         self._added: list[list[Any]] = []
-        self.loops: weakref.WeakSet[Loop] = weakref.WeakSet()
-        self.readings: weakref.WeakSet[collection.Loop] = weakref.WeakSet()
+        self.loops: Bag[Loop] = Bag()
+        self.readings: Bag[collection.Loop] = Bag()
         self.written: set[tuple[int, int]] = set()
         self.is_open = False
 
-    # Beginning and ending
+    # Beginning and ending. A signal handler may raise between any two steps: what the library has written to the two
+    # cells says how far it came, and _abandon() brings the rest in line, as often as it is called.
 
     def __enter__(self) -> "Transaction":
         if self._thread is not None:
             raise InvalidArgument("a transaction is used once: call store.write() for each")
-        self.handle = self._begin()
+        self._is_inside = True
         self._thread, self._task = here.thread, current_task()
+        self.owner = threading.current_thread()
+        try:
+            self.store._begins(self)
+            self._check_alone()
+            self._begin()
+            self._has_begun()
+            return self
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _has_begun(self) -> None:
+        self.handle = self._cell.value or 0
         self.is_open = True
         self.store._began(self)
-        return self
 
+    async def __aenter__(self) -> "Transaction":
+        if self._thread is not None:
+            raise InvalidArgument("a transaction is used once: call store.write() for each")
+        self._is_inside = True
+        self._thread, self._task = here.thread, current_task()
+        self.owner = threading.current_thread()
+        try:
+            self.store._begins(self)
+            self._check_alone(waits=True)
+            self.waits = True
+            await turns.take(self, self._try_begin, self._timeout)
+            self.waits = False
+            self._has_begun()
+            return self
+        except BaseException:
+            self._abandon()
+            raise
+
+    @ends_the_block
+    def __aexit__(self, kind: type[BaseException] | None, error: object, trace: object) -> Awaitable[None]:
+        # Not a coroutine: what the statement has is gone when that begins, and with it the block.
+        self._exit(kind)
+        return _DONE
+
+    @ends_the_block
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        if not self.is_open:
-            return
-        if kind is not None:
+        self._exit(kind)
+
+    def _exit(self, kind: type[BaseException] | None) -> None:
+        if self.is_open and kind is not None:
             self._cancel()
-            return
-        self._check_mine()
-        self._outlive()
-        version = ctypes.c_uint64()
-        status = _commit(self.handle, ctypes.byref(version))
-        problem = failure(status) if status else None  # before anything else can fail
-        self._number = version.value
-        self._end(committed=status == 0)
-        if problem is not None:
-            raise problem
+        elif self.is_open:
+            self._check_mine()
+            self._commit()
+        elif self.lost and kind is None:
+            raise NotInWrite(self.lost)
+        self._over()
+
+    def _leave(self) -> None:
+        self._abandon()
 
     def cancel(self) -> None:
         """Undoes everything and ends the transaction; what follows in the with block is outside of it."""
@@ -134,15 +218,39 @@ class Transaction(View):
         if not self.mine():
             raise NotInWrite("the transaction belongs to another thread or task")
 
-    def _cancel(self) -> None:
-        self._outlive()
-        status = _cancel(self.handle)
-        if status == Status.IN_CALLBACK:  # of a call that is not over: it goes on
-            raise failure(status)
-        problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
-        self._end(committed=False)
+    def _commit(self) -> None:
+        try:
+            self._outlive()
+            status = _commit(self.handle, ctypes.byref(self._version))
+            problem = failure(status) if status else None  # before anything else can fail
+            self._end(committed=status == 0)
+        except BaseException:
+            self._abandon()
+            raise
         if problem is not None:
             raise problem
+
+    def _cancel(self) -> None:
+        try:
+            self._outlive()
+            status = _cancel(self.handle)
+            problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
+            if status != Status.IN_CALLBACK:  # of a call that is not over: it goes on
+                self._end(committed=False)
+        except BaseException:
+            self._abandon()
+            raise
+        if problem is not None:
+            raise problem
+
+    def _abandon(self) -> None:
+        """Ends it, if that was not done yet: what was not committed is undone."""
+        if self._is_over:
+            return
+        committed = self._version.value != OPEN
+        if self._cell.value and not committed and _cancel(self._cell) == Status.IN_CALLBACK:
+            return
+        self._end(committed)
 
     def savepoint(self) -> "Savepoint":
         """A scope inside the transaction: with tx.savepoint(): …
@@ -157,7 +265,9 @@ class Transaction(View):
 
     def version(self) -> int:
         """The version it made; while it is open, the one that it began with."""
-        return super().version() if self.is_open else self._number
+        if self.is_open:
+            return super().version()
+        return self._version.value if self._version.value != OPEN else 0
 
     @property
     def added(self) -> int:
@@ -168,22 +278,46 @@ class Transaction(View):
         """Is the caller who began it?"""
         return self._thread is here.thread and self._task is current_task()
 
-    def _begin(self) -> int:
-        handle = ctypes.c_void_p()
-        out = ctypes.byref(handle)
+    def _check_alone(self, waits: bool = False) -> None:
+        """AlreadyInWrite: the calling thread would wait for itself. `waits`: it lets other tasks go on meanwhile."""
+        for other in list(here.writes):
+            if other is self or not other.is_open or other.store._tag != self.store._tag:
+                continue
+            of = f"has a write of {self.store._path!r} open"
+            if other._task is self._task:
+                raise AlreadyInWrite(
+                    f"this {'thread' if self._task is None else 'task'} {of} already: go on in that one, or in a scope of it, "
+                    "tx.savepoint(); a generator that is suspended inside of it has to end it first"
+                )
+            if other._task is None:
+                raise AlreadyInWrite(
+                    f"this thread {of} already, begun outside of any task: a generator that is suspended inside of it, or who runs the loop, "
+                    "has to end it first"
+                )
+            if not waits:
+                raise AlreadyInWrite(
+                    f"task {_name(other._task)!r} {of} on this thread, and cannot end it while this one waits: wait for it by "
+                    "'async with store.write():', or let that one end its write before it awaits something"
+                )
+
+    def _try_begin(self) -> None:
+        check(_try_begin(self.store._open_handle(), ctypes.byref(self._cell)))
+
+    def _begin(self) -> None:
+        out = ctypes.byref(self._cell)
         if self._timeout == 0:
-            check(_try_begin(self.store._open_handle(), out))
-            return handle.value or 0
+            return self._try_begin()
         left = None if self._timeout is None else milliseconds(self._timeout)
         while True:
             wait = SLICE_MS if left is None else min(left, SLICE_MS)
             status = _begin_within(self.store._open_handle(), wait, out)
             if left is not None:
                 left -= wait
-            if status == Status.TIMEOUT and (left is None or left > 0):
-                continue
-            check(status)
-            return handle.value or 0
+            if status != Status.TIMEOUT:
+                return check(status)
+            self.store._cancel_left()
+            if left is not None and left <= 0:
+                raise Timeout(f"another write was open for {self._timeout:g} seconds: in another thread, task or process")
 
     def _outlive(self) -> None:
         """For loops that go on: the lists of the library end now."""
@@ -196,7 +330,7 @@ class Transaction(View):
             pass  # its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
 
     def _end(self, committed: bool) -> None:
-        self.is_open = False
+        self.is_open = self.waits = False
         if committed:
             for group in self._added:
                 objects.forget(group)
@@ -207,6 +341,7 @@ class Transaction(View):
         if not committed and not self.store.is_closed:
             for loop in self.loops:
                 loop.leave_out_undone()
+        self._is_over = True
 
     def _loosen(self, kept: int) -> None:
         """What was added after the first `kept` groups is unmanaged again."""
@@ -229,7 +364,8 @@ class Transaction(View):
 
     # Changing. Everything here is called by the store, on the right thread.
 
-    def _wrote(self, class_id: int, key: int) -> None:
+    def _writes(self, class_id: int, key: int) -> None:
+        """Before an object is written: what was read of it, and found, is not good any more, however the call ends."""
         self.written.add((class_id, key))
         self._evaluations.clear()
 
@@ -242,18 +378,19 @@ class Transaction(View):
         s = take()
         s.head.value, s.key.value = binding.head, key
         s.values.put_one(prop, value)
+        self.written.add((binding.class_id, key))  # as _writes()
+        self._evaluations.clear()
         if status := _set(self.handle, s.object, binding.ids[prop.index], s.values.first):
             raise failure(status)
         give_back(s)
-        self._wrote(binding.class_id, key)
 
     def increment(self, binding: "Binding", key: int, prop: Property, delta: int) -> None:
         s = take()
         s.head.value, s.key.value = binding.head, key
+        self._writes(binding.class_id, key)
         if status := _increment(self.handle, s.object, binding.ids[prop.index], delta, None):
             raise failure(status)
         give_back(s)
-        self._wrote(binding.class_id, key)
 
     def set_results(self, results: int, binding: "Binding", properties: list[Property], values: list[Any]) -> int:
         """The same values for all objects of results, a handle; how many there are."""
@@ -278,8 +415,10 @@ class Transaction(View):
 
     def _changed_many(self, function: Any, *arguments: Any) -> int:
         count = ctypes.c_uint64()
-        check(function(*arguments, ctypes.byref(count)))
-        self._wrote_many()
+        try:
+            check(function(*arguments, ctypes.byref(count)))
+        finally:
+            self._wrote_many()
         return count.value
 
     def create(self, binding: "Binding", properties: list[Property], values: list[Any], policy: int) -> tuple[int, int]:
@@ -289,6 +428,7 @@ class Transaction(View):
         room.fill(properties, values)
         ids = columns.property_ids([binding.ids[p.index] for p in properties])
         made, outcome = _ffi.Object(), CREATED
+        self._evaluations.clear()
         if policy == 0:
             status = _create(self.handle, binding.class_id, ids, room.address, count, ctypes.byref(made))
         else:
@@ -300,13 +440,17 @@ class Transaction(View):
         if status:
             raise failure(status)
         key: int = made.key
-        self._wrote(binding.class_id, key)
+        self.written.add((binding.class_id, key))
         return key, outcome
 
     def insert(self, built: columns.Columns, policy: int) -> "tuple[Counts, memoryview]":
         """Creates or updates many objects, all or none of them; their keys."""
         keys = columns.words(built.rows)
         counts = _ffi.InsertCounts()
+        if policy == 0:
+            self._evaluations.clear()  # what was read before is as it was
+        else:
+            self._wrote_many()
         status = _insert_rows(
             self.handle,
             built.binding.class_id,
@@ -319,10 +463,6 @@ class Transaction(View):
         )
         if status:
             raise failure(status)
-        if policy == 0:
-            self._evaluations.clear()  # what was read before is as it was
-        else:
-            self._wrote_many()
         return Counts(counts.created, counts.changed, counts.unchanged), memoryview(keys)
 
     def adopt(self, binding: "Binding", group: list[Any], keys: Any) -> None:
@@ -332,18 +472,17 @@ class Transaction(View):
 
     def delete(self, binding: "Binding", key: int) -> None:
         self.settle()
-        check(_delete(self.handle, _ffi.Object(binding.class_id, binding.head >> 32, key)))
-        self.written.add((binding.class_id, key))
+        self._writes(binding.class_id, key)
         if binding.is_target or binding.takes_along:
-            self._wrote_many()  # links to it are None now, whoever has them; and others may have gone, too
-        self._evaluations.clear()
+            self._wrote_many()  # links to it are None then, whoever has them; and others may go, too
+        check(_delete(self.handle, _ffi.Object(binding.class_id, binding.head >> 32, key)))
 
     def delete_together(self, heads: "Sequence[int]", keys: "Sequence[int]") -> None:
         """Deletes objects, all or none, whose class and store, and keys, are given."""
         self.settle()
         given = array("Q", [word for pair in zip(heads, keys) for word in pair])
-        check(_delete_together(self.handle, given.buffer_info()[0], len(keys)))
         self._wrote_many()
+        check(_delete_together(self.handle, given.buffer_info()[0], len(keys)))
 
     def delete_all(self, binding: "Binding") -> int:
         self.settle()
@@ -369,10 +508,26 @@ class _Kept:
         self._as_parameter_ = values.address
 
 
+def _name(task: object) -> str:
+    return str(getattr(task, "get_name", lambda: "?")())
+
+
 def current_task() -> object:
     """The running asyncio task, if there is one."""
-    asyncio = sys.modules.get("asyncio")
-    running = getattr(asyncio, "_get_running_loop", None)  # not while asyncio is just being imported
-    if asyncio is None or running is None or running() is None:
+    running = _running[0] if _running else _find_running()
+    if running is None or running() is None:
         return None
+    import asyncio  # which is there
+
     return asyncio.current_task()
+
+
+def _find_running() -> Any:
+    """The function that says which loop runs; None: nobody has loaded asyncio, or it is just being loaded."""
+    running = getattr(sys.modules.get("asyncio"), "_get_running_loop", None)
+    if running is not None:
+        _running.append(running)
+    return running
+
+
+_running: list[Any] = []  # as soon as it is found

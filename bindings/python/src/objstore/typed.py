@@ -7,11 +7,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, delivery, kinds
+from ._check import check
 from .arguments import INT32, UINT64, whole
+from .calls import MUST_FINISH, entry, finish
 from .changes import INSERTIONS, MODIFICATIONS
 from .columns import property_ids
 from .errors import HandlerFailed, InvalidArgument, NotSupported, OutOfRange
-from .observing import Token, _tokens, properties
+from .observing import Token, properties, token_of
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -91,12 +93,8 @@ class TypedToken(Token):
             address, userdata = self._prepare(signature, meant, binding.model.__name__), self._number
         else:
             raise InvalidArgument(f"a function is wanted, of Python or of ctypes, not {self._function!r}")
-        handle = c_void_p()
-        text, out = _ffi.text(signature), ctypes.byref(handle)
-        status = _observe_typed(
-            store._open_handle(), binding.class_id, ids, len(meant), text, address, userdata, None, out
-        )
-        self._started(status, handle)
+        text, free = _ffi.text(signature), None if isinstance(self._function, CFunction) else MUST_FINISH
+        check(_observe_typed(store._open_handle(), binding.class_id, ids, len(meant), text, address, userdata, free, self._out))
         if address == _NOWHERE:
             self.close()
             raise NotSupported(f"{signature!r} has a word that this package does not know")
@@ -121,9 +119,13 @@ class TypedToken(Token):
         self._status_of = class_name if has_status else ""
         return _function_for(shape, has_status)
 
-    def _called(self, given: Any) -> int | None:
-        result = self._function(*[take(*given[a:b]) for a, b, take in self._takers])
-        return _status(self._status_of, result) if self._status_of and result is not None else None
+    def _called(self, given: Any, call: delivery.Call) -> None:
+        arguments = [take(*given[a:b]) for a, b, take in self._takers]
+        call.handler = self._function
+        result = self._function(*arguments)
+        if self._status_of and result is not None:
+            call.status = _status(self._status_of, result)
+        call.is_over = True
 
 
 def _status(class_name: str, result: Any) -> int:
@@ -151,14 +153,14 @@ def _function_for(shape: tuple[str, ...], has_status: bool) -> int:
     if made is None:
         arguments = [argument for word in shape for argument in WORDS[word][0]]
         prototype = ctypes.CFUNCTYPE(c_int32 if has_status else None, *arguments, c_void_p)
-        function = prototype(_called if has_status else _called_for_nothing)
+        function = entry(prototype)(_called if has_status else _called_for_nothing)
         made = _functions[shape, has_status] = (function, ctypes.cast(function, c_void_p).value or 0)
     return made[1]
 
 
 def _called(*arguments: Any) -> int:
-    token = _tokens.get(arguments[-1])
-    return 0 if token is None else delivery.guarded(token._called, arguments)
+    token = token_of(arguments[-1])
+    return finish(0) if token is None else delivery.guarded(token._called, arguments)
 
 
 def _called_for_nothing(*arguments: Any) -> None:

@@ -11,7 +11,10 @@ from itertools import accumulate
 from typing import Any
 
 from . import _ffi, decimals, documents, kinds, links
-from .kinds import BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LINK, LIST, MAP, MIXED, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described, encode
+from .kinds import (
+    BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LARGEST, LINK, LIST, MAP, MIXED, NULL, OBJECT_ID, SMALLEST, STRING, TIMESTAMP, UUID,
+    Described, encode,
+)  # fmt: skip
 from .object_id import ObjectId
 
 TEXT_ROOM = 1024
@@ -58,6 +61,9 @@ class Values:
 
     def put_one(self, prop: Described, value: Any) -> None:
         """Puts a converted value, as the only one."""
+        if type(value) is int and prop.kind == INT and SMALLEST <= value <= LARGEST:  # as a rule
+            self.words[0], self.words[1] = INT, value
+            return
         if prop.kind == STRING or prop.kind == BINARY or prop.kind == MIXED:
             self.start(_text_bytes(value))
         self.put(0, prop, value)

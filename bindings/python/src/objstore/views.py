@@ -9,13 +9,12 @@ it has the view's *epoch*, and is good as long as the view is the one to read th
 """
 
 import ctypes
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, documents, kinds, packed
-from ._check import failure
+from ._check import check, failure
 from .evaluations import Evaluation, Evaluations
-from .kinds import INT
+from .handles import Bag, cell_of
 from .indexes import Stretch
 from .values import Values, give_back, take
 
@@ -40,6 +39,7 @@ _row_init = _ffi.bind("objstore_row_init")
 _row_next = _ffi.bind("objstore_row_next")
 _row_object = _ffi.bind("objstore_row_object")
 _view_version = _ffi.bind("objstore_view_version")
+_view_freeze = _ffi.bind("objstore_view_freeze")
 _view_close = _ffi.bind("objstore_view_close")
 _NAN = float("nan")
 _NOTHING: frozenset[tuple[int, int]] = frozenset()
@@ -86,8 +86,8 @@ class View:
         self.epoch = Epoch(fast)
         self.written: set[tuple[int, int]] | frozenset[tuple[int, int]] = _NOTHING  # objects whose blocks are out of date
         self._evaluations = Evaluations()
-        self.loops: weakref.WeakSet[Loop] | None = None  # that may outlive the view; None: it lives as long as they
-        self.readings: weakref.WeakSet[collection.Loop] | None = None  # the same, of elements
+        self.loops: Bag[Loop] | None = None  # that may outlive the view; None: it lives as long as they
+        self.readings: Bag[collection.Loop] | None = None  # the same, of elements
 
     def version(self) -> int:
         """The version that is seen."""
@@ -121,11 +121,8 @@ class View:
     def find(self, binding: "Binding", key: Any) -> int | None:
         """The object key of the object with this primary key."""
         s = take()
-        if binding.key_type is int and key is not None and -(2**63) <= key < 2**63:
-            s.words[0] = INT
-            s.words[1] = key
-        else:
-            s.values.put_one(binding.primary_key, kinds.convert(binding.primary_key, key))
+        prop = binding.key_property or binding.primary_key  # which says why there is none
+        s.values.put_one(prop, key if type(key) is prop.exact else kinds.convert(prop, key))
         if status := _find(self.handle, binding.class_id, s.values.first, s.object_address, s.flag_address):
             raise failure(status)
         found = s.key.value if s.flag.value else None
@@ -214,22 +211,21 @@ class View:
         return found
 
     def _evaluate(self, binding: "Binding", condition: "Condition | Stretch | None") -> Evaluation:
-        s = take()
+        found = Evaluation()
+        out = ctypes.addressof(found.cell)
         if condition is None:
-            status = _find_all(self.handle, binding.class_id, s.handle_address)
+            status = _find_all(self.handle, binding.class_id, out)
         elif isinstance(condition, Stretch):
-            status = self._ask(_find_in, condition, s.handle_address)
+            status = self._ask(_find_in, condition, out)
         else:
             prop, operator, value = condition
+            s = take()
             s.values.put_one(condition.asked(), value)
-            status = _find_where(
-                self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, s.handle_address
-            )
+            status = _find_where(self.handle, binding.class_id, binding.ids[prop.index], operator, s.values.first, out)
+            give_back(s)
         if status:
             raise failure(status)
-        handle = s.handle.value
-        give_back(s)
-        return Evaluation(handle)
+        return found.made()
 
 
 def _question(binding: "Binding", condition: "Condition | Stretch | None") -> Any:
@@ -250,12 +246,12 @@ def _constant(prop: "Property", value: Any) -> Any:
 
 
 class Snapshot(View):
-    """A frozen view. Closed when nobody reads through it any more."""
+    """A frozen view of what a view of the library shows now. Closed when nobody reads through it any more."""
 
-    def __init__(self, handle: int, fast: bool) -> None:
-        super().__init__(handle, fast)
-        self._close = _view_close
-
-    def __del__(self) -> None:
+    def __init__(self, view: int | None, fast: bool) -> None:
+        super().__init__(0, fast)
         # Closing the store has closed it already, perhaps: then this says CLOSED_HANDLE, and nothing is amiss.
-        self._close(self.handle)
+        self.cell = cell_of(self, _view_close)
+        self.iterations: Bag[Any] = Bag()  # loops that read from it
+        check(_view_freeze(view, ctypes.byref(self.cell)))
+        self.handle = self.cell.value or 0

@@ -1,0 +1,182 @@
+"""The library calls Python: nothing counts as done before the Python code has ended, and every exception gets out.
+
+    store.deliver() ─► objstore_deliver ─► handler raises: kept, the library is told a status ─► … ─┐
+          ▲───────────────────────── the exception itself is raised ◄───────────────────────────────┘
+
+A signal handler may raise in a callback before its first line, and behind its last one. ctypes shows such an exception by
+sys.unraisablehook, drops it, and hands the library whatever lies on the stack. So callbacks tell the library that they
+have ended by a call (objstore_finish): without it they have not, and what they belong to is undone or comes again. And
+while a call of the library goes on that may call back, the hook is one that keeps these exceptions; it is of C, since a
+signal handler could raise in one of Python, and that would be lost with what it was given.
+"""
+
+import ctypes
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any
+
+from . import _ffi
+from ._check import failure
+from .errors import Error
+
+_finish = _ffi.bind("objstore_finish")
+MUST_FINISH = _ffi.address("objstore_must_finish")  # for `free_userdata`: its callback ends by finish()
+FAILED = 10_000  # OBJSTORE_USER_STATUS: what the library is told of an exception
+
+_entries: set[CodeType] = set()  # of the functions that the library calls
+
+
+class _Lent(threading.local):
+    calls: "Calls | None" = None  # of the call of the library that this thread is in; None: Python did not lend it
+
+
+lent = _Lent()
+
+
+class Calls:
+    """A call of the library that may call Python back."""
+
+    def __init__(self) -> None:
+        self.raised: list[BaseException] = []  # by what it called
+        self.problem: Error | None = None  # what the library said of the call
+        self.unheard = 0  # change sets that nobody wanted, after all
+
+    def callback(self, prototype: Any, function: Callable[..., object]) -> Any:
+        """A C function that calls function(*arguments), for this call."""
+        raised = self.raised
+
+        def called(*arguments: Any) -> int:
+            try:
+                function(*arguments)
+                status = 0
+            except BaseException as error:
+                raised.append(error)
+                status = FAILED
+            return int(_finish(status))
+
+        return entry(prototype)(called)
+
+    def run(self, function: Callable[..., int], *arguments: Any) -> int:
+        """Makes the call; its status. What was raised is in `raised`, what the library said in `problem`: that is read before any frame
+        is left, since who keeps a traceback keeps frames, for which Python makes objects then, and the garbage collector may run."""
+        outer = lent.calls
+        is_main = threading.current_thread() is threading.main_thread()  # only there Python runs signal handlers
+        if is_main and outer is not None:
+            outer.take()
+        lent.calls = self
+        ends_keeping = is_main and (outer is None or sys.unraisablehook is not _keep)
+        if is_main and sys.unraisablehook is not _keep:
+            _hook.others = sys.unraisablehook
+            sys.unraisablehook = _keep
+        try:
+            status = function(*arguments)
+            if status:
+                self.problem = failure(status)
+            if is_main:
+                self.take()
+        except BaseException as error:  # a signal handler's, after the call
+            if is_main:
+                self.take()
+            self.show(error)
+            raise
+        finally:
+            lent.calls = outer
+            if ends_keeping and sys.unraisablehook is _keep:
+                sys.unraisablehook = _hook.others
+        return status
+
+    def take(self) -> None:
+        """Of what was kept, what callbacks of this call raised before their first line: it goes before what they raised behind
+        it. The rest is shown. No byte code between noting one and forgetting it lets a signal handler run."""
+        while _kept:
+            kept = _kept[0]
+            trace = kept.exc_traceback
+            if trace is not None and kept.exc_value is not None and trace.tb_frame.f_code in _entries:
+                self.raised[:0] = [kept.exc_value]
+                del _kept[0]
+            else:
+                del _kept[0]
+                _hook.others(kept)
+
+    def check(self) -> None:
+        """Raises what was raised, or else what the library said."""
+        if self.raised:
+            raised = self.first()
+            self.show(raised)
+            raise raised
+        if self.problem is not None:
+            raise self.problem
+
+    def first(self) -> BaseException:
+        """Of several exceptions one that ends the program, such as KeyboardInterrupt, goes before those that are mistakes."""
+        return next((error for error in self.raised if not isinstance(error, Exception)), self.raised[0])
+
+    def show(self, instead: BaseException) -> None:
+        """Shows those that cannot be raised, since another one is."""
+        while self.raised:
+            error = self.raised.pop(0)
+            if error is not instead:
+                sys.excepthook(type(error), error, error.__traceback__)
+
+
+def entry(prototype: Any) -> Callable[[Callable[..., int | None]], Any]:
+    """The decorator of a function that the library calls; its result does not matter."""
+
+    def made(function: Any) -> Any:
+        _entries.add(function.__code__)
+        return prototype(function)
+
+    return made
+
+
+def finish(status: int) -> int:
+    """The last thing that a callback does."""
+    return int(_finish(status))
+
+
+class _Hook:
+    others: Any = sys.unraisablehook  # for what has nothing to do with callbacks
+
+
+_hook = _Hook()
+_kept: "list[sys.UnraisableHookArgs]" = []  # since a call of the main thread began, by any thread
+_keep = _kept.append  # the hook meanwhile
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Did a signal handler raise it?"""
+    if isinstance(error, KeyboardInterrupt):
+        return True
+    handlers = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    return not handlers.isdisjoint(_passed(error))
+
+
+def has_run(function: Any, error: BaseException) -> bool:
+    """Was the function running when that was raised? True also where nobody can know: of one that is not written in Python."""
+    code = _code_of(function)
+    return code is None or code in _passed(error)
+
+
+def _passed(error: BaseException) -> Iterator[CodeType]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame.f_code
+        trace = trace.tb_next
+
+
+def _code_of(function: Any) -> CodeType | None:
+    """Of what is called in the end, be it a method or bound to arguments."""
+    for _ in range(10):
+        for attribute in ("__func__", "func", "__wrapped__"):
+            inner = getattr(function, attribute, None)
+            if inner is not None:
+                function = inner
+                break
+        else:
+            break
+    if not hasattr(function, "__code__") and callable(function):
+        function = getattr(type(function), "__call__", None)
+    return getattr(function, "__code__", None)

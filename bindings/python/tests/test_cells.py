@@ -1,0 +1,204 @@
+"""A notebook's cell that defines classes is run again, as it was or changed."""
+
+import pathlib
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import objstore
+
+CELL = """
+import enum
+import objstore
+from objstore import Backlinks, EmbeddedModel, Model, backlinks, field
+from typing import Any
+
+class Mood(enum.Enum):
+    CALM = "calm"
+    WILD = "wild"
+
+class Home(EmbeddedModel):
+    city: str = ""
+
+class Person(Model):
+    name: str = field(primary_key=True)
+    dogs: Backlinks["Dog"] = backlinks("owner")
+    best: "Dog | None" = None
+
+class Dog(Model):
+    id: int = field(primary_key=True)
+    age: int = 0
+    mood: Mood = Mood.CALM
+    owner: "Person | None" = None
+    friend: "Dog | None" = None
+    friends: "list[Dog]"
+    home: Home | None = None
+    extra: Any = None
+    {more}
+"""
+DOG = """
+class Dog(Model):
+    id: int = field(primary_key=True)
+    age: int = 0
+    mood: Mood = Mood.CALM
+    owner: "Person | None" = None
+    friend: "Dog | None" = None
+    friends: "list[Dog]"
+    home: Home | None = None
+    extra: Any = None
+    {more}
+"""
+Run = Callable[..., types.SimpleNamespace]
+
+
+@pytest.fixture(params=["exec", "__main__"])
+def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a cell, in a dictionary of its own or in the module that IPython puts in the place of __main__."""
+    module = types.ModuleType("__main__" if request.param == "__main__" else "no_module")
+    if request.param == "__main__":
+        monkeypatch.setitem(sys.modules, "__main__", module)
+
+    def run(source: str, more: str = "pass") -> types.SimpleNamespace:
+        exec(compile(source.format(more=more), "<cell>", "exec"), vars(module))
+        return types.SimpleNamespace(**vars(module))
+
+    return run
+
+
+def models(cell: types.SimpleNamespace) -> list[Any]:
+    return [cell.Person, cell.Dog, cell.Home]
+
+
+def fill(store: objstore.Store, cell: types.SimpleNamespace) -> Any:
+    ann = cell.Person(name="Ann")
+    rex = cell.Dog(id=1, age=3, owner=ann, mood=cell.Mood.WILD, home=cell.Home(city="Rome"))
+    rex.friend, rex.friends, ann.best = rex, [rex, cell.Dog(id=2)], rex
+    with store.write():
+        store.add(rex)
+        rex.extra = {"dog": rex}
+    return rex
+
+
+def look(store: objstore.Store, cell: types.SimpleNamespace) -> None:
+    rex = store.get(cell.Dog, 1)
+    assert type(rex) is cell.Dog and rex.age == 3 and rex.mood is cell.Mood.WILD
+    assert type(rex.owner) is cell.Person and type(rex.friend) is cell.Dog and {type(d) for d in rex.friends} == {cell.Dog}
+    assert type(rex.home) is cell.Home and rex.home.parent == rex and rex.extra["dog"] == rex
+    assert list(rex.owner.dogs) == [rex] and type(rex.owner.dogs[0]) is cell.Dog and type(rex.owner.best) is cell.Dog
+    assert [d.id for d in store.objects(cell.Dog).where(cell.Dog.age > 2)] == [1]
+
+
+def test_opened_with_the_new_one(run: Run, path: pathlib.Path) -> None:
+    for number in range(3):
+        cell = run(CELL)
+        with objstore.open(path, models=models(cell)) as store:
+            if number == 0:
+                fill(store, cell)
+            look(store, cell)
+            with store.write():
+                rex = store.get(cell.Dog, 1)
+                rex.friends = [rex, store.get(cell.Dog, 2)]
+                assert store.create(cell.Dog, {"id": 3, "owner": {"name": "Ann"}}, "modified").owner.name == "Ann"
+                store.delete(store.get(cell.Dog, 3))
+
+
+def test_one_class_again(run: Run, path: pathlib.Path) -> None:
+    """Names in the other classes, quoted or not, lead to the newest one."""
+    cell = run(CELL)
+    with objstore.open(path, models=models(cell)) as store:
+        fill(store, cell)
+    cell = run(DOG)
+    with objstore.open(path, models=models(cell)) as store:
+        look(store, cell)
+    changed = run(DOG, "weight: float = 1.5")
+    with objstore.open(path, models=models(changed), schema_version=2) as store:
+        look(store, changed)
+        assert store.get(changed.Dog, 1).weight == 1.5
+
+
+def test_a_store_that_is_open_takes_the_new_one(run: Run, path: pathlib.Path) -> None:
+    old = run(CELL)
+    with objstore.open(path, models=models(old)) as store:
+        rex = fill(store, old)
+        frozen = store.freeze()
+        new = run(CELL)
+        look(store, new)
+        assert frozen.get(new.Dog, 1).age == 3 and list(frozen.objects(new.Person))[0].name == "Ann"
+        with store.write():
+            bello = store.add(new.Dog(id=5, friend=store.get(new.Dog, 1), mood=new.Mood.WILD))
+            assert store.create(new.Dog, {"id": 6, "owner": {"name": "Bob"}}).owner.name == "Bob"
+            store.create_all(new.Dog, [{"id": 7}, {"id": 8, "friend": 7}])
+            store.create_from_json(new.Dog, {"id": 9})
+            bello.age += 4
+        assert bello.friend == rex and bello == store.get(old.Dog, 5)
+        # Who has the former ones goes on with them.
+        assert type(store.get(old.Dog, 1)) is old.Dog and rex.age == 3 and rex.mood is old.Mood.WILD
+        assert store.get(old.Dog, 5).age == 4 and len(store.objects(old.Dog)) == len(store.objects(new.Dog)) == 7
+        with store.write():
+            store.add(old.Dog(id=10))
+            rex.age = 7
+        assert store.get(new.Dog, 1).age == 7
+        store.verify()
+
+
+def test_in_a_write(run: Run, path: pathlib.Path) -> None:
+    old = run(CELL)
+    with objstore.open(path, models=models(old)) as store, store.write():
+        new = run(CELL)
+        assert store.add(new.Dog(id=1, friends=[new.Dog(id=2)])).friends[0].id == 2
+        assert store.get(old.Dog, 2) is not None
+
+
+@pytest.mark.parametrize(
+    "more, message",
+    [
+        ("weight: float = 1.5", "weight is new"), ("age: str = ''", "age is of type str, and was int"),
+        ("age: int = field(default=0, indexed=True)", "age is declared otherwise"), ("age: int = 5", "age is declared otherwise"),
+        ("age: int | None = None", "age is declared otherwise"), ("__indexes__ = [objstore.Index('id', 'age')]", "its indexes"),
+    ],
+)  # fmt: skip
+def test_one_that_differs(run: Run, path: pathlib.Path, more: str, message: str) -> None:
+    old = run(CELL)
+    with objstore.open(path, models=models(old)) as store:
+        rex = fill(store, old)
+        new = run(CELL, more)
+        attempts: list[Any] = [lambda: store.get(new.Dog, 1), lambda: store.objects(new.Dog)]
+        if new.Dog.__module__ in sys.modules:  # else nobody knows what its name in quotes has become
+            attempts.append(lambda: store.objects(new.Person))
+        for attempt in attempts:
+            with pytest.raises(objstore.NoSuchClass, match=f"Dog was defined again since the store was opened, and differs: {message}.*close it"):
+                attempt()
+        with store.write(), pytest.raises(objstore.NoSuchClass, match="defined again"):
+            store.add(new.Dog(id=4))
+        assert rex.age == 3 and len(store.objects(old.Dog)) == 2
+        look(store, old)
+
+
+def test_two_stores_of_two_versions(run: Run, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """The class that was not defined again is in both, and leads to what each of them has."""
+    old = run(CELL)
+    with objstore.open(path, models=models(old)) as store:
+        fill(store, old)
+        new = run(DOG, "weight: float = 1.5")
+        with objstore.open(tmp_path / "other.objstore", models=models(new)) as other:
+            fill(other, new)
+            for _ in range(2):
+                look(store, old)
+                look(other, new)
+            assert new.Person is old.Person and other.get(new.Dog, 1).weight == 1.5
+            assert store.objects(old.Person)[0].best.to_json().startswith('{"id":1')
+            with store.write():
+                made = store.create(old.Person, {"name": "Eve", "best": {"id": 12, "age": 9}})
+                assert type(made.best) is old.Dog and made.best.age == 9
+                assert [p.name for p in store.objects(old.Person).where(old.Person.best == made.best)] == ["Eve"]
+
+
+def test_a_stranger(run: Run) -> None:
+    cell = run(CELL)
+    with objstore.open(memory="", models=models(cell)) as store:
+        other: Any = type(objstore.Model)("Cat", (objstore.Model,), {"__annotations__": {"x": int}, "__module__": __name__})
+        with pytest.raises(objstore.NoSuchClass, match="opened with Person, Dog, Home, not with Cat"):
+            store.objects(other)

@@ -1,0 +1,452 @@
+"""What programs do, and was not thought of at first."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+import types
+import typing
+import warnings
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import objstore
+from objstore import Backlinks, backlinks, field
+
+
+class Host(objstore.Model):
+    id: int = field(primary_key=True)
+    name: str = ""
+    friend: Host | None = None
+    guests: list[Guest]
+
+
+class Guest(objstore.Model):
+    id: int = field(primary_key=True)
+    hosts: Backlinks[Host] = backlinks("guests")
+
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+QUOTED = ("'Host | None'", "Optional['Host']", "'Optional[Host]'", "List['Host']", "'list[Host]'", "list['Host']", "'List[\"Host\"]'")
+
+
+@pytest.mark.parametrize("annotation", QUOTED)
+@pytest.mark.parametrize("future", [True, False])
+def test_quoted_annotations(annotation: str, future: bool) -> None:
+    names: dict[str, Any] = {"Host": Host, "Guest": Guest}
+    text = f"{'from __future__ import annotations' if future else ''}\nimport objstore\nfrom typing import *\nclass B(objstore.Model):\n    a: {annotation}"
+    exec(text, names)
+    [prop] = objstore.fields(names["B"])
+    assert prop.target is Host
+    with objstore.open(memory="", models=[names["B"], Host, Guest]) as store, store.write():
+        host = Host(id=1)
+        made = store.add(names["B"](a=host if prop.nullable else [host]))
+        assert made.a == (host if prop.nullable else [host])
+
+
+def test_a_quoted_inverse() -> None:
+    names: dict[str, Any] = {"Host": Host, "Guest": Guest}
+    text = "from __future__ import annotations\nimport objstore\nclass B(objstore.Model):\n    a: 'objstore.Backlinks[Host]' = objstore.backlinks('friend')"
+    exec(text, names)
+    assert names["B"].a is not None
+
+
+def test_type_hints() -> None:
+    hints = typing.get_type_hints(Host)
+    assert hints["id"] is int and hints["guests"] == list[Guest] and hints["friend"] == typing.Optional[Host]
+    assert typing.get_type_hints(Guest)["hosts"] == Backlinks[Host]
+
+
+def test_a_long_loop_reads_what_it_has(tmp_path: Any) -> None:
+    """When nobody writes, a loop that goes on for longer than the idle thread waits still reads what was read together."""
+    with objstore.open(tmp_path / "db", models=[Host, Guest]) as store:
+        store.write(lambda tx: store.create_all(Host, [{"id": n, "name": str(n)} for n in range(10)]))
+        loop = iter(store.objects(Host))
+        first = next(loop)
+        epoch = first._o_block.epoch
+        for _ in range(4):  # what the idle thread does, as often as it comes in half a second
+            store._let_go_if_idle()
+        assert epoch.fast and next(loop).name == "1" and first._o_block.epoch is epoch
+        with objstore.open(tmp_path / "db", models=[Host, Guest]) as other, other.write():
+            other.get(Host, 0).name = "changed"
+        store._let_go_if_idle()
+        assert not epoch.fast and first.name == "changed"  # by then at the latest
+        assert [host.name for host in loop] == [str(n) for n in range(2, 10)]
+        del loop
+        store._used = False
+        assert store._let_go_if_idle() and not store._holds()
+
+
+def test_unmanaged_objects_in_sets() -> None:
+    a, b = Host(id=1), Host(id=1)
+    assert len({a, b, a}) == 2 and a in {a} and b not in {a}
+    with objstore.open(memory="", models=[Host, Guest]) as store, store.write():
+        store.add(a)
+        assert {a, store.get(Host, 1)} == {a}
+
+
+def test_detached_objects_are_pickled_and_copied() -> None:
+    with objstore.open(memory="", models=[Host, Guest]) as store:
+        with store.write():
+            host = store.add(Host(id=1, name="Ann", guests=[Guest(id=1), Guest(id=2)]))
+            host.friend = host
+        with pytest.raises(TypeError, match="managed by a store: copy or pickle obj.detach"):
+            copy.deepcopy(host)
+        with pytest.raises(TypeError, match="managed by a store"):
+            pickle.dumps(host)
+        detached = host.detach()
+    for made in (copy.deepcopy(detached), pickle.loads(pickle.dumps(detached))):
+        assert made is not detached and made.friend is made and made.name == "Ann"
+        assert [guest.id for guest in made.guests] == [1, 2] and made.guests[0] is not detached.guests[0]
+    shallow = copy.copy(detached)
+    shallow.name = "Bob"
+    assert detached.name == "Ann" and shallow.guests[0] is detached.guests[0]
+
+
+class Log(objstore.Model):
+    id: int = field(primary_key=True)
+    words: list[str]
+    seen: set[int]
+    times: dict[str, datetime]
+    extra: Any = None
+    raw: list[bytes]
+
+
+def test_live_collections_go_through_the_json_module() -> None:
+    noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
+    with objstore.open(memory="", models=[Log, Host, Guest]) as store, store.write():
+        log = store.add(Log(id=1, words=["a"], seen={2, 1}, times={"x": noon}, extra={"l": [1, {"m": None}]}, raw=[b"ab"]))
+        given = {"words": log.words, "seen": log.seen, "times": log.times, "extra": log.extra, "inner": log.extra["l"], "raw": log.raw}
+        assert json.loads(json.dumps(given, default=objstore.json_default)) == {
+            "words": ["a"], "seen": [1, 2], "times": {"x": "2024-01-01T12:00:00+00:00"}, "extra": {"l": [1, {"m": None}]},
+            "inner": [1, {"m": None}], "raw": ["YWI="],
+        }  # fmt: skip
+        with pytest.raises(TypeError, match="type Log is no JSON"):
+            json.dumps(log, default=objstore.json_default)
+
+
+class Visit(objstore.Model):
+    id: int = field(primary_key=True)
+    at: datetime | None = None
+    ended: datetime = datetime(2024, 1, 1, tzinfo=timezone.utc)
+    paid: bool = False
+
+
+class NaT(datetime):
+    """As that of Pandas: a datetime that is no time."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return True
+
+    __hash__ = datetime.__hash__
+
+    def utcoffset(self) -> Any:
+        return self
+
+
+def test_values_of_numpy_and_pandas() -> None:
+    numpy = pytest.importorskip("numpy")
+    noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
+    rows = [
+        ({"at": numpy.datetime64("2024-01-01T12:00:00")}, noon), ({"at": numpy.datetime64("2024-01-01T12", "h")}, noon),
+        ({"at": numpy.datetime64("NaT")}, None), ({"at": NaT(1, 1, 1)}, None), ({"paid": numpy.True_}, None),
+    ]  # fmt: skip
+    with objstore.open(memory="", models=[Visit]) as store, store.write():
+        for number, (values, at) in enumerate(rows):
+            row = {"id": 3 * number} | values
+            made = [
+                store.create(Visit, row), store.add(Visit(**{**row, "id": row["id"] + 1})),
+                store.create_all(Visit, [{**row, "id": row["id"] + 2}]) and store.get(Visit, row["id"] + 2),
+            ]  # fmt: skip
+            for visit in made:
+                assert visit is not None and visit.at == at and visit.paid is ("paid" in values)
+        for no_time in (numpy.datetime64("NaT"), NaT(1, 1, 1)):
+            with pytest.raises(objstore.NotNullable, match="Visit.ended may not be None"):
+                store.create(Visit, {"id": 100, "ended": no_time})
+        with pytest.raises((objstore.WrongType, objstore.OutOfRange), match="beyond what a datetime can say"):
+            store.create(Visit, {"id": 100, "at": numpy.datetime64("20000-01-01")})
+
+
+class Timestamp(datetime):
+    """As that of Pandas: a datetime that counts nanoseconds, and whose arithmetic makes others of its kind."""
+
+    @property
+    def value(self) -> int:
+        if self.year > 2262:
+            raise OverflowError
+        return (self - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1) * 1000 + 7
+
+
+@pytest.fixture(params=["pandas", "what is like it"])
+def pandas(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    pytest.importorskip("numpy")
+    if request.param == "pandas":
+        return pytest.importorskip("pandas")
+    made: Any = types.ModuleType("pandas")
+    made.Timestamp, made.NaT = Timestamp, NaT(1, 1, 1)
+    monkeypatch.setitem(sys.modules, "pandas", made)
+    return made
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+def test_many_timestamps_of_pandas(pandas: Any, nullable: bool) -> None:
+    """They give what datetimes give, however many at once: in UTC, to the microsecond, of the builtin type."""
+    zone = timezone(timedelta(hours=2))
+    moments = [
+        datetime(*numbers, tzinfo=zone)
+        for numbers in ((1969, 12, 31, 23, 59, 59, 999_999), (1970, 1, 1), (1700, 2, 3, 4, 5, 6, 7), (2026, 7, 1, 12), (2200, 1, 1, 0, 0, 0, 1))
+    ]
+    far = [datetime(1, 1, 2, tzinfo=timezone.utc), datetime(9999, 12, 31, tzinfo=timezone.utc)] if pandas.Timestamp is Timestamp else []
+    stamps: list[Any] = [pandas.Timestamp(*m.timetuple()[:6], m.microsecond, tzinfo=zone) for m in moments]
+    assert stamps == moments
+    if nullable:
+        stamps[2:2], moments[2:2] = [pandas.NaT, None], [None, None]  # type: ignore[list-item]
+    name = "at" if nullable else "ended"
+    for given, wanted in ((stamps, moments), (stamps + [Timestamp(*f.timetuple()[:6], tzinfo=timezone.utc) for f in far], moments + far)):
+        rows = [{"id": number, name: stamp} for number, stamp in enumerate(given)]
+        with objstore.open(memory="", models=[Visit]) as store, store.write():
+            store.create_all(Visit, rows)
+            found = [getattr(visit, name) for visit in store.objects(Visit)]
+            assert found == wanted and {type(f) for f in found} <= {datetime, type(None)}
+            loose = [Visit(**row) for row in rows]
+            found = [getattr(visit, name) for visit in loose]
+            assert found == wanted and {type(f) for f in found} <= {datetime, type(None)}
+            store.add_all(loose, update="modified")
+            assert [getattr(visit, name) for visit in loose] == wanted
+            changed = store.create_all(Visit, rows, update="modified")
+            assert changed == (0, 0, len(rows))
+
+
+def test_timestamps_of_pandas_that_are_refused(pandas: Any) -> None:
+    stamps = [pandas.Timestamp(2026, 1, day, tzinfo=timezone.utc) for day in range(1, 4)]
+    with objstore.open(memory="", models=[Visit]) as store, store.write():
+        for wrong, error, message in (
+            (pandas.Timestamp(2026, 1, 1), objstore.WrongType, "Visit.ended: .*2026.* has no time zone"),
+            (pandas.NaT, objstore.NotNullable, "Visit.ended may not be None"), (None, objstore.NotNullable, "Visit.ended may not be None"),
+        ):  # fmt: skip
+            for values in (stamps + [wrong], [datetime(2026, 1, 1, tzinfo=timezone.utc)] * 3 + [wrong]):
+                with pytest.raises(error, match=message) as raised:
+                    store.create_all(Visit, [{"id": number, "ended": value} for number, value in enumerate(values)])
+                assert raised.value.position == 3
+        assert len(store.objects(Visit)) == 0
+        store.create_all(Visit, [[0, stamps[0]], [1, datetime(2026, 1, 2, tzinfo=timezone.utc)], [2, None]])  # of both
+        assert [visit.at and visit.at.day for visit in store.objects(Visit)] == [1, 2, None]
+
+
+class Mixed(objstore.Model):
+    any: Any = None
+    anys: list[Any]
+
+
+def test_values_of_numpy_and_pandas_in_mixed_ones(pandas: Any) -> None:
+    import numpy
+
+    noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
+    stamp = pandas.Timestamp(2024, 1, 1, 12, tzinfo=timezone.utc)
+    given = [numpy.datetime64("2024-01-01T12"), stamp, numpy.datetime64("NaT"), pandas.NaT, numpy.True_, {"a": [numpy.datetime64("2024-01-01T12")]}]
+    wanted = [noon, noon, None, None, True, {"a": [noon]}]
+    with objstore.open(memory="", models=[Mixed]) as store, store.write():
+        for value, becomes in zip(given, wanted):
+            for obj in (Mixed(any=value), store.create(Mixed, {"any": value})):
+                assert obj.any == becomes and type(obj.any) is not type(stamp)
+        assert list(store.create(Mixed, {"anys": given}).anys) == wanted
+
+
+def test_a_timeout_names_the_time_that_was_given() -> None:
+    with objstore.open(memory="", models=[Host, Guest]) as store:
+        begun, end = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with store.write():
+                begun.set()
+                end.wait()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        begun.wait()
+        with pytest.raises(objstore.Timeout, match="another write was open for 0.45 seconds"), store.write(timeout=0.45):
+            pass
+        end.set()
+        thread.join()
+
+
+def test_a_thread_that_ends_inside_of_a_write() -> None:
+    with objstore.open(memory="", models=[Host, Guest]) as store:
+        kept: list[objstore.Transaction] = []
+
+        def leave() -> None:
+            kept.append(store.write())
+            kept[0].__enter__()
+            store.create(Host, {"id": 1})
+
+        for timeout in (0, 5, None):
+            thread = threading.Thread(target=leave, name="hasty")
+            with pytest.warns(ResourceWarning, match="thread 'hasty' ended inside of a write of '', which was cancelled"):
+                thread.start()
+                thread.join()
+            with store.write(timeout=timeout):
+                assert len(store.objects(Host)) == 0
+            assert not kept.pop().is_open and len(store.objects(Host)) == 0
+
+
+def test_a_thread_that_waits_while_another_one_ends_inside_of_a_write() -> None:
+    with objstore.open(memory="", models=[Host, Guest]) as store:
+        begun, end = threading.Event(), threading.Event()
+        kept: list[objstore.Transaction] = []
+
+        def leave() -> None:
+            kept.append(store.write())
+            kept[0].__enter__()
+            begun.set()
+            end.wait()
+
+        thread = threading.Thread(target=leave)
+        thread.start()
+        begun.wait()
+        threading.Timer(0.05, end.set).start()
+        with pytest.warns(ResourceWarning, match="ended inside of a write"), store.write():
+            store.create(Host, {"id": 1})
+        assert len(store.objects(Host)) == 1 and not kept[0].is_open
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_generator_that_is_left_inside_of_a_write(elsewhere: bool) -> None:
+    """As dependencies of web frameworks are: begun on one thread, and let go of on another one."""
+    with objstore.open(memory="", models=[Host, Guest]) as store:
+
+        def dependency() -> Iterator[objstore.Store]:
+            with store.write():
+                store.create(Host, {"id": 1})
+                yield store
+
+        held = [dependency()]
+
+        def begin() -> None:
+            next(held[0])
+
+        if elsewhere:
+            thread = threading.Thread(target=begin)
+            with pytest.warns(ResourceWarning, match="ended inside of a write"):
+                thread.start()
+                thread.join()
+        else:
+            begin()
+        held.clear()
+        with store.write(timeout=0):
+            assert len(store.objects(Host)) == 0
+
+
+WRITER = """
+import objstore, sys
+class Host(objstore.Model):
+    id: int = objstore.field(primary_key=True)
+with objstore.open(sys.argv[1], models=[Host]) as store, store.write(timeout=20):
+    store.create(Host, {"id": 2})
+"""
+
+
+@pytest.mark.parametrize("suspended_in", ["generator", "nothing"])
+def test_the_end_of_a_thread_lets_other_processes_write(path: pathlib.Path, suspended_in: str) -> None:
+    """Although nobody in this one looks at the store."""
+
+    class Host(objstore.Model):
+        id: int = objstore.field(primary_key=True)
+
+    with objstore.open(path, models=[Host]) as store:
+        kept: list[Any] = []
+
+        def dependency() -> Iterator[None]:
+            with store.write():
+                store.create(Host, {"id": 1})
+                yield
+
+        def leave() -> None:
+            if suspended_in == "generator":
+                kept.append(dependency())
+                next(kept[0])
+            else:
+                kept.append(store.write())
+                kept[0].__enter__()
+
+        thread = threading.Thread(target=leave, name="hasty")
+        with pytest.warns(ResourceWarning, match="thread 'hasty' ended inside of a write"):
+            thread.start()
+            thread.join()
+        writer = subprocess.run([sys.executable, "-c", WRITER, str(path)], capture_output=True, text=True, env=ENVIRONMENT)
+        assert writer.returncode == 0, writer.stderr
+        assert [host.id for host in store.objects(Host)] == [2]
+
+
+def test_the_end_of_a_thread_ends_all_that_it_was_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a warning is an error, which nobody can catch there."""
+    shown: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: shown.append(unraisable.exc_type))
+    kept: list[Any] = []
+    with objstore.open(memory="one", models=[Host, Guest]) as one, objstore.open(memory="two", models=[Host, Guest]) as two:
+
+        def leave() -> None:
+            for store in (one, two):
+                kept.append(store.write())
+                kept[-1].__enter__()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ResourceWarning)
+            thread = threading.Thread(target=leave)
+            thread.start()
+            thread.join()
+        assert shown == [ResourceWarning] and [tx.is_open for tx in kept] == [False, False]
+
+
+def test_the_end_of_a_thread_in_a_forked_child(path: pathlib.Path) -> None:
+    """There all other threads end at once; what they had begun is their parent's."""
+    with objstore.open(path, models=[Host, Guest]) as store:
+        begun, end = threading.Event(), threading.Event()
+
+        def write() -> None:
+            with store.write():
+                begun.set()
+                end.wait()
+                store.create(Host, {"id": 1})
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        begun.wait()
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        end.set()
+        thread.join()
+        assert [host.id for host in store.objects(Host)] == [1]
+
+
+def test_who_goes_on_with_a_write_that_was_cancelled_hears_of_it() -> None:
+    with objstore.open(memory="", models=[Host, Guest]) as store:
+
+        def dependency() -> Iterator[None]:
+            with store.write():
+                store.create(Host, {"id": 1})
+                yield
+
+        suspended = dependency()
+        thread = threading.Thread(target=next, args=(suspended,))
+        with pytest.warns(ResourceWarning):
+            thread.start()
+            thread.join()
+        with store.write(timeout=0):
+            store.create(Host, {"id": 2})
+        with pytest.raises(objstore.NotInWrite, match="ended inside of a write"):
+            next(suspended)
+        assert [host.id for host in store.objects(Host)] == [2]

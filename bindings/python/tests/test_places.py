@@ -1,0 +1,135 @@
+"""Where a store lies: files that are deleted or replaced under it, and who may use what stands beside it."""
+
+import multiprocessing
+import os
+import shutil
+import stat
+
+import objstore
+import pytest
+from objstore import Model, field
+
+
+class Note(Model):
+    id: int = field(primary_key=True)
+    text: str = ""
+
+
+def mode(path):
+    return oct(stat.S_IMODE(os.stat(path).st_mode))
+
+
+def replace_and_write(path, how, gate, done):
+    """Another process puts a new store in the place of the one that its parent has open, and uses it twice."""
+    if how == "deleted":
+        os.unlink(path)
+    elif how == "folder":
+        shutil.rmtree(os.path.dirname(path))
+        os.mkdir(os.path.dirname(path))
+    else:
+        os.replace(path + ".other", path)
+    with objstore.open(path, models=[Note]) as store:
+        with store.write():
+            store.add(Note(id=10))
+        done.set()
+        gate.wait()
+        with store.write():
+            store.add(Note(id=11))
+        assert sorted(note.id for note in store.objects(Note)) == [10, 11]
+
+
+@pytest.mark.parametrize("how", ["deleted", "folder", "replaced"])
+def test_a_replaced_store(tmp_path, how):
+    (tmp_path / "folder").mkdir()
+    path = str(tmp_path / "folder" / "store")
+    if how == "replaced":
+        objstore.open(path + ".other", models=[Note]).close()
+    context = multiprocessing.get_context("spawn")
+    gate, done = context.Event(), context.Event()
+    store = objstore.open(path, models=[Note])
+    with store.write():
+        store.add(Note(id=1))
+    other = context.Process(target=replace_and_write, args=(path, how, gate, done))
+    other.start()
+    assert done.wait(60)
+    with pytest.raises(objstore.Replaced, match="was deleted, or another one has its place"):
+        with store.write():
+            store.add(Note(id=2))
+    if how != "folder":  # where nothing of the old one is left, readers cannot be told
+        with pytest.raises(objstore.Replaced):
+            store.statistics()
+    gate.set()
+    other.join()
+    assert other.exitcode == 0
+    store.close()
+    with objstore.open(path, models=[Note]) as store:
+        assert sorted(note.id for note in store.objects(Note)) == [10, 11]
+
+
+def test_a_deleted_store_acknowledges_nothing(tmp_path):
+    with objstore.open(tmp_path / "store", models=[Note]) as store:
+        with store.write():
+            store.add(Note(id=1))
+        with pytest.raises(objstore.Replaced):
+            with store.write():
+                store.add(Note(id=2))
+                os.unlink(tmp_path / "store")
+        assert [note.id for note in store.objects(Note)] == [1]
+
+
+@pytest.mark.parametrize("wanted", [0o600, 0o660, 0o666])
+def test_files_beside_a_store_have_its_mode(tmp_path, wanted):
+    path = str(tmp_path / "store")
+    before = os.umask(0o022)
+    try:
+        with objstore.open(path, models=[Note]) as store, store.write():
+            store.add(Note(id=1, text="swordfish"))
+        os.chmod(path, wanted)
+        with objstore.open(path, models=[Note]) as store:
+            with store.write():
+                store.add(Note(id=2))
+            store.copy_to(path + ".copy")
+            assert [mode(path + end) for end in ("-log", "-lock", ".copy")] == [oct(wanted)] * 3
+        objstore.salvage(path, path + ".salvaged")
+        with objstore.open(path + ".seeded", models=[Note], seed=path) as store:
+            assert len(store.objects(Note)) == 2
+            assert [mode(path + end) for end in (".salvaged", ".seeded", ".seeded-lock")] == [oct(wanted)] * 3
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can open another user's store")
+def test_root_locks_nobody_out(tmp_path):
+    path = str(tmp_path / "store")
+    objstore.open(path, models=[Note]).close()
+    os.chown(path, 1234, 4321)
+    os.chmod(path, 0o600)
+    with objstore.open(path, models=[Note]) as store:
+        with store.write():
+            store.add(Note(id=1))
+        for end in ("-lock", "-log"):
+            status = os.stat(path + end)
+            assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 4321, 0o600)
+
+
+def test_immutable_is_for_files_that_nobody_writes(tmp_path):
+    path = tmp_path / "store"
+    with objstore.open(path, models=[Note]) as store:
+        with store.write():
+            store.add(Note(id=1))
+    writer = objstore.open(path, models=[Note])
+    process = multiprocessing.get_context("spawn").Pool(1)
+    try:
+        assert process.apply(open_immutable, (str(path),)).startswith("Busy: ")
+        writer.close()
+        assert process.apply(open_immutable, (str(path),)) == "1"
+    finally:
+        process.terminate()
+
+
+def open_immutable(path):
+    try:
+        with objstore.open(path, models=[Note], mode="immutable") as store:
+            return str(len(store.objects(Note)))
+    except objstore.Error as error:
+        return f"{type(error).__name__}: {error}"
