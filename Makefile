@@ -5,7 +5,7 @@ DESTDIR ?=
 SECONDS ?= 60
 SEED ?= 1
 
-.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz bench docs fresh clean
+.PHONY: help setup lib demo test install crash whole crash-controls threads sanitize fuzz faults powercut bench docs fresh clean
 
 help:
 	@echo 'make setup     install what building and testing needs (Debian 12; apt as root)'
@@ -19,6 +19,8 @@ help:
 	@echo 'make threads   pinned scans while pages are reused, and a bug that they must find'
 	@echo 'make sanitize  threads, hostile files and tests under ThreadSanitizer and AddressSanitizer'
 	@echo 'make fuzz      hostile store files, logs and signatures, by chance and by libFuzzer; SECONDS=$(SECONDS) each, SEED=$(SEED)'
+	@echo 'make faults    every system call of a history of two processes fails once, with every error'
+	@echo 'make powercut  power cuts after any call that real processes made; SECONDS=$(SECONDS) SEED=$(SEED)'
 	@echo 'make bench     benchmarks beside SQLite, LMDB, RocksDB; CASES=commit_1,count_int N=100000,1000000 FIFO=1'
 	@echo 'make docs      reference of the C and the Swift interface: build/docs/index.html'
 	@echo 'make fresh     run other targets in a bare Debian 12; TARGETS="demo test", as root'
@@ -57,6 +59,12 @@ sanitize:
 fuzz:
 	@scripts/fuzz all --seconds $(SECONDS) --seed $(SEED)
 	@scripts/fuzz libfuzzer --seconds $(SECONDS) --seed $(SEED)
+
+faults:
+	@Tests/Faults/faults.sh all
+
+powercut:
+	@Tests/Faults/powercut.sh --seconds $(SECONDS) --seed $(SEED)
 
 install:
 	cmake -S . -B build/cmake -DCMAKE_INSTALL_PREFIX="$$(realpath -m -- '$(PREFIX)')" -DCMAKE_BUILD_TYPE=Release

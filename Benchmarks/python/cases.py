@@ -9,6 +9,7 @@ rows themselves. Peers take turns within a repetition; a figure is the median of
 
     python_bulk_insert    create_all / executemany of all rows in one durable transaction, into a new store
     python_get            10,000 objects by primary key in random order, two properties of each
+    python_update         10,000 objects by primary key in random order, one property of each set, in one durable transaction
     python_query_objects  the objects with age < 50 as objects, two properties of each
     python_column_read    the scores of all as a NumPy array of doubles
 """
@@ -123,6 +124,27 @@ def get(bench: Bench) -> dict[str, list[float]]:
     return bench.measure(9, step)
 
 
+def update(bench: Bench) -> dict[str, list[float]]:
+    order = random.Random(2)
+    ids = order.sample(range(len(bench.rows)), min(GETS, len(bench.rows)))
+    scores = [(i, order.randrange(800_000) / 8) for i in ids]
+    before = [(i, bench.rows[i][3]) for i in ids]
+    total = sum(r[3] for r in bench.rows)
+    expected = total - sum(score for _, score in before) + sum(score for _, score in scores)
+
+    def step(peer: Peer) -> Callable[[], None]:
+        store = bench.filled(peer)
+        peer.update(store, before)  # as the other cases want it
+        return lambda: peer.update(store, scores)
+
+    figures = bench.measure(9, step)
+    for peer in bench.peers:
+        check("python_update", peer, peer.sums(bench.filled(peer))[2], expected)
+        peer.update(bench.filled(peer), before)
+        check("python_update", peer, peer.sums(bench.filled(peer))[2], total)
+    return figures
+
+
 def query_objects(bench: Bench) -> dict[str, list[float]]:
     expected = sum(r[2] + len(r[1]) for r in bench.rows if r[2] < BELOW)
 
@@ -156,6 +178,7 @@ def column_read(bench: Bench) -> dict[str, list[float]]:
 CASES = {
     "python_bulk_insert": bulk_insert,
     "python_get": get,
+    "python_update": update,
     "python_query_objects": query_objects,
     "python_column_read": column_read,
 }

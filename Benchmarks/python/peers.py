@@ -22,6 +22,7 @@ class Peer(Protocol):
     def insert(self, store: Any, rows: list[Row]) -> None: ...
     def sums(self, store: Any) -> tuple[int, int, float]: ...
     def get(self, store: Any, ids: list[int]) -> int: ...
+    def update(self, store: Any, scores: list[tuple[int, float]]) -> None: ...
     def query(self, store: Any, below: int) -> int: ...
     def column(self, store: Any) -> Any: ...
 
@@ -61,6 +62,13 @@ class Objstore:
             assert person is not None
             total += person.age + len(person.name)
         return total
+
+    def update(self, store: objstore.Store, scores: list[tuple[int, float]]) -> None:
+        with store.write():
+            for i, score in scores:
+                person = store.get(Person, i)
+                assert person is not None
+                person.score = score
 
     def query(self, store: objstore.Store, below: int) -> int:
         total = 0
@@ -118,6 +126,11 @@ class Sqlite:
             age, name = store.execute("select age, name from person where id = ?", (i,)).fetchone()
             total += age + len(name)
         return total
+
+    def update(self, store: sqlite3.Connection, scores: list[tuple[int, float]]) -> None:
+        with store:
+            for i, score in scores:
+                store.execute("update person set score = ? where id = ?", (score, i))
 
     def query(self, store: sqlite3.Connection, below: int) -> int:
         total = 0

@@ -32,11 +32,15 @@ DEFAULTS = {
     "signature": 'OBJSTORE_STR("i64, i64 -> status")', "function": "(objstore_function)body_ok",
     "collection": "LIST", "target": "0", "steps": "STEPS", "step_count": "2",
     "json": 'OBJSTORE_STR("[1]")', "write": "take_json", "read": "read_json", "convert": "NULL", "depth": "1",
-    "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
+    "text": 'OBJSTORE_STR("1.5")', "decimal": "DECIMAL", "object_id": "TEXT_ID", "uuid": "TEXT_UUID", "rows": "ROWS", "class_flags": "0",
+    "property_ids": "IDS", "code": "1", "message": 'OBJSTORE_STR("m")', "status": "OBJSTORE_OK", "error": "&ERROR",
 }
 # (function, parameter): value
 SPECIAL = {
     ("objstore_schema_add_class", "class_name"): 'OBJSTORE_STR("Fresh")',
+    ("objstore_schema_add_rows", "class_name"): 'OBJSTORE_STR("Table")', ("objstore_schema_add_rows", "count"): "1", ("objstore_find_rows", "count"): "1",
+    ("objstore_object_id_from_text", "text"): 'OBJSTORE_STR("0123456789abcdef01234567")',
+    ("objstore_uuid_from_text", "text"): 'OBJSTORE_STR("01234567-89ab-cdef-0123-456789abcdef")',
     ("objstore_schema_drop_class", "class_name"): 'OBJSTORE_STR("Gone")', ("objstore_schema_add_property", "name"): 'OBJSTORE_STR("fresh")',
     ("objstore_schema_add_collection", "name"): 'OBJSTORE_STR("fresh")', ("objstore_schema_add_collection", "collection"): "OBJSTORE_KIND_LIST",
     ("objstore_schema_add_collection", "key_kind"): "OBJSTORE_KIND_NULL",
@@ -67,6 +71,7 @@ SPECIAL = {
     ("objstore_parent", "object"): "INNER_OBJ", ("objstore_describe", "values"): "OUT_VALUES",
     ("objstore_describe", "capacity"): "8", ("objstore_describe", "depth"): "0",
     ("objstore_create_from", "values"): "NESTED", ("objstore_create_from", "count"): "3",
+    ("objstore_upsert_from_by", "values"): "NESTED", ("objstore_upsert_from_by", "count"): "3",
     ("objstore_set_from", "values"): "NESTED + 2", ("objstore_set_from", "count"): "1",
     ("objstore_config_set_seed_sha256", "digest"): 'OBJSTORE_STR("%s")' % ("0" * 64),
     ("objstore_config_set_memory", "name"): 'OBJSTORE_STR("")',
@@ -155,6 +160,10 @@ static objstore_property_id P_ID, P_NAME, P_SCORE, P_FLAG, P_DATA, P_TIME, P_N, 
 static objstore_index_id INDEX;
 static objstore_text NAMES[2];
 static objstore_decimal128 DECIMAL;
+static objstore_object_id TEXT_ID;
+static objstore_uuid TEXT_UUID;
+static objstore_property_id IDS[2];
+static const objstore_property_row ROWS[] = {{.name = "n", .kind = OBJSTORE_KIND_INT}};
 static objstore_object_id TAG;
 static objstore_object OBJ, DELETED, FOREIGN, OTHER_OBJ, INNER_OBJ;
 static objstore *closed_store;

@@ -18,6 +18,19 @@ expect "Rex: created"
 expect "2 dogs, 1 of them younger than 2"
 (cd "$folder" && ./first) >"$folder/output"
 expect "Rex: was there"
+compile json
+echo '[{"name": "Bea", born: "1990",}, {"name": "Ada", "pets": [{"name": "Byron"}]}]' >"$folder/people.json"
+(cd "$folder" && ./json people.json) >"$folder/output"
+expect "2 from people.json"
+expect 'refused: line 2, column 20, at $.pets[0].legs'
+expect '      "name": "Tweety",'
+expect '{"name":"Bea","born":{"$date":"1990-01-01T00:00:00Z"},"pets":[]}'
+compile callbacks
+(cd "$folder" && ./callbacks) >"$folder/output"
+expect "(position 5)"
+expect "new Oslo: 3.5 degrees"
+expect "changed Oslo: 4.0 degrees"
+expect "3 calls"
 compile columns
 (cd "$folder" && ./columns) >"$folder/output"
 expect "created 1000000"
@@ -40,11 +53,15 @@ block() { awk -v wanted="$1" '/^```swift$/ { inside = ++count == wanted; next } 
 block 1 | sed "s|\"../objstore\"|\"$PWD\"|" >"$package/Package.swift"
 block 2 >"$package/Sources/kennel/main.swift"
 swift build --package-path "$package" --scratch-path "$build" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
+# Nothing else is fetched for it: what the command-line tool needs, the tool alone gets.
+[ ! -e "$package/Package.resolved" ] && ! grep -F 'argument-parser' "$folder/output" >&2 || { echo "examples.sh: other packages are fetched for the Swift program" >&2; exit 1; }
 ! grep -F 'warning:' "$folder/output" >&2 || { echo "examples.sh: the Swift program is built with warnings" >&2; exit 1; }
 rm -f "$folder"/dogs.objstore*
 (cd "$folder" && "$build/debug/kennel") >"$folder/output"
+expect 'there: []'
 expect 'new: ["Rex", "Ella"]'
 expect "2 dogs, 1 of them younger than 2"
 (cd "$folder" && "$build/debug/kennel") >"$folder/output"
+expect 'there: ["Rex", "Ella"]'
 ! grep -F new: "$folder/output" >&2 || { echo "examples.sh: the second run found new dogs" >&2; exit 1; }
-echo "examples: first, columns, lists, documents, and the Swift program of README.md"
+echo "examples: first, json, callbacks, columns, lists, documents, and the Swift program of README.md"
