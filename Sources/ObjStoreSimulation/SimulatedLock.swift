@@ -20,6 +20,8 @@ final class ByteLock {
 package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
     private let file: SimulatedFile
     private let byte: Int64
+    /// Attached: whoever is not seen to live loses it to the next one.
+    private var isWord = false
 
     init(_ file: SimulatedFile, _ byte: Int64) {
         self.file = file
@@ -35,9 +37,21 @@ package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
         return lock
     }
 
+    package override func attach(_ words: LockWords) { isWord = true }
+
+    /// On the real machine the lock of who has given up LIVE is free for all who live.
+    private func checkLives() {
+        let description = file.description
+        guard isWord else { return }
+        let live = description.file.locks.filter { (byte, lock) in Database.Locks.allLive.contains(byte) && lock.owner != nil }
+        if live.isEmpty || live.contains(where: { $0.value.owner === description }) { return }
+        world.fail("P3: process \(file.process.id) uses lock \(byte) and has given up LIVE: others take it for dead, and the lock from it")
+    }
+
     package override func acquire(timeout: Int64) throws(StoreError) -> Bool {
         fiber_yield()
         if !file.process.isAlive { throw StoreError(.io, "the process is dead") }
+        checkLives()
         let lock = lock
         lock.waiters.removeAll { !$0.process.isAlive }
         if lock.owner == nil && !lock.waiters.contains(where: { $0.process === file.process }) {
@@ -57,6 +71,7 @@ package final class SimulatedLock: ExclusiveLock, @unchecked Sendable {
     package override func release() {
         fiber_yield()
         if !file.process.isAlive { return }
+        checkLives()
         let lock = lock
         if lock.owner !== file.description {
             world.fail("P3: process \(file.process.id) releases lock \(byte), which it does not hold")

@@ -88,6 +88,7 @@ struct Control {
         Control(bug: .pinsIgnored, row: "-", mistake: "pages of pinned versions reused", named: ["P2", "P4"]),
         Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", named: ["P2"]),
         Control(bug: .closeUnsynced, row: "-", mistake: "a process closes beside others before its relaxed commits are durable", named: ["P1"], scenario: .closeBeside),
+        Control(bug: .liveGivenUpFirst, row: "-", mistake: "a process that closes beside others syncs, but is not seen to live any more", named: ["P3"], scenario: .closeBeside),
         Control(bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had", named: ["inverse"], isWhole: true),
         Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
         Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),

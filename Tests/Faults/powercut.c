@@ -12,6 +12,8 @@
 #define _GNU_SOURCE
 #include "faults.h"
 #include "items.h"
+#include <dirent.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -71,6 +73,42 @@ static void show_lock_file(void) {
     if (n > 0) faults_mark(LOCK_FILE, 0, 0, bytes, (uint64_t)n);
 }
 
+/* ---- a process that hangs says where --------------------------------------------------------------------------- */
+#define HANG_SECONDS 150 /* a whole recording takes one or two */
+static const char *doing = "start";
+static int life_number;
+
+static void show_thread(const char *thread, const char *what) {
+    char name[400], text[200];
+    ssize_t n;
+    int fd;
+    snprintf(name, sizeof name, "/proc/self/task/%s/%s", thread, what);
+    fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    fprintf(stderr, "    thread %s %s: %.150s%s", thread, what, text, strchr(text, '\n') ? "" : "\n");
+}
+/* The process ends after it: what it calls need not be safe in a handler. */
+static void hangs(int signal_number) {
+    void *frames[30];
+    struct dirent *thread;
+    DIR *threads = opendir("/proc/self/task");
+    fprintf(stderr, "powercut.c: process %d, life %d, is in `%s` for too long\n", (int)getpid(), life_number, doing);
+    backtrace_symbols_fd(frames, backtrace(frames, 30), 2);
+    while (threads && (thread = readdir(threads)))
+        if (thread->d_name[0] != '.') show_thread(thread->d_name, "syscall"), show_thread(thread->d_name, "stat");
+    _exit(128 + signal_number);
+}
+static void watch_for_hangs(int life) {
+    void *frame[1];
+    life_number = life;
+    backtrace(frame, 1); /* loads what it needs */
+    signal(SIGALRM, hangs);
+    alarm(HANG_SECONDS);
+}
+
 /* Until all is done (0), or it ends with the store open (77). */
 static int work(void) {
     static struct item items[1000];
@@ -78,6 +116,7 @@ static int work(void) {
     int32_t durability;
 again:
     durability = below(3) ? OBJSTORE_DURABILITY_FULL : OBJSTORE_DURABILITY_RELAXED;
+    doing = "open";
     MUST(open_items(path, durability, below(2) ? 64 << 10 : 256 << 10, &store));
     for (;;) {
         objstore_view *transaction;
@@ -85,18 +124,21 @@ again:
         int64_t number;
         int count, i;
         switch (below(40)) {
-        case 0: MUST(objstore_checkpoint(store)); continue;
-        case 1: MUST(objstore_compact(store, NULL, NULL, NULL)); continue;
-        case 2: MUST(objstore_close(store)); goto again;
+        case 0: doing = "checkpoint"; MUST(objstore_checkpoint(store)); continue;
+        case 1: doing = "compact"; MUST(objstore_compact(store, NULL, NULL, NULL)); continue;
+        case 2: doing = "close"; MUST(objstore_close(store)); goto again;
         case 3: return 77;
         case 4: case 5:
+            doing = "flush";
             faults_mark(FLUSH, 0, 0, NULL, 0);
             MUST(objstore_flush(store));
             faults_mark(FLUSHED, 0, 0, NULL, 0);
             continue;
         case 6:
+            doing = "begin";
             MUST(objstore_begin(store, &transaction));
             for (i = 0, count = choose_items(items, 0); i < count; i++) MUST(apply_item(transaction, &items[i]));
+            doing = "cancel";
             MUST(objstore_cancel(transaction));
             continue;
         default: break;
@@ -104,13 +146,16 @@ again:
         number = __atomic_add_fetch(&progress->begun, 1, __ATOMIC_SEQ_CST);
         if (number > progress->limit) break;
         count = choose_items(items, number);
+        doing = "begin";
         MUST(objstore_begin(store, &transaction));
         for (i = 0; i < count; i++) MUST(apply_item(transaction, &items[i]));
         faults_mark(TRIES, (uint64_t)number, 0, items, sizeof *items * (uint64_t)count);
+        doing = "commit";
         MUST(objstore_commit(transaction, &version));
         faults_mark(durability == OBJSTORE_DURABILITY_FULL ? FULL : RELAXED, (uint64_t)number, version, NULL, 0);
         if (below(8) == 0) show_lock_file();
     }
+    doing = "close";
     if (below(2)) MUST(objstore_close(store));
     return 0;
 }
@@ -118,7 +163,7 @@ again:
 static void start_life(uint64_t seed, int life) {
     fflush(NULL);
     if (fork() != 0) return;
-    alarm(600); /* only where something hangs */
+    watch_for_hangs(life);
     chance = (seed * 1000003 + (uint64_t)life + 1) * 0x9e3779b97f4a7c15u | 1;
     next_random(), next_random();
     _exit(work());

@@ -61,7 +61,7 @@ package final class Database: @unchecked Sendable {
     let ownVersions = OwnVersions()
 
     /// The byte locks of the db file; nested in the order OPEN > CKPT > WRITER, and SYNC > WRITER.
-    struct Locks {
+    package struct Locks {
         let open: ExclusiveLock
         let writer: ExclusiveLock
         let checkpoint: ExclusiveLock
@@ -73,7 +73,7 @@ package final class Database: @unchecked Sendable {
         static let immutable: Range<Int64> = (first + 8)..<(first + 16)
         static let liveBase: Int64 = first + 16
         static func liveByte(_ instance: UInt64) -> Int64 { liveBase + Int64(instance & ((1 << 61) - 1)) }
-        static let allLive: Range<Int64> = liveBase..<(liveBase + (1 << 61))
+        package static let allLive: Range<Int64> = liveBase..<(liveBase + (1 << 61))
 
         init(_ machine: Machine, _ file: StorageFile, instance: UInt64) {
             open = machine.makeLock(file, byte: Locks.first)

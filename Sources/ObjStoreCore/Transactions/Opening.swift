@@ -421,15 +421,17 @@ extension Database {
         var failure: StoreError?
         do throws(StoreError) {
             pins.releaseAll()
-            locks.live.release()
+            // Nobody else can come or close now. Who dies leaves the store to the recovery of the next one.
             let isLast = !(try machine.isLocked(file, bytes: Locks.allLive))
+            if InjectedBug.active(.liveGivenUpFirst) { locks.live.release() }
+            // Nobody else knows that a sync was due. Before LIVE is given up: from then on others take the locks from who has them.
+            if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) { try waitDurable(shared.published.load()) }
+            if !InjectedBug.active(.liveGivenUpFirst) { locks.live.release() }
             // A file that nobody can find any more is left as it is: its log may be that of the store in its place.
             if isLast && !shared.isPoisoned && shared.prepared.load() != 0, try file.hasName() {
                 try checkpoint(clean: true)
                 try Session.noteDurable(file, shared.generation.load())
             }
-            // Nobody else knows that a sync was due.
-            if !isLast && mayOweSync && !shared.isPoisoned && !InjectedBug.active(.closeUnsynced) { try waitDurable(shared.published.load()) }
             if isLast && !shared.isPoisoned && options.leavesFileAlone, try Database.isThere(file, path, machine) {
                 // Under OPEN: who comes next makes them anew. But a log that nobody has written to was made for a meta that is not
                 // clean, whose writing failed; it may stand in the file all the same, and needs the log.

@@ -79,6 +79,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case oldErrorsKept  // C14: recovery does not ask for errors of writes before it, and writes on
     case endsUnconfirmed  // 4.11: a transaction without changes ends before others can see what it read
     case poisonOvertakes  // 4.4: a relaxed commit is acknowledged though poison came before it was published
+    case liveGivenUpFirst  // 4.9: who closes takes locks when it is not seen to live any more
     case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
 
     /// Whether the mistake is to be made now.
