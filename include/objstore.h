@@ -1160,8 +1160,9 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  *
  * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
  * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to be
- * added), POISONED, BUSY (opened exclusively, or to be deleted), TIMEOUT, OUT_OF_SPACE, IO, and what a callback of the
- * config returns. A failed open harms nothing: what was in the file is there when the next one succeeds, and a file that it
+ * added), POISONED, BUSY (opened exclusively, or to be deleted), TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (the write of new
+ * classes, a migration or initial data could not be made durable: the next open finds all of it or none), and what a callback
+ * of the config returns. A failed open harms nothing: what was in the file is there when the next one succeeds, and a file that it
  * made is removed again.
  * Blocks for a recovery (bounded by the log: about a second at most), in this or another process. */
 OBJSTORE_API objstore_status objstore_open(objstore_config *config, objstore **store)
@@ -1182,7 +1183,8 @@ OBJSTORE_API objstore_status objstore_open_default(objstore **store)
  * woken: a body of objstore_write, or a handler, goes on with the transaction or change set that it was given, and the transaction is
  * committed; other calls with what came from the handle are CLOSED_HANDLE at once. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
  * closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
- * Errors: IN_CALLBACK, IO, POISONED (the file then needs a recovery, and nothing acknowledged is lost).
+ * Errors: IN_CALLBACK, IO, OUT_OF_SPACE, POISONED, OUTCOME_UNKNOWN (a sync failed: relaxed commits that nothing has made durable
+ * may be lost). The file then needs a recovery, which the next open does, and nothing acknowledged as durable is lost.
  * Blocks for running calls and handlers, for relaxed commits of this process to become durable, and for a checkpoint. */
 OBJSTORE_API objstore_status objstore_close(objstore *store)
     OBJSTORE_CHECKS(nullable(store), closed(store), kind(store), callback(store));
@@ -1283,12 +1285,13 @@ OBJSTORE_API objstore_status objstore_pins(objstore *store, objstore_pin *pins, 
                     count(capacity));
 
 /** Makes every commit durable that returned before this call, whatever its durability. Blocks for a sync.
- * Errors: POISONED, IO. */
+ * Errors: POISONED, IO, OUTCOME_UNKNOWN (the sync failed: what it was for may survive or not, and the store is poisoned). */
 OBJSTORE_API objstore_status objstore_flush(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
 /** Makes a checkpoint now: the log before it is not needed any more. Normally the library does that by itself.
- * Blocks for other writers (WRITE_TIMEOUT_MS) and two syncs. Errors: POISONED, TIMEOUT, OUT_OF_SPACE, IO. */
+ * Blocks for other writers (WRITE_TIMEOUT_MS) and two syncs. Errors: POISONED, TIMEOUT, OUT_OF_SPACE, IO, CORRUPT,
+ * OUTCOME_UNKNOWN (a sync failed: nothing acknowledged as durable is lost, and the store is poisoned). */
 OBJSTORE_API objstore_status objstore_checkpoint(objstore *store)
     OBJSTORE_CHECKS(null(store), closed(store), kind(store), writable(store), outside(store));
 
@@ -1298,7 +1301,7 @@ OBJSTORE_API objstore_status objstore_checkpoint(objstore *store)
  * needs that somebody holds (objstore_pins) stays where it is, and is done by a later call: refresh live views, here or in
  * `progress`. An error, or `progress` returning a status, leaves a sound store, and done what is done. `progress` counts
  * bytes; NULL: none. Blocks: O(size), and a sync every 8 MiB; waits for writers up to WRITE_TIMEOUT_MS at each step.
- * Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT. */
+ * Errors: POISONED, TIMEOUT, OUT_OF_SPACE (moving needs free space first), IO, CORRUPT, OUTCOME_UNKNOWN (as of a checkpoint). */
 OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress progress, void *userdata,
                                               objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(store), nullable(progress, free_userdata), closed(store), kind(store), writable(store),
@@ -1307,7 +1310,8 @@ OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress
 /** Writes what `view` sees, also of a store in memory, into a new store at `path`: compact, clean, synced, with a uuid of
  * its own. What a transaction did so far is part of the copy; other threads that use it wait, and `progress` may read it, but
  * not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is. On
- * any error no file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size). */
+ * any error no file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size).
+ * Errors: ALREADY_EXISTS, NOT_FOUND (no such folder), OUT_OF_SPACE, IO, CORRUPT (of what is read), and what `progress` returns. */
 OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text path, objstore_progress progress,
                                            void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), text(path),

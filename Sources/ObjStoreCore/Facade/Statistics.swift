@@ -90,7 +90,7 @@ extension Database {
         result.published = shared.published.current
         result.durable = shared.durable.current & ~SharedState.poisonBit
         result.checkpoint = shared.metaVersion.current
-        let head = shared.ringEntry(shared.head.current)
+        let head = try shared.headEntry()
         result.fileBytes = head.filePages * PageSize.page
         if let log {
             result.logFileBytes = try log.file.size()
@@ -102,7 +102,7 @@ extension Database {
         result.readerSlots = slots.count
         result.oldestPin = slots.map(\.version).min() ?? 0
         var instances: Set<UInt64> = [instance]
-        for index in 0..<Int(shared.slotHighWater.current) {
+        for index in 0..<shared.usedSlots {
             let owner = shared.slot(index).instance.current
             if owner != 0 { instances.insert(owner) }
         }
@@ -119,7 +119,7 @@ extension Database {
     private func fillSpace(_ result: inout StoreStatistics) throws(StoreError) {
         if !options.isReadOnly, try locks.writer.acquire(timeout: 0) {
             defer { releaseWriter() }
-            try prepareAllocator(for: shared.ringEntry(shared.head.load()))
+            try prepareAllocator(for: try shared.headEntry())
             if let space = allocator?.space {
                 lastSpace = (space.liveBytes, space.readyCount * PageSize.page, space.limboCount * PageSize.page)
             }
@@ -131,7 +131,7 @@ extension Database {
     fileprivate func pinnedSlots() throws(StoreError) -> [PinInfo] {
         if !options.isInMemory && !options.isReadOnly { try pins.reapDeadSlots() }
         var result: [PinInfo] = []
-        for index in 0..<Int(shared.slotHighWater.current) {
+        for index in 0..<shared.usedSlots {
             let slot = shared.slot(index)
             let version = slot.version.current, owner = slot.instance.current
             if version == 0 || owner == 0 { continue }

@@ -138,6 +138,10 @@ package final class ClassState {
                 hasChanges = true
             }
         }
+        // What was given out in vain since the first one opened the store is less than that.
+        guard sharedNextKey.pointee &- storedNextKey < ClassState.mostKeysInVain else {
+            throw StoreError(.corrupt, "the store's lock file says that class \(schema.name) has had \(sharedNextKey.pointee) objects, the store \(storedNextKey)").at(class: schema.name)
+        }
         if sharedNextKey.pointee < storedNextKey { sharedNextKey.pointee = storedNextKey }
         cluster.begin(root: clusterRoot)
         let base = ClusterReader(source: space.source, root: clusterRoot, columns: schema.columns)
@@ -254,6 +258,7 @@ package final class ClassState {
     }
 
     /// Object keys go up to here; each is given once.
+    static let mostKeysInVain: Int64 = 1 << 48
     static let greatestObjectKey: Int64 = 1 << 62 - 1
 
     /// The keys of so many new objects. They are not given again, whatever becomes of the transaction.

@@ -3,6 +3,9 @@ struct Allocator {
     var space: FreeSpace
     var version: UInt64
     var position: LogPosition
+    /// What the version's record says: its root, and how many pages the file has.
+    var root: Ref
+    var filePages: Int
     /// The pages of the newest free map and its version: freed by the next checkpoint.
     var freeMap: PageRun
     var freeMapBorn: UInt64
@@ -17,7 +20,8 @@ extension Allocator {
         let space = try FreeSpace(pages: meta.filePages, decoding: &reader, version: meta.version)
         let run = PageRun(page: meta.freeMap.offset / PageSize.page, count: NodeHeader.count(node))
         guard run.count * PageSize.page >= NodeHeader.bytes(node) else { throw StoreError(.corrupt, "free map is not well formed") }
-        self.init(space: space, version: meta.version, position: meta.log, freeMap: run, freeMapBorn: NodeHeader.born(node))
+        self.init(
+            space: space, version: meta.version, position: meta.log, root: meta.root, filePages: meta.filePages, freeMap: run, freeMapBorn: NodeHeader.born(node))
     }
 }
 
@@ -54,7 +58,7 @@ extension Database {
     /// False when the log does not lead from here to the entry.
     private func follow(_ state: inout Allocator, to entry: SharedState.RingEntry) throws(StoreError) -> Bool {
         if state.version > entry.version { return false }
-        if state.version == entry.version { return state.position.chain == entry.log.chain || InjectedBug.active(.ringChainUnchecked) }
+        if state.version == entry.version { return state.agrees(with: entry) }
         let scanner = try requireLog().scanner()
         while state.version < entry.version {
             guard let record = try scanner.next(state.position, version: state.version + 1) else { return false }
@@ -72,8 +76,10 @@ extension Database {
             }
             state.version = record.version
             state.position = record.end
+            state.root = record.root
+            state.filePages = record.filePages
         }
-        return state.position.chain == entry.log.chain || InjectedBug.active(.ringChainUnchecked)
+        return state.agrees(with: entry)
     }
 
     /// A delta too large for the ring lies in pages of its own; gone (reused) when a meta behind it is durable.
@@ -101,11 +107,11 @@ extension Database {
         let published = shared.published.load()
         pinScratch.removeAll(keepingCapacity: true)
         hasOldReader = false
-        for index in 0..<Int(shared.slotHighWater.load()) {
+        for index in 0..<shared.usedSlots {
             let version = shared.slot(index).version.load()
             if version == 0 || InjectedBug.active(.pinsIgnored) { continue }
             pinScratch.append(version)
-            if version + Database.oldReader < published { hasOldReader = true }
+            if version &+ Database.oldReader < published { hasOldReader = true }
         }
         if InjectedBug.active(.pinScanOrder) { for word in shared.metaPins { pinScratch.append(word.load()) } }
         let intent = shared.intent.load()

@@ -37,7 +37,7 @@ final class BackgroundWork: @unchecked Sendable {
 
     /// After a commit: is a checkpoint due?
     func didCommit(_ database: Database) {
-        let head = database.shared.ringEntry(database.shared.head.load())
+        guard let head = try? database.shared.headEntry() else { return }  // the next call of the application says what is wrong
         let start = database.shared.logStart.load()
         // Another process may have moved LOGSTART past the entry that was read.
         guard LogStart.epoch(start) == LogStart.low(head.log.epoch), head.log.lsn >= LogStart.lsn(start) else { return }

@@ -42,6 +42,7 @@ extension Database {
     private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
+        let durable = try durableMeta()
 
         let region = try shrinksLog ? zeroed(firstRegion) : prepareNextRegion()
         guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else {
@@ -50,7 +51,7 @@ extension Database {
         var holdsWriter = true
         defer { if holdsWriter { locks.writer.release() } }
         if shared.isPoisoned { throw poisonedError }
-        let head = shared.ringEntry(shared.head.load())
+        let head = try shared.headEntry()
         try prepareAllocator(for: head)
         if head.version == shared.metaVersion.load() && !clean && !shrinksLog {
             shared.intent.store(0)
@@ -87,10 +88,10 @@ extension Database {
         try file.write(UnsafeRawPointer(image.base), count: image.count, at: freeMapRef.offset)
         shared.dbBytes.add(UInt64(image.count))
         if !InjectedBug.active(.metaBeforeSync) { try syncDB() }
-        var slot = Int(shared.durableSlot.load()) ^ 1
+        var slot = durable.slot ^ 1
         if InjectedBug.active(.sameSlot) { slot ^= 1 }
         let meta = Meta(
-            uuid: uuid, incarnation: incarnation, generation: shared.generation.load() + 1, version: round.version, root: round.root,
+            uuid: uuid, incarnation: incarnation, generation: durable.generation + 1, version: round.version, root: round.root,
             freeMap: freeMapRef, filePages: filePages, log: round.log, hashSeed: seed, created: created, isClean: clean,
             compatible: compatible)
         if InjectedBug.active(.logReleasedEarly) { shared.logStart.store(LogStart.word(meta.log)) }
@@ -123,8 +124,21 @@ extension Database {
     private func cutFile(_ deadline: Int64) throws(StoreError) {
         guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else { return }
         defer { locks.writer.release() }
-        let bytes = shared.ringEntry(shared.head.load()).filePages * PageSize.page
+        let head = try shared.headEntry()
+        // The file is cut where the log says so, not where the memory does.
+        if allocator?.agrees(with: head) != true { try bringAllocatorForward(to: head) }
+        let bytes = head.filePages * PageSize.page
         if try file.size() > bytes { try file.truncate(bytes) }
+    }
+
+    /// Which meta is durable, as the file says, too: a wrong word may not lead to the loss of the one that the store stands on.
+    private func durableMeta() throws(StoreError) -> (slot: Int, generation: UInt64) {
+        let slot = shared.durableSlot.load(), generation = shared.generation.load()
+        let generations = try readMetas().map { $0?.generation ?? 0 }
+        guard slot < 2, generations[Int(slot)] == generation, generation < .max else {
+            throw StoreError(.corrupt, "the store's lock file says that meta \(slot) of generation \(generation) is durable, the store has the generations \(generations)")
+        }
+        return (Int(slot), generation)
     }
 
     /// The last checkpointer died, or could not write: make it certain which meta is durable.
@@ -161,7 +175,7 @@ extension Database {
         let version = head.version + 1
         let log = try requireLog()
         guard let current = allocator else { throw StoreError(.internalError, "a checkpoint without an allocator") }
-        guard version - shared.published.load() < UInt64(shared.limits.ringEntries) || InjectedBug.active(.ringOverrun) else {
+        guard version &- shared.published.load() < UInt64(shared.limits.ringEntries) || InjectedBug.active(.ringOverrun) else {
             throw StoreError(.outOfSpace, "the ring of roots has no entry for a checkpoint")
         }
         let oldMap = current.freeMap.extent(born: current.freeMapBorn)
@@ -184,7 +198,8 @@ extension Database {
             record.nextRegion = region
             record.freeMap = run
             record.encode(into: recordBuffer, ops: nil, delta: deltaBuffer, at: head.log, seed: seed)
-            guard InjectedBug.active(.logOverrun) || checkpointFits(head.log) else {
+            let fits = try checkpointFits(head.log)
+            guard fits || InjectedBug.active(.logOverrun) else {
                 throw StoreError(.internalError, "no log space was left for a checkpoint's record")
             }
             probe?.willWriteRecord(
@@ -194,7 +209,7 @@ extension Database {
             for page in placed { try current.space.allocate(page: page.page, units: page.liveUnits, version: version) }
             try current.space.free(oldMap, version: version)
             try current.space.shrink(to: record.filePages)
-            allocator = Allocator(space: current.space, version: version, position: record.end, freeMap: run, freeMapBorn: version)
+            allocator = Allocator(space: current.space, version: version, position: record.end, root: head.root, filePages: record.filePages, freeMap: run, freeMapBorn: version)
             let entry = SharedState.RingEntry(
                 version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true, freeMap: run, barrier: 0)
             // The pin of R stands before anybody can see R.
@@ -209,11 +224,10 @@ extension Database {
     }
 
     /// Whether the record just encoded for `position` ends before LOGSTART comes around.
-    private func checkpointFits(_ position: LogPosition) -> Bool {
-        let start = shared.logStart.load()
-        let first = LogStart.epoch(start) == LogStart.low(position.epoch) ? LogStart.lsn(start) : 0
+    private func checkpointFits(_ position: LogPosition) throws(StoreError) -> Bool {
+        let used = try shared.usedLog(to: position)
         let skip = position.bytesToEnd(position.lsn) < recordBuffer.count ? position.bytesToEnd(position.lsn) : 0
-        return position.lsn + UInt64(skip + recordBuffer.count) - first <= UInt64(position.region.bytes)
+        return used + UInt64(skip + recordBuffer.count) <= UInt64(position.region.bytes)
     }
 
     private func takeCheckpointPages(_ count: Int) throws(StoreError) -> PageRun {
@@ -238,11 +252,10 @@ extension Database {
     /// A larger region for the ring, when checkpoints come because the ring is full and not because of
     /// `checkpointBytes`. Zero-written and synced before any record names it. Without WRITER.
     private func prepareNextRegion() throws(StoreError) -> LogRegion {
-        let head = shared.ringEntry(shared.head.load())
+        let head = try shared.headEntry()
         let position = head.log
-        let start = shared.logStart.load()
-        guard LogStart.epoch(start) == LogStart.low(position.epoch) else { return LogRegion() }
-        let used = position.lsn - LogStart.lsn(start), now = position.region
+        guard LogStart.epoch(shared.logStart.load()) == LogStart.low(position.epoch) else { return LogRegion() }
+        let used = try shared.usedLog(to: position), now = position.region
         guard used * 4 >= UInt64(now.bytes), now.bytes / 4 < options.checkpointBytes else { return LogRegion() }
         // The file, of which this region is the last part, stays in proportion to the store.
         let limit = min(options.logBytesLimit, max(Database.smallLog * options.logBytes, head.filePages * PageSize.page) - now.offset - now.bytes)

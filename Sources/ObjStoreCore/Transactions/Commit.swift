@@ -27,19 +27,23 @@ extension Database {
             }
             if shared.prepared.load() == 0 { releaseWriter(); continue }
             if InjectedBug.active(.adoptBeyondHead) { try adoptBeyondHead() }
-            let head = shared.head.load()
-            let entry = shared.ringEntry(head)
-            guard entry.version == head else {
+            let entry: SharedState.RingEntry, hasRoom: Bool
+            do throws(StoreError) {
+                entry = try shared.headEntry()
+                hasRoom = try logHasRoomForCommit(entry.log)
+                try checkRegion(entry.log.region)
+            } catch {
                 releaseWriter()
-                throw StoreError(.corrupt, "the ring of roots has no entry for HEAD \(head)")
+                throw error
             }
+            let head = entry.version
             // Back-pressure: one ring entry is the checkpoint's.
-            if head + 1 - shared.published.load() >= UInt64(shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
+            if head &+ 1 &- shared.published.load() >= UInt64(shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 releaseWriter()
                 do throws(StoreError) { try waitDurable(head) } catch { throw error.code == .outcomeUnknown ? poisonedError : error }
                 continue
             }
-            if !logHasRoomForCommit(entry.log) && !InjectedBug.active(.logOverrun) {
+            if !hasRoom && !InjectedBug.active(.logOverrun) {
                 releaseWriter()
                 do throws(StoreError) { try checkpoint(timeout: left) } catch {
                     if error.code == .timeout && timeout == 0 { throw StoreError(.busy, "the log is full: \(error.message)") }
@@ -67,22 +71,25 @@ extension Database {
     static let checkpointReserve = 2 * LogRecord.sector
 
     /// Whether a record that ends at `end` still leaves room for a checkpoint's record.
-    func logHasRoom(until end: LogPosition, in position: LogPosition) -> Bool {
-        let used = end.lsn - logStartIn(position)
+    func logHasRoom(until end: LogPosition, in position: LogPosition) throws(StoreError) -> Bool {
+        let used = try shared.usedLog(to: position) + (end.lsn - position.lsn)
         return used + UInt64(2 * Database.checkpointReserve) <= UInt64(position.region.bytes)
     }
 
-    private func logHasRoomForCommit(_ position: LogPosition) -> Bool {
+    private func logHasRoomForCommit(_ position: LogPosition) throws(StoreError) -> Bool {
         // A summary record takes at most a quarter of the ring (beyond that its delta lies in pages), and may
         // have to skip as much before the ring's end.
         let needed = UInt64(position.region.bytes / 4 + 2 * LogRecord.sector)
-        return position.lsn - logStartIn(position) + 2 * needed + UInt64(2 * Database.checkpointReserve) <= UInt64(position.region.bytes)
+        return try shared.usedLog(to: position) + 2 * needed + UInt64(2 * Database.checkpointReserve) <= UInt64(position.region.bytes)
     }
 
-    /// LOGSTART, if it speaks of the current region; right after a change of region nothing of it is used.
-    private func logStartIn(_ position: LogPosition) -> UInt64 {
-        let start = shared.logStart.load()
-        return LogStart.epoch(start) == LogStart.low(position.epoch) ? LogStart.lsn(start) : 0
+    /// Under WRITER: the ring lies in the log, of which this asks once.
+    private func checkRegion(_ region: LogRegion) throws(StoreError) {
+        if region == knownRegion { return }
+        guard region.offset >= LogFile.headerSize, region.bytes >= PageSize.page, region.offset + region.bytes <= (try requireLog().file.size()) else {
+            throw StoreError(.corrupt, "the log has \(try requireLog().file.size()) bytes, and the store's lock file says that \(region.bytes) at \(region.offset) are in use")
+        }
+        knownRegion = region
     }
 
     /// Free space as of HEAD, and which of it may be written now.

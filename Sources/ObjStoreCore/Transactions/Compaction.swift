@@ -21,9 +21,9 @@ extension Database {
         var done: UInt64 = 0
         func report(_ bytes: Int) throws(StoreError) {
             done += UInt64(bytes)
-            try progress(done, max(done, UInt64(shared.ringEntry(shared.head.current).filePages * PageSize.page)))
+            try progress(done, max(done, UInt64(try shared.headEntry().filePages * PageSize.page)))
         }
-        try progress(0, UInt64(shared.ringEntry(shared.head.current).filePages * PageSize.page))
+        try progress(0, UInt64(try shared.headEntry().filePages * PageSize.page))
         let classes = try snapshot().schema.classes.count
         for index in 0..<classes {
             for step in [ClusterWriter.dropColumns, ClusterWriter.compactRows] {

@@ -48,6 +48,10 @@ package final class Database: @unchecked Sendable {
     private var closed: Bool { closedFlag.current != 0 }
     /// Bytes live, free and pinned when the allocator was last looked at, for statistics. Under WRITER.
     var lastSpace = (0, 0, 0)
+    /// The last ring that was found to lie in the log. Under WRITER.
+    var knownRegion = LogRegion()
+    /// The file had so many pages.
+    private var knownPages = 0
     /// Opening it replayed a log.
     package internal(set) var wasRecovered = false
 
@@ -162,6 +166,16 @@ package final class Database: @unchecked Sendable {
             if currentMapping.map.bytes < larger.map.bytes { currentMapping = larger }
             return currentMapping
         }
+    }
+
+    /// A mapping for a version with so many pages, as the ring says, and how many of them can be read: what lies behind the end of the
+    /// file (nothing of it is in use, if it was cut since) would end the process. Asks the system only where the file has grown.
+    func mapping(forVersionOf pages: Int) throws(StoreError) -> (mapping: Mapping, pages: Int) {
+        let (now, known) = stateLock.withLock { (currentMapping, knownPages) }
+        if pages <= known, pages * PageSize.page <= now.map.bytes { return (now, pages) }
+        let inFile = try file.size() / PageSize.page, readable = min(pages, inFile)
+        stateLock.withLock { knownPages = max(knownPages, inFile) }
+        return (try mapping(forPages: readable), readable)
     }
 
     /// Made by the first write transaction. Under WRITER.

@@ -19,6 +19,7 @@ extension Database {
     /// shown to others yet, and a power cut may take it: nobody is told of the end before the commit that it stands on is finished.
     func confirm(_ version: UInt64, _ durability: StoreOptions.Durability) throws(StoreError) {
         if InjectedBug.active(.endsUnconfirmed) { return }
+        try shared.checkVersions()
         let isThere = durability == .full ? shared.durable.load() & ~SharedState.poisonBit >= version : shared.published.load() >= version
         if isThere { return }
         do throws(StoreError) { try finishCommit(version, durability) } catch {
@@ -42,6 +43,7 @@ extension Database {
     package func waitDurable(_ version: UInt64) throws(StoreError) {
         var deadline: Int64 = 0
         while true {
+            try shared.checkVersions()
             let round = shared.currentRound
             let end = shared.end(of: round, for: version)
             // Before the look at DURABLE: what changes afterwards changes the word that is slept on.
@@ -66,7 +68,7 @@ extension Database {
     private func timeForOthers(_ durable: UInt64, until deadline: inout Int64) -> Int64? {
         let patience = shared.syncPatience
         if patience.commits < 2 { return nil }
-        if shared.head.load() - durable >= patience.commits { return nil }
+        if shared.head.load() &- durable >= patience.commits { return nil }
         let now = machine.monotonic()
         if deadline == 0 { deadline = now + patience.time }
         return now < deadline ? deadline - now : nil
@@ -94,7 +96,7 @@ extension Database {
             let before = shared.durable.load() & ~SharedState.poisonBit, start = machine.monotonic()
             try requireLog().file.sync()
             shared.syncs.add(1)
-            shared.setSyncPace(commits: shared.head.load() - before, time: machine.monotonic() - start)
+            shared.setSyncPace(commits: shared.head.load() &- before, time: machine.monotonic() - start)
             if InjectedBug.active(.headAfterSync) { head = shared.head.load() }
             reached = behindBarrier(head)
             shared.advance(to: reached)
@@ -129,7 +131,7 @@ extension Database {
             let barrier = shared.barrierWord.load()
             return barrier != 0 && barrier <= head ? barrier - 1 : head
         }
-        var version = shared.published.load() + 1
+        var version = shared.published.load() &+ 1
         let passed = shared.metaVersion.load()
         while version <= head {
             let entry = shared.ringEntry(version)
@@ -147,7 +149,7 @@ extension Database {
         let metas = try readMetas()
         let durable = InjectedBug.active(.rewriteFromVisibleMeta) ? Database.newestMeta(metas)?.meta : metas[Int(shared.durableSlot.load() & 1)]
         guard let meta = durable else { throw StoreError(.corrupt, "the durable meta cannot be read") }
-        let head = shared.ringEntry(shared.head.load())
+        let head = try shared.headEntry()
         let log = try requireLog()
         let scanner = log.scanner()
         var position = meta.log, version = meta.version

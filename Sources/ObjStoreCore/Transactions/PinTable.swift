@@ -43,6 +43,10 @@ final class PinTable: @unchecked Sendable {
                 releaseSlot(slot)
                 throw StoreError(.corrupt, "version \(version) is published, but its root is gone from the ring")
             }
+            do throws(StoreError) { try shared.check(entry) } catch {
+                releaseSlot(slot)
+                throw error
+            }
             if let other = adopt(version, entry, slot) {
                 // Another thread of this process pinned the same version meanwhile.
                 releaseSlot(slot)
@@ -129,7 +133,7 @@ final class PinTable: @unchecked Sendable {
     /// Frees the slots of instances that died. The kernel has released their LIVE locks.
     func reapDeadSlots() throws(StoreError) {
         var verdicts: [UInt64: Bool] = [:]
-        for index in 0..<Int(shared.slotHighWater.load()) {
+        for index in 0..<shared.usedSlots {
             let slot = shared.slot(index)
             let owner = slot.instance.load()
             if owner == 0 || owner == instance { continue }
@@ -150,7 +154,7 @@ final class PinTable: @unchecked Sendable {
 
     /// At close: all slots of this process.
     func releaseAll() {
-        for index in 0..<Int(shared.slotHighWater.load()) where shared.slot(index).instance.load() == instance {
+        for index in 0..<shared.usedSlots where shared.slot(index).instance.load() == instance {
             shared.slot(index).version.store(0)
             shared.slot(index).instance.store(0)
         }
@@ -162,7 +166,7 @@ final class PinTable: @unchecked Sendable {
 
     private func holders() -> String {
         var counts: [UInt64: Int] = [:]
-        for index in 0..<Int(shared.slotHighWater.load()) { counts[shared.slot(index).instance.load(), default: 0] += 1 }
+        for index in 0..<shared.usedSlots { counts[shared.slot(index).instance.load(), default: 0] += 1 }
         return counts.sorted { $0.key < $1.key }.map { "instance \($0.key) holds \($0.value)" }.joined(separator: ", ")
     }
 }

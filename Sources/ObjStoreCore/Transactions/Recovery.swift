@@ -54,7 +54,7 @@ extension Database {
         let other = InjectedBug.active(.recoverySameSlot) ? slot : slot ^ 1
         try Database.writeMeta(new, slot: other, to: file)
         try file.sync()
-        allocator = Allocator(space: space, version: version, position: position, freeMap: mapRun, freeMapBorn: version)
+        allocator = Allocator(space: space, version: version, position: position, root: entry.root, filePages: space.pages, freeMap: mapRun, freeMapBorn: version)
         startSharedState(new, slot: other, otherPin: meta.version, identity: identity, isPrepared: true)
         try trimLog(to: region)
     }
@@ -172,7 +172,7 @@ extension Database {
             shared.prepared.store(1)
             return
         }
-        let head = shared.ringEntry(shared.head.load())
+        let head = try shared.headEntry()
         guard (meta.version == head.version && (!meta.isClean || meta.log.chain == head.log.chain)) || InjectedBug.active(.prepareAnyMeta) else {
             // What this session was opened on stood in the page cache only, and is gone.
             setPoison()
@@ -199,7 +199,7 @@ extension Database {
             try writeMeta(new, slot: slot ^ 1)
             try syncDB()
         }
-        var entry = shared.ringEntry(shared.head.load())
+        var entry = head
         entry.log = new.log
         shared.setRingEntry(entry)
         metaIsDurable(new, slot: isNew ? slot ^ 1 : slot)

@@ -16,8 +16,9 @@ package final class Snapshot: @unchecked Sendable {
     private init(_ database: Database, pinned entry: SharedState.RingEntry) throws(StoreError) {
         do throws(StoreError) {
             self.database = database
-            mapping = try database.mapping(forPages: entry.filePages)
-            source = mapping.source(filePages: entry.filePages, seed: database.seed)
+            let pages: Int
+            (mapping, pages) = try database.mapping(forVersionOf: entry.filePages)
+            source = mapping.source(filePages: pages, seed: database.seed)
             version = entry.version
             root = entry.root
             log = entry.log

@@ -57,10 +57,10 @@ package final class WriteTransaction {
         self.holdsWriter = holdsWriter
         base = entry
         seenVersion = entry.version
-        let mapping = try database.mapping(forPages: entry.filePages)
+        let (mapping, pages) = try database.mapping(forVersionOf: entry.filePages)
         memory = database.writerMemory(mapping)
         mappings = [mapping]
-        let source = mapping.source(filePages: entry.filePages, seed: database.seed, arena: memory.arena)
+        let source = mapping.source(filePages: pages, seed: database.seed, arena: memory.arena)
         let node = try source.node(entry.root, .root)
         schemaRef = RootNode.schema(node)
         schema = try database.schema(at: entry.root, source)
@@ -177,7 +177,7 @@ package final class WriteTransaction {
 
     /// Whether a group may have one more member: the ring of roots keeps an entry for the checkpoint.
     package var canSeal: Bool {
-        base.version + 2 - database.shared.published.load() < UInt64(database.shared.limits.ringEntries - 1)
+        base.version &+ 2 &- database.shared.published.load() < UInt64(database.shared.limits.ringEntries - 1)
     }
 
     /// Ends one member of a group and begins the next, without letting go of the lock.
@@ -218,7 +218,7 @@ package final class WriteTransaction {
         do throws(StoreError) {
             try database.checkInPlace()
             try prepareForSpace()
-            if group.members > 0, version - database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
+            if group.members > 0, version &- database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
             }
             let root = try flush(version)
@@ -376,7 +376,7 @@ package final class WriteTransaction {
     /// The lock was given with room for one small record and a checkpoint's; a larger one must fit too.
     private func checkLogSpace(_ record: LogRecord) throws(StoreError) {
         if InjectedBug.active(.logOverrun) { return }
-        guard database.logHasRoom(until: record.end, in: base.log) else {
+        guard try database.logHasRoom(until: record.end, in: base.log) else {
             throw StoreError(.outOfSpace, "the log ring of \(base.log.region.bytes) bytes has no room for a record of \(database.recordBuffer.count) bytes")
         }
     }
@@ -391,6 +391,8 @@ package final class WriteTransaction {
             try allocator.space.apply(placed, freed, version: version)
             allocator.version = base.version
             allocator.position = base.log
+            allocator.root = base.root
+            allocator.filePages = base.filePages
             database.allocator = allocator
         } catch {
             // Double use of a page: never continue on such a map. The next writer reads it from the log, and fails there.

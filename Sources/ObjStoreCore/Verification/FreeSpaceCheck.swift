@@ -22,7 +22,7 @@ extension Database {
         defer { releaseWriter() }
         // Nobody will allocate from it any more: the next recovery makes it anew.
         if shared.isPoisoned { return }
-        let head = shared.ringEntry(shared.head.load())
+        let head = try shared.headEntry()
         try prepareAllocator(for: head)
         try FreeSpaceCheck.compare(allocator!, reached, isExact: isWhole && head.version == reached.version, finding: finding)
     }
