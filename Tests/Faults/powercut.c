@@ -101,6 +101,7 @@ static void hangs(int signal_number) {
         if (thread->d_name[0] != '.') show_thread(thread->d_name, "syscall"), show_thread(thread->d_name, "stat");
     _exit(128 + signal_number);
 }
+/* From now on, for so long; `alarm` begins anew. */
 static void watch_for_hangs(int life) {
     void *frame[1];
     life_number = life;
@@ -234,10 +235,14 @@ static int check_all(char **argv) {
     struct text text = {0};
     faults_watch(argv[2]);
     faults_boot(argv[3]);
+    doing = "check";
+    watch_for_hangs(0);
     while (fgets(line, sizeof line, stdin)) {
         objstore_status status;
         line[strcspn(line, "\n")] = 0;
+        alarm(HANG_SECONDS);
         status = look(line + 2, line[0] == '1', &text);
+        alarm(0);
         if (status != OBJSTORE_OK) text.length = 0;
         printf("%s %zu %s\n", objstore_status_name(status), text.length, status == OBJSTORE_OK ? "" : objstore_last_message());
         fwrite(text.bytes, 1, text.length, stdout);
