@@ -145,12 +145,15 @@ class Transaction(View, Block):
     # Beginning and ending. A signal handler may raise between any two steps: what the library has written to the two
     # cells says how far it came, and _abandon() brings the rest in line, as often as it is called.
 
-    def __enter__(self) -> "Transaction":
+    def _enters(self) -> None:
         if self._thread is not None:
             raise InvalidArgument("a transaction is used once: call store.write() for each")
         self._is_inside = True
         self._thread, self._task = here.thread, current_task()
         self.owner = threading.current_thread()
+
+    def __enter__(self) -> "Transaction":
+        self._enters()
         try:
             self.store._begins(self)
             self._check_alone()
@@ -167,11 +170,7 @@ class Transaction(View, Block):
         self.store._began(self)
 
     async def __aenter__(self) -> "Transaction":
-        if self._thread is not None:
-            raise InvalidArgument("a transaction is used once: call store.write() for each")
-        self._is_inside = True
-        self._thread, self._task = here.thread, current_task()
-        self.owner = threading.current_thread()
+        self._enters()
         try:
             self.store._begins(self)
             self._check_alone(waits=True)
