@@ -142,6 +142,11 @@ EXPORT void faults_mark(uint32_t kind, uint64_t a, uint64_t b, const void *bytes
     leave();
 }
 
+EXPORT void faults_exit(int status) {
+    enter();
+    _exit(status);
+}
+
 /* ---- opening and closing --------------------------------------------------------------------------------- */
 EXPORT int open(const char *path, int flags, ...) {
     REAL(open, int, const char *, int, ...);

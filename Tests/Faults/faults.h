@@ -42,6 +42,8 @@ void faults_boot(const char *path);
 void faults_record(const char *path);
 /* Puts a mark of the program into the log. */
 void faults_mark(uint32_t kind, uint64_t a, uint64_t b, const void *bytes, uint64_t count);
+/* _exit, while none of the process's other threads is between a call and its entry in the log. */
+void faults_exit(int status) __attribute__((noreturn));
 
 /* The log: entries of this header and `count` bytes. */
 struct record {

@@ -167,7 +167,7 @@ static void start_life(uint64_t seed, int life) {
     watch_for_hangs(life);
     chance = (seed * 1000003 + (uint64_t)life + 1) * 0x9e3779b97f4a7c15u | 1;
     next_random(), next_random();
-    _exit(work());
+    faults_exit(work());
 }
 
 /* One of the next calls is somebody's last. */
