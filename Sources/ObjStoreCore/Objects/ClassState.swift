@@ -258,8 +258,9 @@ package final class ClassState {
     }
 
     /// Object keys go up to here; each is given once.
-    static let mostKeysInVain: Int64 = 1 << 48
     static let greatestObjectKey: Int64 = 1 << 62 - 1
+    /// Fewer are given to transactions that come to nothing, while somebody has the store open.
+    static let mostKeysInVain: Int64 = 1 << 48
 
     /// The keys of so many new objects. They are not given again, whatever becomes of the transaction.
     @inline(__always)
