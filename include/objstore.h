@@ -1794,7 +1794,8 @@ enum {
  * - A link is an objstore_link, null, a reference, or an object in its turn: created, or, with a policy other than ERROR, updated where
  *   its primary key is known. A reference is the primary key of the object that it leads to, a map of its parts and nothing else, or
  *   {"$ref": class, "$id": key}, where the key is the primary key or, of a class without one, the object key. It may lead to an object
- *   that comes later, or around it, in the same values: links are made when everything is there (NO_SUCH_OBJECT: it did not come).
+ *   that comes later, or around it, in the same values: links are made when everything is there (NO_SUCH_OBJECT: it did not come). The
+ *   same holds of references in MIXED values, as Extended JSON has them.
  * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their text). They
  *   replace what is there.
  * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one. One that lies

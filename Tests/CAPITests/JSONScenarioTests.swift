@@ -111,6 +111,37 @@ private let relaxed: UInt32 = 2, extended: UInt32 = 1
         #expect(people.count(people.dog) == 2)
     }
 
+    @Test func referencesInMixedValuesMayLeadToWhatComesLater() throws {
+        let home = try NamedStore { schema in
+            try ok(objstore_schema_add_class(schema, text("Page")))
+            try ok(objstore_schema_add_property(schema, text("Page"), text("id"), .OBJSTORE_KIND_INT, UInt32(OBJSTORE_PROPERTY_PRIMARY_KEY)))
+            try ok(objstore_schema_add_property(schema, text("Page"), text("extra"), .OBJSTORE_KIND_MIXED, 0))
+            try ok(objstore_schema_add_collection(schema, text("Page"), text("items"), .OBJSTORE_KIND_LIST, .OBJSTORE_KIND_NULL, .OBJSTORE_KIND_MIXED, 0))
+        }
+        defer { home.close() }
+        let first = #"{"id":1,"extra":{"to":[{"$ref":"Page","$id":2}]},"items":[5,{"$ref":"Page","$id":1}]}"#
+        let second = #"{"id":2,"extra":{"$ref":"Page","$id":1},"items":[]}"#
+        try writing(home.store) { tx in
+            var count: UInt64 = 0
+            func create(_ json: String) -> objstore_status {
+                objstore_create_all_from_json(tx, home.classes["Page"]!, .OBJSTORE_POLICY_ERROR, extended, text(json), nil, nil, nil, &count)
+            }
+            #expect(create("[\(first)]") == .OBJSTORE_ERR_NO_SUCH_OBJECT)
+            #expect(People.error.contains(#"at $[0].extra.to[0]["$id"]: there is no Page with id = 2"#))
+            expect(try home.count(tx, "Page") == 0)
+            try ok(create("[\(first),\(second)]"))
+            #expect(count == 2)
+            for (key, json) in [(1, first), (2, second)] {
+                var buffer = objstore_buffer_init(), out = objstore_text(), object = objstore_object()
+                try ok(objstore_find(tx, home.classes["Page"]!, objstore_int(Int64(key)), &object, nil))
+                try ok(objstore_to_json(tx, object, 0, extended, &buffer, &out))
+                #expect(string(out) == json)
+                _ = objstore_buffer_free(&buffer)
+            }
+        }
+        try verify(home.store)
+    }
+
     @Test func A24_fromAFile() throws {
         let folder = TestFolder(), people = try People()
         let path = folder.path + "/other"

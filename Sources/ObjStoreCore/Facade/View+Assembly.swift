@@ -37,11 +37,11 @@ extension View {
 
     /// Gives links that waited over several calls what they lead to. `.noSuchObject`: it did not come.
     func connect(_ waiting: WaitingLinks) throws(StoreError) {
-        if waiting.links.isEmpty { return }
+        if waiting.isEmpty { return }
         var failure: StoreError?
         withUnsafePointer(to: Value.null) { none in
             do throws(StoreError) {
-                try assemble(UnsafeBufferPointer(start: none, count: 1), Assembler.Options(policy: .modified), in: {}) { (assembler) throws(StoreError) in
+                try assemble(UnsafeBufferPointer(start: none, count: 1), Assembler.Options(policy: .modified, waiting: waiting), in: {}) { (assembler) throws(StoreError) in
                     try assembler.connect(waiting)
                 }
             } catch { failure = error }

@@ -155,7 +155,7 @@ extension Assembler {
             parts.values.append(try view.plain(try view.missing(cls, position), cls, position))
         }
         var changed = try write(state, key, parts, all: false) || !parts.waiting.isEmpty
-        wait(cls, key, parts)
+        wait(cls, key, parts, isNew: false)
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { changed = true }
         for position in emptied where try empty(state, key, position) { changed = true }
         return changed

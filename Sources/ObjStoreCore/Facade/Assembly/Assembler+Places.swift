@@ -20,18 +20,23 @@ extension Assembler {
         let cls = state.schema, kind = cls.columns[position].kind, schema = cls.elements(of: position)
         let kept = schema.kind == .mixed ? KeptTexts() : nil
         defer { withExtendedLifetime(kept) {} }
-        var new: [(key: Value, value: Value)] = [], links: [(key: OwnedValue?, link: WaitingLinks.Target)] = [], waits = false
+        var new: [(key: Value, value: Value)] = [], links: [(key: OwnedValue?, link: WaitingLinks.Target)] = []
+        var isWaiting = false
         try forEachElement(cls, position, index) { (number, name, at) throws(StoreError) in
             var element = (key: Value.null, value: Value.null)
+            var waits = false
             if schema.kind == .link {
                 let link = try target(cls, position, at)
                 if case .waits = link { waits = true }
                 element.value = link.value(cls, position, view)
                 links.append((nil, link))
             } else {
+                let before = missing.count
                 element.value = try scalar(at, schema.kind, cls, position)
+                waits = missing.count > before
             }
             current = at
+            isWaiting = isWaiting || waits
             if !waits {
                 let stored = try view.checked(element.value, elementOf: position, cls)
                 element.value = kept?.keep(stored) ?? stored
@@ -43,8 +48,8 @@ extension Assembler {
             }
             new.append(element)
         }
-        if waits {
-            options.waiting?.links.append(.init(classIndex: Int(cls.id), key: key, position: position, elements: links))
+        if isWaiting {
+            options.waiting?.wait(.init(classIndex: Int(cls.id), key: key, position: position), schema.kind == .link ? .links(links) : .nested(nested(index)))
             return true
         }
         return try put(new, state, key, position, isNew: isNew)

@@ -105,7 +105,7 @@ extension Assembler {
         return parts
     }
 
-    /// A link in a mixed value, where a reference stands there that says so itself: of Extended JSON.
+    /// A link in a mixed value, where a reference stands there that says so itself: of Extended JSON. Null, and in `missing`, where it may wait.
     func mixedReference(_ index: Int) throws(StoreError) -> Value? {
         guard flat[index].kind == .map, flat[index].high == FlatValues.reference, let (name, key) = ExtendedJSON.reference(flat.values, index) else { return nil }
         guard let classIndex = view.store.names.classIndex(FlatValues.name(flat[name]), try view.schema) else {
@@ -115,76 +115,84 @@ extension Assembler {
         switch try object(try state(classIndex), withKeyAt: key) {
         case .object(let key): return .link(ObjectID(classID: cls.classID, storeTag: view.shared.tag, key: key))
         case .waits(_, let error):
-            isDescribed = true
-            throw error
+            if let first = awaited[key] {
+                isDescribed = true
+                throw first
+            }
+            missing[key] = error
+            return .null
         default: throw StoreError(.wrongType, "\"$id\" is no primary key of class \(cls.name)").at(class: cls.name)
         }
     }
 
     // MARK: Waiting
 
-    /// Links of an object that is there now.
-    func wait(_ cls: ClassSchema, _ key: Int64, _ parts: Parts) {
-        for (position, link) in parts.waiting { options.waiting?.links.append(.init(classIndex: Int(cls.id), key: key, position: position, elements: [(nil, link)])) }
+    /// What waits of an object that is there now; what it got is waited for no longer.
+    func wait(_ cls: ClassSchema, _ key: Int64, _ parts: Parts, isNew: Bool) {
+        guard let waiting = options.waiting else { return }
+        func place(_ position: Int) -> WaitingLinks.Place { .init(classIndex: Int(cls.id), key: key, position: position) }
+        if !isNew { for position in parts.positions + parts.later.map(\.property) { waiting.forget(place(position)) } }
+        for (position, what) in parts.waiting { waiting.wait(place(position), what) }
     }
 
-    /// Gives links that waited what they lead to.
+    /// Values in which references wait, kept.
+    func nested(_ start: Int) -> WaitingLinks.Nested {
+        defer { missing = [:] }
+        return .init(flat.values[start..<flat.end(start)], Dictionary(uniqueKeysWithValues: missing.map { ($0 - start, $1) }), options.convert)
+    }
+
+    /// Gives what waited what it leads to.
     func connect(_ waiting: WaitingLinks) throws(StoreError) {
-        if waiting.links.isEmpty { return }
-        defer { waiting.links = [] }
+        let all = waiting.take()
+        if all.isEmpty { return }
         try willChange()
-        for link in waiting.links {
-            let state = try state(link.classIndex), cls = state.schema
-            var elements: [(key: Value, value: Value)] = []
-            for (key, target) in link.elements {
-                var target = target
-                if case .waits(let parts, let error) = target {
-                    guard let found = try find(try self.state(ClassID.index(cls.columns[link.position].target)), parts.map { ($0.position, $0.value.value) }) else {
-                        isDescribed = true
-                        throw error
-                    }
-                    target = .object(found)
+        for (place, what) in all {
+            let state = try state(place.classIndex)
+            // An embedded object, whose parent was given another one since.
+            guard try state.contains(place.key) else { continue }
+            switch what {
+            case .links(let links): try connect(state, place, links)
+            case .nested(let nested): try connect(state, place, nested)
+            }
+        }
+    }
+
+    private func connect(_ state: ClassState, _ place: WaitingLinks.Place, _ links: [(key: OwnedValue?, link: WaitingLinks.Target)]) throws(StoreError) {
+        let cls = state.schema
+        var elements: [(key: Value, value: Value)] = []
+        for (key, target) in links {
+            var target = target
+            if case .waits(let parts, let error) = target {
+                guard let found = try find(try self.state(ClassID.index(cls.columns[place.position].target)), parts.map { ($0.position, $0.value.value) }) else {
+                    isDescribed = true
+                    throw error
                 }
-                elements.append((key?.value ?? .null, target.value(cls, link.position, view)))
+                target = .object(found)
             }
-            if cls.columns[link.position].kind.isCollection {
-                for index in elements.indices { elements[index].value = try view.checked(elements[index].value, elementOf: link.position, cls) }
-                _ = try put(elements, state, link.key, link.position, isNew: false)
+            elements.append((key?.value ?? .null, target.value(cls, place.position, view)))
+        }
+        guard cls.columns[place.position].kind.isCollection else { return try give(state, place, elements[0].value) }
+        for index in elements.indices { elements[index].value = try view.checked(elements[index].value, elementOf: place.position, cls) }
+        _ = try put(elements, state, place.key, place.position, isNew: false)
+    }
+
+    private func connect(_ state: ClassState, _ place: WaitingLinks.Place, _ nested: WaitingLinks.Nested) throws(StoreError) {
+        let before = (flat, options.convert)
+        (options.convert, awaited) = (nested.convert, nested.missing)
+        defer { (flat, options.convert, awaited) = (before.0, before.1, [:]) }
+        let cls = state.schema
+        try nested.values.withUnsafeBufferPointer { (values) throws(StoreError) in
+            flat = try FlatValues(checking: values)
+            if cls.columns[place.position].kind.isCollection {
+                try fill(state, place.key, place.position, 0, isNew: false)
             } else {
-                _ = try write(state, link.key, Parts(properties: [cls.propertyID(link.position)], positions: [link.position], values: [elements[0].value]), all: false)
-            }
-        }
-    }
-}
-
-/// Links of objects that were made to objects that are not there yet.
-final class WaitingLinks {
-    enum Target {
-        case given(Value)
-        case object(Int64)
-        /// The parts of the primary key of what is not there yet, and what to say where it does not come.
-        case waits([(position: Int, value: OwnedValue)], StoreError)
-
-        func value(_ cls: ClassSchema, _ position: Int, _ view: View) -> Value {
-            switch self {
-            case .given(let value): value
-            case .object(let key): .link(ObjectID(classID: cls.columns[position].target, storeTag: view.shared.tag, key: key))
-            case .waits: .null
+                try give(state, place, try scalar(0, .mixed, cls, place.position))
             }
         }
     }
 
-    struct Link {
-        var classIndex: Int
-        var key: Int64
-        var position: Int
-        /// Of a list, set or map all; of a single link that one.
-        var elements: [(key: OwnedValue?, link: Target)]
+    private func give(_ state: ClassState, _ place: WaitingLinks.Place, _ value: Value) throws(StoreError) {
+        let parts = Parts(properties: [state.schema.propertyID(place.position)], positions: [place.position], values: [value])
+        _ = try write(state, place.key, parts, all: false)
     }
-
-    var links: [Link] = []
-    /// Several calls use it: who made it connects the links.
-    let isShared: Bool
-
-    init(isShared: Bool) { self.isShared = isShared }
 }

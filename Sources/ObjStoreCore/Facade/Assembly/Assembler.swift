@@ -27,12 +27,15 @@ final class Assembler {
         var embedded: ((_ index: Int, _ object: ObjectID) -> Void)?
         /// Makes a value of the kind that a property wants of one of another kind; nil: it cannot. Of a mixed property, or a value inside
         /// a document, it is asked for all.
-        var convert: ((_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError) -> Value?)?
+        var convert: Convert?
+
+        typealias Convert = (_ value: Value, _ kind: ValueKind, _ cls: ClassSchema, _ property: Int) throws(StoreError) -> Value?
     }
 
     let view: View
-    let flat: FlatValues
-    let options: Options
+    /// What was given; while what waited is connected, that.
+    var flat: FlatValues
+    var options: Options
     /// Index of the value that is being looked at.
     var current = 0
     /// How it is reached.
@@ -48,6 +51,11 @@ final class Assembler {
 
     /// A failure says already where it came about.
     var isDescribed = false
+
+    /// References in the mixed value that is being read to what is not there yet, by the index of the key.
+    var missing: [Int: StoreError] = [:]
+    /// While it is connected: what to say of those that did not come.
+    var awaited: [Int: StoreError] = [:]
 
     private var created: [(classIndex: Int, key: Int64)] = []
     private let mark: OpLog.Mark
@@ -138,8 +146,8 @@ final class Assembler {
         var values: [Value] = []
         /// Embedded objects, lists, sets and maps: the property, and where its value begins.
         var later: [(property: Int, value: Int)] = []
-        /// Links that wait.
-        var waiting: [(position: Int, link: WaitingLinks.Target)] = []
+        /// Links, and mixed values with links in them, that wait.
+        var waiting: [(position: Int, what: WaitingLinks.Waiting)] = []
         /// Of the primary key: one, or that of each of its properties in their order; those that are not given are missing.
         var key: [(position: Int, value: Value)] = []
     }
@@ -211,7 +219,7 @@ final class Assembler {
             }
         }
         created.append((Int(cls.id), key))
-        wait(cls, key, parts)
+        wait(cls, key, parts, isNew: true)
         for part in parts.later { try fill(state, key, part.property, part.value, isNew: true) }
         try view.spillIfLarge(state)
         return key
@@ -222,7 +230,7 @@ final class Assembler {
         if !isAlone || !parts.later.isEmpty || !parts.waiting.isEmpty { try willChange() }
         var outcome = UpsertOutcome.unchanged
         if try write(state, key, parts, all: options.policy == .all) || !parts.waiting.isEmpty { outcome = .changed }
-        wait(state.schema, key, parts)
+        wait(state.schema, key, parts, isNew: false)
         for part in parts.later where try fill(state, key, part.property, part.value, isNew: false) { outcome = .changed }
         try view.spillIfLarge(state)
         return outcome
@@ -326,13 +334,18 @@ final class Assembler {
                 let link = try target(cls, position, index)
                 if case .waits = link {
                     // It gets its link later, and till then has the one it had, or none.
-                    parts.waiting.append((position, link))
+                    parts.waiting.append((position, .links([(nil, link)])))
                     path.removeLast()
                     return
                 }
                 value = link.value(cls, position, view)
             } else {
                 value = try scalar(index, column.kind, cls, position)
+                if !missing.isEmpty {
+                    parts.waiting.append((position, .nested(nested(index))))
+                    path.removeLast()
+                    return
+                }
             }
             if cls.isOfKey(position) {
                 // What is wrong with it is said where everything is checked.
