@@ -115,6 +115,22 @@ extension World {
         }
     }
 
+    /// Somebody outside deletes the file of that name, or gives the name to a copy of `image`, as cp, mv and sync do: all at once, and durable.
+    package func replace(_ path: String, by image: [UInt8]?) {
+        say(image == nil ? "somebody deletes \(path)" : "somebody puts another file at \(path)")
+        if folders[path] != nil { folders.remove(path) }
+        if let image {
+            let file = DiskFile(id: files.count + 1, sectorBytes: options.sectorBytes, addressSpace: options.addressSpace)
+            files.append(file)
+            guard file.setSize(image.count) else { return fail("no address space for a copy") }
+            image.withUnsafeBytes { file.write($0, at: 0) }
+            file.settle(file.sequence)
+            folders.create(path, file)
+        }
+        let folder = Folders.folder(of: path)
+        folders.settle(folder, folders.begun(folder))
+    }
+
     private func wakeForNoReason() {
         let sleeping = tasks.filter { if case .word = $0.waiting { true } else { false } }
         if sleeping.isEmpty { return }

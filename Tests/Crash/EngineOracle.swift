@@ -52,10 +52,39 @@ final class EngineOracle: EngineProbe, Oracle {
     private(set) var poisonings = 0
 
     static let path = "d/store"
-    private var db: DiskFile? { world.folders[EngineOracle.path] }
-    private var logFile: DiskFile? { world.folders[EngineOracle.path + "-log"] }
+    /// Of a store that had the path, and has no name any more.
+    private var pastFiles: (db: DiskFile, log: DiskFile?)?
+    private var db: DiskFile? { pastFiles?.db ?? world.folders[EngineOracle.path] }
+    private var logFile: DiskFile? { pastFiles.map(\.log) ?? world.folders[EngineOracle.path + "-log"] }
 
-    init(_ world: World) { self.world = world }
+    /// - Parameter origin: the store is a copy of another one, as it was after that one's record of this chain hash.
+    init(_ world: World, from origin: (store: EngineOracle, chain: UInt64)? = nil) {
+        self.world = world
+        guard let origin else { return }
+        var link: UInt64? = origin.chain
+        while let current = link, var entry = origin.store.known[current] {
+            // Whatever becomes of them there, here they are.
+            if entry.status != nil {
+                entry.status = Box()
+                entry.status?.status = .committed
+            }
+            known[current] = entry
+            link = entry.parent
+        }
+        (acknowledged, relaxed) = (origin.chain, origin.chain)
+    }
+
+    /// The file of that name is about to be replaced.
+    func becomePast(_ file: DiskFile, log: DiskFile?) { pastFiles = (file, log) }
+    /// Whether it is one of those of a store that has no name any more.
+    func isAbout(_ file: DiskFile) -> Bool { file === pastFiles?.db || file === pastFiles?.log }
+    /// Of a store that was closed, for good.
+    var chainOfClosed: UInt64? {
+        guard let db, databases.isEmpty, db.isCertain(0..<db.size) else { return nil }
+        let metas = choosableMetas()
+        guard metas.count == 1, metas[0].isClean, known[metas[0].log.chain] != nil else { return nil }
+        return metas[0].log.chain
+    }
 
     private func fail(_ text: String) { world.fail(text) }
 

@@ -5,7 +5,9 @@ import ObjStoreSimulation
 /// around them; in the end nothing fails any more, and the store must open, be right and work.
 final class History {
     let world: World
-    let oracle: EngineOracle
+    let lives: Lives
+    /// Of the store that has the path.
+    var oracle: EngineOracle { lives.present }
     private let options: StoreOptions
     private var counter: Int64 = 0
     private var openProblem: String?
@@ -37,8 +39,8 @@ final class History {
 
     init(_ choices: Choices, _ worldOptions: World.Options, seed: UInt64, options: StoreOptions) {
         world = World(choices, worldOptions, entropy: seed)
-        oracle = EngineOracle(world)
-        world.oracle = oracle
+        lives = Lives(world)
+        world.oracle = lives
         self.options = options
     }
 
@@ -51,8 +53,9 @@ final class History {
         let options = options ?? self.options
         process.spawn("open") { [self] machine in
             do throws(StoreError) {
-                let database = try Database.open(EngineOracle.path, options: options, machine: machine, probe: oracle)
+                let database = try Database.open(EngineOracle.path, options: options, machine: machine, probe: lives)
                 process.own(database)
+                let oracle = lives.of(database)
                 oracle.database = database
                 oracle.databases.append((process.id, database))
                 if read(database, process) { oracle.didCompareOpened(database) }
@@ -96,11 +99,13 @@ final class History {
 
     /// A process that has nothing more to do closes its store and ends.
     func closeQuietly(_ process: SimulatedProcess) {
-        guard let database = oracle.databases.first(where: { $0.process == process.id })?.database else { return process.exit() }
+        let open = lives.all.flatMap(\.databases)
+        guard let database = open.first(where: { $0.process == process.id })?.database else { return process.exit() }
         process.spawn("closer") { [self] _ in close(database, process) }
     }
 
     func close(_ database: Database, _ process: SimulatedProcess) {
+        let oracle = lives.of(database)
         let seed = database.seedForOracle
         do throws(StoreError) {
             try database.close()
@@ -133,6 +138,7 @@ final class History {
                 world.say("\(kind): \(error)")
                 switch error.code {
                 case .poisoned, .closedHandle: return false
+                case .replaced where lives.isPast(database): return false
                 case .outcomeUnknown:
                     unknownOutcomes += 1
                     return true
@@ -225,7 +231,9 @@ final class History {
         _ members: [[Edit]], _ durability: StoreOptions.Durability = .full, summary: Int? = nil, cancels: Bool = false,
         _ database: Database, _ process: SimulatedProcess
     ) throws(StoreError) {
+        let oracle = lives.of(database), wasPast = lives.isPast(database)
         var transaction = try WriteTransaction.begin(database)
+        if wasPast { return world.fail("P10: a transaction begins in a store that nobody will ever find") }
         let seen = transaction.baseVersion
         guard var content = oracle.content(of: database, version: seen) else {
             return world.fail("P1: HEAD \(seen) is not a version of this life")
@@ -252,11 +260,13 @@ final class History {
             }
             let box = EngineOracle.Box()
             oracle.pending[process.id] = (content, box)
+            let isPast = lives.isPast(database)
             do throws(StoreError) {
                 if index < members.count - 1 {
                     transaction = try transaction.seal()
                 } else {
                     let version = try transaction.commit(durability)
+                    if isPast && version != seen { return world.fail("P10: version \(version) is committed to a store that nobody will ever find") }
                     if version == seen { return oracle.endedWithoutChange(database, seen, durable: durability == .full) }
                     box.status = .committed
                     oracle.acknowledge(database, version, durable: durability == .full)
@@ -281,6 +291,7 @@ final class History {
     @discardableResult
     func read(_ database: Database, _ process: SimulatedProcess, isFirstTouch: Bool = false) -> Bool {
         do throws(StoreError) {
+            let oracle = lives.of(database)
             let seen = oracle.seen
             let snapshot = try database.snapshot()
             if snapshot.version < seen { return fail("P9: version \(snapshot.version) is read after somebody has seen \(seen)") }
@@ -343,6 +354,26 @@ final class History {
         let names = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
         let shown = names.prefix(3).map { "\($0) is \(found[$0].map { "\($0)" } ?? "missing"), not \(expected[$0].map { "\($0)" } ?? "missing")" }
         return "\(names.count) of \(expected.count) objects: \(shown.joined(separator: "; "))"
+    }
+
+    // MARK: Somebody outside
+
+    /// Over all stores that had the path.
+    func sum(_ count: KeyPath<EngineOracle, Int>) -> Int { lives.all.reduce(0) { $0 + $1[keyPath: count] } }
+
+    private var backups: [Lives.Backup] = []
+
+    /// Keeps a copy, where the store is closed.
+    func keepBackup() {
+        if backups.count < 3, let backup = lives.backup(after: backups.last) { backups.append(backup) }
+    }
+
+    /// Deletes the store, alone or with what stands beside it, or puts a backup in its place, whoever has it open.
+    func replace(_ choice: Int) {
+        let backup = choice % 3 == 0 ? nil : backups.isEmpty ? nil : backups[choice % backups.count]
+        lives.replace(by: backup)
+        if choice % 4 == 1 { lives.deleteBeside("-log") }
+        if choice % 5 == 1 { lives.deleteBeside("-lock") }
     }
 
     // MARK: The end

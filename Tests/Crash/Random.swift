@@ -42,7 +42,19 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     for _ in 0..<firstOpeners { history.launch { history.randomWork($0, $1, profile: profile) } }
     let budget = [1500, 4000, 8000][random.below(3)]
     var launches = 0
+    // In one history of four somebody deletes the store now and then, or restores a backup. Not by choices of the others, so that the
+    // histories of old seeds stay what they were.
+    var outside = RandomNumbers(seed: seed &* 131 &+ 3)
+    let isReplaced = seed % 4 == 2
+    var nextReplacement = outside.below(1200)
     while world.steps < budget && world.violation == nil {
+        if isReplaced {
+            history.keepBackup()
+            if world.steps >= nextReplacement {
+                history.replace(outside.below(1 << 20))
+                nextReplacement = world.steps + 100 + outside.below(1500)
+            }
+        }
         let isIdle = !world.step()
         if isIdle && random.chance(0.3) {
             for process in world.processes where process.taskCount == 0 { history.closeQuietly(process) }
@@ -58,9 +70,9 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     }
     history.finish(cut: random.chance(0.6))
     let outcome = Outcome(
-        violation: world.violation, steps: world.steps, states: history.oracle.crashStates, reads: history.oracle.reads,
-        acknowledgements: history.oracle.acknowledgements, wentOn: history.finalCommits > 0, statistics: world.statistics,
-        poisonings: history.oracle.poisonings, trace: world.traceHash)
+        violation: world.violation, steps: world.steps, states: history.sum(\.crashStates), reads: history.sum(\.reads),
+        acknowledgements: history.sum(\.acknowledgements), wentOn: history.finalCommits > 0, statistics: world.statistics,
+        poisonings: history.sum(\.poisonings), trace: world.traceHash)
     world.end()
     return outcome
 }

@@ -142,7 +142,8 @@ final class ConstraintModel {
     func row() -> Row { ConstraintModel.kinds.indices.map { cell($0) } }
 
     func with<R>(_ row: Row, _ body: (UnsafePointer<Value>) throws -> R) throws -> R {
-        try row.map(\.value).withUnsafeBufferPointer { try body($0.baseAddress!) }
+        defer { withExtendedLifetime(row) {} }
+        return try row.map(\.value).withUnsafeBufferPointer { try body($0.baseAddress!) }
     }
 
     // MARK: The model
@@ -249,7 +250,8 @@ final class ConstraintModel {
         let other = below(3) == 0 ? anyKey().map { state.rows[$0]! } : nil
         for property in chosen { row[property] = other?[property] ?? cell(property) }
         try change("set_row", key, row) {
-            try chosen.map { row[$0].value }.withUnsafeBufferPointer { values in
+            defer { withExtendedLifetime(row) {} }
+            return try chosen.map { row[$0].value }.withUnsafeBufferPointer { values in
                 try chosen.map { properties[$0] }.withUnsafeBufferPointer { try tx.set(object(key), $0, values.baseAddress!) }
             }
         }
@@ -402,7 +404,7 @@ final class ConstraintModel {
                 let other = below(2) == 0 ? anyKey() : nil
                 let cells = index.properties.map { other == nil ? cell($0) : state.rows[other!]![$0] }
                 let wanted = cells.contains { $0.value.isNull } ? nil : state.owners[number][cells.map(\.sample)]
-                let found = try cells.map(\.value).withUnsafeBufferPointer { try view.find(by: indexIDs[number], $0) }
+                let found = try withExtendedLifetime(cells) { try cells.map(\.value).withUnsafeBufferPointer { try view.find(by: indexIDs[number], $0) } }
                 if found?.key != wanted { throw fail("index \(number) finds \(String(describing: found?.key)), not \(String(describing: wanted))") }
             }
         }
@@ -426,6 +428,7 @@ final class ConstraintModel {
         let question = from.map(\.value).withUnsafeBufferPointer { from in
             to.map(\.value).withUnsafeBufferPointer { IndexQuestion(indexIDs[number], from: from, to: $0, flags) }
         }
+        defer { withExtendedLifetime((from, to)) {} }
         let count = try view.count(in: question)
         let results = try view.find(in: question).list()
         let found = (0..<results.count).map { results.keys[$0] }

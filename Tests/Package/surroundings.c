@@ -345,7 +345,7 @@ static void unlimit_memory(void) {
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
-enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, MEMORY_CASES };
+enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, SCAN, TEXT, MEMORY_CASES };
 enum { MOST = 4000000 };
 
 static objstore_status nothing(objstore_view *tx, void *userdata) { (void)tx, (void)userdata; return OBJSTORE_OK; }
@@ -358,13 +358,29 @@ static void run_out(int what) {
     size_t n = 0, i;
     objstore_status status = OBJSTORE_OK;
     objstore_view *view = NULL, *tx = NULL;
-    objstore_object object;
+    objstore_object object, large = {0};
     add_dog(&k);
-    if (what == MANY) {
+    if (what == MANY || what == SCAN) {
         OK(objstore_begin(k.store, &tx));
         OK(objstore_insert_rows(tx, k.id, OBJSTORE_POLICY_ERROR, NULL, 0, 3500000, NULL, NULL));
         OK(objstore_commit(tx, NULL));
         tx = NULL;
+    }
+    if (what == TEXT) {
+        /* 40 MB of text: each of these bytes is six. */
+        size_t count = 1 << 20, j;
+        objstore_value *values = calloc(count, sizeof *values), document;
+        objstore_buffer buffer = objstore_buffer_init();
+        CHECK(values);
+        values[0] = objstore_list_of((int64_t)count - 1);
+        for (j = 1; j < count; j++) values[j] = objstore_string(OBJSTORE_STR("\1\1\1\1\1\1"));
+        OK(objstore_document_pack(values, count, &buffer, &document));
+        OK(objstore_begin(k.store, &tx));
+        OK(objstore_create(tx, k.id, &k.any, &document, 1, &large));
+        OK(objstore_commit(tx, NULL));
+        tx = NULL;
+        objstore_buffer_free(&buffer);
+        free(values);
     }
     OK(objstore_view_open(k.store, &view));
     if (what == OBJECTS || what == LISTS) OK(objstore_begin(k.store, &tx));
@@ -383,6 +399,8 @@ static void run_out(int what) {
             break;
         case MANY:
         case RESULTS: status = objstore_find_all(view, k.id, (objstore_results **)&made[n]); break;
+        case SCAN: status = objstore_find_where(view, k.id, k.any, OBJSTORE_EQUAL, objstore_null(), (objstore_results **)&made[n]); break;
+        case TEXT: status = objstore_to_json(view, large, 0, 0, &buffer, NULL); break;
         case TOKENS: status = objstore_observe(k.store, k.id, 0, no_change, NULL, NULL, (objstore_token **)&made[n]); break;
         case BOUND: status = objstore_bind_write_body(nothing, NULL, NULL, &function, (objstore_bound **)&made[n]); break;
         case OBJECTS: status = objstore_create(tx, k.id, &k.n, (objstore_value[]){objstore_int((int64_t)n)}, 1, &object); break;
@@ -425,6 +443,7 @@ static void run_out(int what) {
         case VIEWS: OK(objstore_view_close(made[i])); break;
         case SCHEMAS: OK(objstore_schema_close(made[i])); break;
         case MANY:
+        case SCAN:
         case RESULTS: OK(objstore_results_close(made[i])); break;
         case TOKENS: OK(objstore_token_close(made[i])); break;
         case BOUND: OK(objstore_bound_close(made[i])); break;

@@ -35,7 +35,7 @@ extension View {
                 throw cls.wrongCollection(position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
             }
             try checkTarget(ObjectID(classID: results.classID, storeTag: tag, key: found.count > 0 ? found.keys[0] : 0), position, cls)
-            let keys = cls.columns[position].kind == .set ? found.ascending() : found
+            let keys = cls.columns[position].kind == .set ? try found.ascending() : found
             let targets = try linkTargets(position, cls)
             var new: [(key: Value, value: Value)] = []
             new.reserveCapacity(keys.count)

@@ -124,7 +124,7 @@ extension View {
         try within(question) { (reader, range) throws(StoreError) in
             let keys = try KeyBuffer(expecting: try reader.count(in: range))
             try reader.forEach(in: range) { (key) throws(StoreError) in
-                keys.append(key)
+                try keys.append(key)
                 return true
             }
             return keys

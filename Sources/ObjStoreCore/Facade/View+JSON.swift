@@ -52,7 +52,7 @@ extension Results {
     /// is gone; a frozen view shows all of them at one time.
     package func writeJSON(depth: Int, _ options: JSONWriter.Options, _ flush: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
         let writer = JSONWriter(options)
-        writer.begin(.list)
+        try writer.begin(.list)
         let list = list()
         for index in 0..<list.count {
             let object = object(list.keys[index])
@@ -65,7 +65,7 @@ extension Results {
                 writer.removeText()
             }
         }
-        writer.end()
+        try writer.end()
         try flush(writer.text)
     }
 
@@ -88,12 +88,12 @@ private struct JSONExport {
             throw StoreError(.outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepest) objects inside each other").at(class: cls.name)
         }
         open.append((cls.classID, key))
-        writer.begin(.map)
+        try writer.begin(.map)
         for position in view.store.order.positions(cls) ?? Array(cls.properties.indices) {
-            writer.key(view.store.names.name(cls, position))
+            try writer.key(view.store.names.name(cls, position))
             try cls.locating(position) { () throws(StoreError) in try value(try reader.value(row, position), cls, key, position, depth) }
         }
-        writer.end()
+        try writer.end()
         open.removeLast()
     }
 
@@ -110,12 +110,12 @@ private struct JSONExport {
         if value.kind == .link { return try link(try schema.cls(MixedTarget(value).classID), value.low, depth, isMixed: true) }
         guard value.kind == .document, try MixedLinks.has(value) else { return try writer.append(value) }
         let container = try MixedContainer(MixedNode(value.pointer, value.count))
-        writer.begin(container.kind)
+        try writer.begin(container.kind)
         for index in 0..<container.count {
-            if container.kind == .map { writer.key(try container.key(index)) }
+            if container.kind == .map { try writer.key(container.key(index)) }
             try mixed(try container.node(index).value(), depth)
         }
-        writer.end()
+        try writer.end()
     }
 
     private mutating func element(_ value: Value, _ cls: ClassSchema, _ position: Int, _ depth: Int) throws(StoreError) {
@@ -128,18 +128,18 @@ private struct JSONExport {
 
     private mutating func collection(_ cls: ClassSchema, _ key: Int64, _ position: Int, _ depth: Int) throws(StoreError) {
         let elements = try view.elements(of: key, cls, position), isMap = elements.kind == .map
-        writer.begin(isMap ? .map : .list)
+        try writer.begin(isMap ? .map : .list)
         try elements.forEach(from: 0, limit: .max) { (key, value) throws(StoreError) in
             if isMap { try self.key(key) }
             try self.element(value, cls, position, depth)
             return true
         }
-        writer.end()
+        try writer.end()
     }
 
     /// Keys that are no texts are written as one.
     private func key(_ key: Value) throws(StoreError) {
-        if key.kind == .string { writer.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count)) } else { writer.key(key.text) }
+        if key.kind == .string { try writer.key(UnsafeRawBufferPointer(start: key.pointer, count: key.count)) } else { try writer.key(key.text) }
     }
 
     /// - Parameter isMixed: in a mixed value, which does not say of what class it is.
@@ -147,25 +147,25 @@ private struct JSONExport {
         if cls.isEmbedded { return try object(cls, key, depth) }
         if depth > 0, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
         guard let index = cls.keyIndex else {
-            writer.beginReference(to: view.store.names.name(cls))
+            try writer.beginReference(to: view.store.names.name(cls))
             try writer.append(.int(key))
-            return writer.end()
+            return try writer.end()
         }
         // What stands there would be a number or a text.
         let isTagged = isMixed && writer.isExtended
-        if isTagged { writer.beginReference(to: view.store.names.name(cls)) }
+        if isTagged { try writer.beginReference(to: view.store.names.name(cls)) }
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
         if cls.primaryKey != nil {
             try writer.append(try reader.value(row, cls.indexes[index].first))
         } else {
-            writer.begin(.map)
+            try writer.begin(.map)
             for position in cls.indexes[index].properties {
-                writer.key(view.store.names.name(cls, position))
+                try writer.key(view.store.names.name(cls, position))
                 try writer.append(try reader.value(row, position))
             }
-            writer.end()
+            try writer.end()
         }
-        if isTagged { writer.end() }
+        if isTagged { try writer.end() }
     }
 }

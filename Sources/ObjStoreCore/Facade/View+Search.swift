@@ -117,7 +117,7 @@ extension View {
         let usedIndex = try withMatches(cls, position, question.comparison, value) { (matches) throws(StoreError) -> Bool in
             guard try matches.count() <= max(64, total / 10) else { return false }
             try matches.forEach { (key) throws(StoreError) in
-                found.append(key)
+                try found.append(key)
                 return true
             }
             found.sort()
@@ -187,7 +187,7 @@ extension ClusterReader {
         var cursor = LeafCursor(self, from: 0)
         while let head = try cursor.next() {
             try LeafKeys(source, head).forEach { (_, key) throws(StoreError) in
-                keys.append(key)
+                try keys.append(key)
                 return true
             }
         }

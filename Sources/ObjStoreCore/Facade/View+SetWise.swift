@@ -51,8 +51,8 @@ extension View {
             }
             for (classID, same) in Dictionary(grouping: objects, by: \.classID).sorted(by: { $0.key < $1.key }) {
                 let state = try transaction.state(ClassID.index(classID)), keys = KeyBuffer(capacity: same.count)
-                for object in same where try state.contains(object.key) { keys.append(object.key) }
-                try transaction.delete(state, keys.ascending())
+                for object in same where try state.contains(object.key) { try keys.append(object.key) }
+                try transaction.delete(state, try keys.ascending())
             }
         }
     }
@@ -89,7 +89,7 @@ extension View {
     private func writeAll(_ results: Results, _ body: (ClassState, KeyBuffer) throws(StoreError) -> Int) throws(StoreError) -> Int {
         guard results.view.shared.tag == shared.tag else { throw View.wrongResults }
         let keys = results.list()
-        return try write(results.classID) { (state) throws(StoreError) in try body(state, keys.ascending()) }
+        return try write(results.classID) { (state) throws(StoreError) in try body(state, try keys.ascending()) }
     }
 
     private func writeAll(_ id: CollectionID, _ body: (ClassState, KeyBuffer) throws(StoreError) -> Int) throws(StoreError) -> Int {
@@ -99,11 +99,11 @@ extension View {
                 throw cls.wrongCollection(position, "a collection of links", "its elements are of type \(cls.elements(of: position).kind)")
             }
             let keys = KeyBuffer()
-            try owner.elements(id.owner.key, position).forEach { _, value in
-                if !value.isNull { keys.append(value.low) }
+            try owner.elements(id.owner.key, position).forEach { (_, value) throws(StoreError) in
+                if !value.isNull { try keys.append(value.low) }
                 return true
             }
-            return try body(try writing().state(ClassID.index(cls.columns[position].target)), keys.ascending())
+            return try body(try writing().state(ClassID.index(cls.columns[position].target)), try keys.ascending())
         }
     }
 
@@ -164,14 +164,15 @@ extension View {
 
 extension KeyBuffer {
     /// The same keys, ascending, each once: itself where that is what it has.
-    func ascending() -> KeyBuffer {
+    func ascending() throws(StoreError) -> KeyBuffer {
         var index = 1
         while index < count, keys[index - 1] < keys[index] { index += 1 }
         if index >= count { return self }
+        try Memory.check(for: count, each: 16)
         let sorted = KeyBuffer(capacity: count), distinct = KeyBuffer(capacity: count)
-        for index in 0..<count { sorted.append(keys[index]) }
+        for index in 0..<count { try sorted.append(keys[index]) }
         sorted.sort()
-        for index in 0..<count where index == 0 || sorted.keys[index] != sorted.keys[index - 1] { distinct.append(sorted.keys[index]) }
+        for index in 0..<count where index == 0 || sorted.keys[index] != sorted.keys[index - 1] { try distinct.append(sorted.keys[index]) }
         return distinct
     }
 }

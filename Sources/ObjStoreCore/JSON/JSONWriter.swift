@@ -29,23 +29,33 @@ package final class JSONWriter {
     /// Forgets what was written, not where in the text it is.
     package func removeText() { bytes.removeAll() }
 
+    /// Memory for a text or binary of so many bytes, escaped, and for what stands around it.
+    private func expect(_ count: Int) throws(StoreError) { try bytes.expect(6 * count + 2 * open.count + 128) }
+
     // MARK: Structure
 
-    package func begin(_ kind: ValueKind) {
+    package func begin(_ kind: ValueKind) throws(StoreError) {
+        try expect(0)
         next()
         let isMap = kind == .map
         bytes.append(UInt8(ascii: isMap ? "{" : "["))
         open.append((isMap, false))
     }
 
-    package func end() {
+    package func end() throws(StoreError) {
+        try expect(0)
         guard let last = open.popLast() else { return }
         if last.isFilled { breakLine() }
         bytes.append(UInt8(ascii: last.isMap ? "}" : "]"))
     }
 
     /// Of the value that comes next. Where `extended` would take the object for what it is not, the key gets one more `$`.
-    package func key(_ key: UnsafeRawBufferPointer) {
+    package func key(_ key: UnsafeRawBufferPointer) throws(StoreError) {
+        try expect(key.count)
+        put(key)
+    }
+
+    private func put(_ key: UnsafeRawBufferPointer) {
         next()
         if options.contains(.extended), ExtendedJSON.isReserved(key) {
             let longer = ByteBuffer()
@@ -64,14 +74,16 @@ package final class JSONWriter {
         isBehindKey = true
     }
 
-    package func key(_ key: String) {
+    package func key(_ key: String) throws(StoreError) {
+        try expect(key.utf8.count)
         var key = key
-        key.withUTF8 { self.key(UnsafeRawBufferPointer($0)) }
+        key.withUTF8 { put(UnsafeRawBufferPointer($0)) }
     }
 
     /// `{"$ref": "Dog", "$id": …}`: of the id, the value that comes next; then the object ends.
-    package func beginReference(to name: String) {
-        begin(.map)
+    package func beginReference(to name: String) throws(StoreError) {
+        try begin(.map)
+        try expect(2 * name.utf8.count + 64)
         next()
         quoted("$ref")
         endKey()
@@ -105,6 +117,7 @@ package final class JSONWriter {
 
     /// A value that is no list, set or map; `.outOfRange` for NaN and the infinities, where they are refused.
     package func append(_ value: Value) throws(StoreError) {
+        try expect(value.kind.isText ? value.count : 0)
         switch value.kind {
         case .null: word("null")
         case .bool: word(value.low != 0 ? "true" : "false")
@@ -136,16 +149,16 @@ package final class JSONWriter {
         let kind = try node.kind
         guard kind == .list || kind == .map else { return try append(try node.value()) }
         let container = try MixedContainer(node)
-        begin(kind)
+        try begin(kind)
         for index in 0..<container.count {
             if kind == .map {
                 let key = try container.key(index)
                 guard ValueCheck.isUTF8(key.baseAddress, key.count) else { throw MixedNode.damaged("a key that is not valid UTF-8") }
-                self.key(key)
+                try self.key(key)
             }
             try append(node: try container.node(index))
         }
-        end()
+        try end()
     }
 
     private func word(_ text: String) {

@@ -30,6 +30,12 @@ package final class ByteBuffer {
         base = realloc(base, capacity)!
     }
 
+    /// Whether there is memory for so much more, before it is appended. Errors: `.outOfMemory`.
+    @inline(__always)
+    func expect(_ bytes: Int) throws(StoreError) {
+        if _slowPath(count &+ bytes > capacity) { try Memory.check(for: 2 * (count + bytes), each: 1) }
+    }
+
     @inline(__always)
     func append<T: BitwiseCopyable>(_ value: T) {
         room(MemoryLayout<T>.size).storeBytes(of: value, as: T.self)

@@ -26,11 +26,11 @@ extension ClassState {
     func ownersOfLinks(_ property: Int) throws(StoreError) -> KeyBuffer {
         let all = KeyBuffer(), owners = KeyBuffer()
         try inverses[schema.inversePosition(of: property)!].reader().forEach(in: IndexRange(lower: .start, upper: nil)) { (owner) throws(StoreError) in
-            all.append(owner)
+            try all.append(owner)
             return true
         }
         all.sort()
-        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { owners.append(all.keys[index]) }
+        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { try owners.append(all.keys[index]) }
         return owners
     }
 

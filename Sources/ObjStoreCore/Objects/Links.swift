@@ -90,7 +90,7 @@ extension ClassState {
     fileprivate func origins(_ comparison: Comparison, _ target: Value, _ property: Int, without: Int64?) throws(StoreError) -> KeyBuffer {
         let keys = KeyBuffer(capacity: 8)
         try indexes[schema.indexPosition(of: property)!].reader().forEach(comparison, target) { (key) throws(StoreError) in
-            if key != without { keys.append(key) }
+            if key != without { try keys.append(key) }
             return true
         }
         return keys

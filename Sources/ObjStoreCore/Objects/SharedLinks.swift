@@ -40,11 +40,11 @@ extension WriteTransaction {
         let all = KeyBuffer(), shared = KeyBuffer()
         for index in 0..<targets.count {
             let some = try owners(targets.keys[index])
-            for index in 0..<some.count where gone?.contains(some.keys[index]) != true { all.append(some.keys[index]) }
+            for index in 0..<some.count where gone?.contains(some.keys[index]) != true { try all.append(some.keys[index]) }
         }
         all.sort()
         for index in 0..<all.count where index > 0 && all.keys[index] == all.keys[index - 1] {
-            if shared.count == 0 || shared.keys[shared.count - 1] != all.keys[index] { shared.append(all.keys[index]) }
+            if shared.count == 0 || shared.keys[shared.count - 1] != all.keys[index] { try shared.append(all.keys[index]) }
         }
         return shared
     }

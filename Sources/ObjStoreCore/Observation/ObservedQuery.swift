@@ -73,7 +73,7 @@ package struct ObservedQuery: Sendable {
         } else {
             var row = try reader.seek(.min)
             while let found = row {
-                keys.append(found.key)
+                try keys.append(found.key)
                 row = try reader.next(found)
             }
         }

@@ -24,15 +24,17 @@ package final class KeyBuffer {
 
     package func clear() { count = 0 }
 
+    /// Errors: `.outOfMemory`.
     @inline(__always)
-    package func append(_ key: Int64) {
-        if _slowPath(count == capacity) { grow() }
+    package func append(_ key: Int64) throws(StoreError) {
+        if _slowPath(count == capacity) { try grow() }
         keys[count] = key
         count &+= 1
     }
 
     @inline(never)
-    private func grow() {
+    private func grow() throws(StoreError) {
+        try Memory.check(for: capacity * 2, each: 8)
         let bigger = UnsafeMutablePointer<Int64>.allocate(capacity: capacity * 2)
         bigger.update(from: keys, count: count)
         keys.deallocate()
@@ -98,7 +100,7 @@ extension ClusterReader {
                     let key = try leafKeys.key(word &<< 6 &+ bits.trailingZeroBitCount)
                     bits &= bits &- 1
                     if key < from { continue }
-                    keys.append(key)
+                    try keys.append(key)
                     found &+= 1
                     if found == limit { return found }
                 }

@@ -137,6 +137,9 @@ extension Database {
             let shared = SharedState(memory, limits: options.shared)
             if shared.storedIdentity == session.identity || InjectedBug.active(.staleSharedState) { return (shared, false) }
         }
+        if InjectedBug.active(.lockFileKept), machine.exists(name), let memory = try machine.openShared(name, bytes: bytes, try machine.identity(of: name), like: file) {
+            return (SharedState(memory, limits: options.shared), false)
+        }
         try retireLockFile(name, bytes, known: session?.lockFile, machine)
         return (SharedState(try machine.createShared(name, bytes: bytes, like: file), limits: options.shared), true)
     }
@@ -169,7 +172,7 @@ extension Database {
         do throws(StoreError) {
             // A clean store needs none. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
             // be written by who had the old one open.
-            if isNew && meta.isClean, let log = try? openSide(path + "-log", machine) {
+            if isNew && meta.isClean, !InjectedBug.active(.foreignLogKept), let log = try? openSide(path + "-log", machine) {
                 defer { log.close() }
                 if try LogFile.isLog(log) {
                     // The meta may stand in the page cache only, where a close died: the one before it needs the log.

@@ -225,7 +225,7 @@ extension IndexReader {
     func owners(of target: Int64, without: Int64? = nil) throws(StoreError) -> KeyBuffer {
         let owners = try KeyBuffer(expecting: try ownerCount(of: target))
         try forEachOwner(of: target) { (owner) throws(StoreError) in
-            if owner != without { owners.append(owner) }
+            if owner != without { try owners.append(owner) }
             return true
         }
         return owners

@@ -157,7 +157,7 @@ extension IndexReader {
     func owners(of target: MixedTarget, without: Int64? = nil) throws(StoreError) -> KeyBuffer {
         let owners = KeyBuffer(capacity: 8)
         _ = try forEach(.equal, target.indexed) { (owner) throws(StoreError) in
-            if owner != without { owners.append(owner) }
+            if owner != without { try owners.append(owner) }
             return true
         }
         return owners
@@ -167,11 +167,11 @@ extension IndexReader {
     func owners(ofClass classID: UInt32) throws(StoreError) -> KeyBuffer {
         let all = KeyBuffer(), owners = KeyBuffer()
         _ = try forEach(in: try IndexReader.range(of: classID)) { (owner) throws(StoreError) in
-            all.append(owner)
+            try all.append(owner)
             return true
         }
         all.sort()
-        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { owners.append(all.keys[index]) }
+        for index in 0..<all.count where index == 0 || all.keys[index] != all.keys[index - 1] { try owners.append(all.keys[index]) }
         return owners
     }
 }

@@ -80,6 +80,9 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case endsUnconfirmed  // 4.11: a transaction without changes ends before others can see what it read
     case poisonOvertakes  // 4.4: a relaxed commit is acknowledged though poison came before it was published
     case liveGivenUpFirst  // 4.9: who closes takes locks when it is not seen to live any more
+    case replacedUnseen  // 4.12: a writer does not ask whether its file still has its name
+    case lockFileKept  // 4.7: who finds nobody alive takes the lock file that has the name, whose memory others may still use
+    case foreignLogKept  // 4.7: a clean store that was put in another one's place is opened beside the log of that one
     case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
 
     /// Whether the mistake is to be made now.

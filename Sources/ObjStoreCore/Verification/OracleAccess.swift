@@ -7,6 +7,7 @@ extension Database {
     package var pageUse: (bytesWritten: Int, filePages: Int) {
         (Int(shared.dbBytes.current), shared.ringEntry(shared.head.current).filePages)
     }
+    package var fileForOracle: StorageFile { file }
     package var writerLockForOracle: ExclusiveLock { locks.writer }
     package var wordsForOracle: (head: UInt64, published: UInt64, isPoisoned: Bool) {
         (shared.head.current, shared.published.current, shared.durable.current & SharedState.poisonBit != 0)
