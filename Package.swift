@@ -12,10 +12,6 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// The modules that are tested, optimised where scripts/test asks for it, with all their assertions: a twentieth of the time. The tests
-/// themselves are not, which would take longer to build than it saves.
-let tested = settings + (Context.environment["OBJSTORE_OPTIMISED"] == nil ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"])])
-
 /// The command-line tool, and the parser that it alone needs: scripts/build-tool asks for it. Who depends on this package does not get,
 /// nor even resolve, another one for it.
 let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
@@ -36,23 +32,23 @@ let package = Package(
         .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.
-        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: tested),
-        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: tested),
-        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: tested),
+        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings),
+        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
+        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
         .target(name: "ObjStoreRealm", dependencies: ["ObjStore"], swiftSettings: settings),
 
         // The simulated machine: test code, in no product. To come: the program that is given a
         // seed and a time, .executableTarget(name: "crash", dependencies: ["ObjStoreSimulation",
         // "ObjStoreCore"], path: "Tests/Crash", swiftSettings: settings).
         .target(name: "CFibers"),  // coroutines
-        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: tested),
+        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
 
         // The demo's questions, asked from Swift.
         .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),
 
         // Tests.
         .target(  // a naive model of objects, and random histories of a store against it
-            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: tested),
+            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: settings),
         .executableTarget(  // random histories of the engine on the simulated machine
             name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
         .executableTarget(  // real processes that are killed at any time

@@ -18,6 +18,8 @@ struct Control {
     var behind: InjectedBug?
     /// Histories of the whole object model find it.
     var isWhole = false
+    /// Histories find it in which the store is replaced.
+    var isReplaced = false
 
     static let all: [Control] = [
         Control(bug: .reuseUnpublished, row: "1", mistake: "pages reusable when died <= HEAD", named: ["P4"]),
@@ -89,9 +91,9 @@ struct Control {
         Control(bug: .pinNoRecheck, row: "-", mistake: "a reader does not look at PUBLISHED again", named: ["P2"]),
         Control(bug: .closeUnsynced, row: "-", mistake: "a process closes beside others before its relaxed commits are durable", named: ["P1"], scenario: .closeBeside),
         Control(bug: .liveGivenUpFirst, row: "-", mistake: "a process that closes beside others syncs, but is not seen to live any more", named: ["P3"], scenario: .closeBeside),
-        Control(bug: .replacedUnseen, row: "-", mistake: "a writer does not ask whether its file still has its name", named: ["P10"]),
-        Control(bug: .lockFileKept, row: "-", mistake: "a store that was put in another one's place takes the lock file of that one", named: ["P1", "P2", "P3", "P4"]),
-        Control(bug: .foreignLogKept, row: "-", mistake: "a store that was put in another one's place is opened beside the log of that one", named: ["P1", "P2"]),
+        Control(bug: .replacedUnseen, row: "-", mistake: "a writer does not ask whether its file still has its name", named: ["P10"], isReplaced: true),
+        Control(bug: .lockFileKept, row: "-", mistake: "a store that was put in another one's place takes the lock file of that one", named: ["P1", "P2", "P3", "P4"], isReplaced: true),
+        Control(bug: .foreignLogKept, row: "-", mistake: "a store that was put in another one's place is opened beside the log of that one", named: ["P1", "P2"], isReplaced: true),
         Control(bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had", named: ["inverse"], isWhole: true),
         Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
         Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),
@@ -154,10 +156,10 @@ private func find(_ control: Control, seconds: Double, seed: UInt64) -> Finding 
             while now() - start < seconds {
                 send("seed \(seed)\n")
                 let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
-                if let violation = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel).violation {
+                if let violation = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation {
                     if control.names(violation) {
                         InjectedBug.set(control.bug, false)
-                        let clean = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel).violation
+                        let clean = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation
                         return send(clean.map { "missed: NOT CLEAN without the bug: \($0)\n" } ?? "caught: \(violation)\n")
                     }
                     other = other ?? violation

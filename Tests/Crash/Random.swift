@@ -18,7 +18,9 @@ struct Outcome {
 }
 
 /// A random history, made from its seed alone.
-func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false) -> Outcome {
+///
+/// - Parameter isReplaced: somebody outside deletes the store now and then, or restores a backup.
+func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false, isReplaced: Bool = false) -> Outcome {
     World.note("seed \(seed)")
     var random = RandomNumbers(seed: seed &* 31 &+ 7)
     var options = World.Options()
@@ -42,10 +44,8 @@ func randomHistory(_ seed: UInt64, kernel: SimulatedKernel, trace: Bool = false)
     for _ in 0..<firstOpeners { history.launch { history.randomWork($0, $1, profile: profile) } }
     let budget = [1500, 4000, 8000][random.below(3)]
     var launches = 0
-    // In one history of four somebody deletes the store now and then, or restores a backup. Not by choices of the others, so that the
-    // histories of old seeds stay what they were.
+    // Not by choices of the others, so that the histories of old seeds stay what they were.
     var outside = RandomNumbers(seed: seed &* 131 &+ 3)
-    let isReplaced = seed % 4 == 2
     var nextReplacement = outside.below(1200)
     while world.steps < budget && world.violation == nil {
         if isReplaced {
@@ -121,7 +121,7 @@ func runRandom(_ arguments: Arguments) -> Int32 {
             while sums.histories < histories, sums.states < states, now() - start < arguments.seconds {
                 let next = seed + UInt64(sums.histories)
                 send("seed \(next)\n")
-                let outcome = randomHistory(next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once))
+                let outcome = randomHistory(next, kernel: arguments.kernel ?? (next % 2 == 0 ? .errseq : .once), isReplaced: arguments.isReplaced)
                 sums.add(outcome)
                 if let violation = outcome.violation { send("violation seed \(next): \(violation)\n") }
             }

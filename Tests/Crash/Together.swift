@@ -24,7 +24,7 @@ extension Editor {
         if keys.isEmpty || mismatch != nil { return }
         keys.sort { $0.key < $1.key }
         let buffer = KeyBuffer()
-        for (_, key) in keys { buffer.append(key) }
+        for (_, key) in keys { try buffer.append(key) }
         let state = try transaction.state(cls), transaction = transaction
         switch change {
         case .changed(let text, let seed):

@@ -7,6 +7,7 @@ import WholeModel
 ///
 /// ```
 /// crash random --seconds N | --states N [--seed S] [--kernel once] [--bug NAME]   random histories
+///              --replaced: somebody outside deletes the store now and then, or restores a backup
 /// crash trace --seed S                                                             one of them, step by step
 /// crash directed [--name PART] [--bug NAME] [--trace]                              written courses, at every place
 /// crash enumerate [--name PART] [--part I/N]                                       every single deviation
@@ -24,6 +25,7 @@ struct Arguments {
     var kernel: SimulatedKernel?
     var bug: InjectedBug?
     /// Not the simulated machine, but this one.
+    var isReplaced = false
     var isReal = false
     /// Of an enumeration.
     var part = (index: 0, of: 1)
@@ -53,6 +55,7 @@ struct Arguments {
                 guard numbers.count == 2, numbers[1] > 0, (0..<numbers[1]).contains(numbers[0]) else { usage("--part needs I/N") }
                 part = (numbers[0], numbers[1])
             case "--name": name = value()
+            case "--replaced": isReplaced = true
             case "--machine": isReal = value() == "real"
             case "--trace":
                 Stage.traces = true
@@ -65,7 +68,7 @@ struct Arguments {
 
 func usage(_ problem: String) -> Never {
     print(problem)
-    print("usage: crash [random|whole|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--machine simulated|real] [--trace]")
+    print("usage: crash [random|whole|directed|replay|enumerate|controls|trace] [--seconds N] [--states N] [--histories N] [--seed S] [--kernel errseq|once] [--bug NAME] [--name PART] [--part I/N] [--machine simulated|real] [--replaced] [--trace]")
     exit(2)
 }
 func usageError<T>(_ word: String) -> T { usage("bad value for \(word)") }
@@ -81,7 +84,7 @@ if let bug = arguments.bug { InjectedBug.set(bug, true) }
 
 switch arguments.mode {
 case "trace":
-    let outcome = randomHistory(arguments.seed, kernel: arguments.kernel ?? (arguments.seed % 2 == 0 ? .errseq : .once), trace: true)
+    let outcome = randomHistory(arguments.seed, kernel: arguments.kernel ?? (arguments.seed % 2 == 0 ? .errseq : .once), trace: true, isReplaced: arguments.isReplaced)
     print(outcome.violation ?? "clean")
     exit(outcome.violation == nil ? 0 : 1)
 case "random":
