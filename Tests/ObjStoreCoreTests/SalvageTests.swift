@@ -100,7 +100,7 @@ import Testing
     @Test func asManyKeysAsAFileSays() throws {
         for count in [Int.max, 1 << 62, -1, 0] {
             let keys = try KeyBuffer(expecting: count)
-            for key in 0..<100 { keys.append(Int64(key)) }
+            for key in 0..<100 { try keys.append(Int64(key)) }
             #expect(keys.count == 100 && keys.keys[99] == 99)
         }
     }
