@@ -24,8 +24,8 @@ struct Arguments {
     var histories = Int.max
     var kernel: SimulatedKernel?
     var bug: InjectedBug?
-    /// Not the simulated machine, but this one.
     var isReplaced = false
+    /// Not the simulated machine, but this one.
     var isReal = false
     /// Of an enumeration.
     var part = (index: 0, of: 1)

@@ -131,7 +131,10 @@ extension Assembler {
     func wait(_ cls: ClassSchema, _ key: Int64, _ parts: Parts, isNew: Bool) {
         guard let waiting = options.waiting else { return }
         func place(_ position: Int) -> WaitingLinks.Place { .init(classIndex: Int(cls.id), key: key, position: position) }
-        if !isNew { for position in parts.positions + parts.later.map(\.property) { waiting.forget(place(position)) } }
+        if !isNew && !waiting.isEmpty {
+            for position in parts.positions { waiting.forget(place(position)) }
+            for part in parts.later { waiting.forget(place(part.property)) }
+        }
         for (position, what) in parts.waiting { waiting.wait(place(position), what) }
     }
 
@@ -179,7 +182,11 @@ extension Assembler {
     private func connect(_ state: ClassState, _ place: WaitingLinks.Place, _ nested: WaitingLinks.Nested) throws(StoreError) {
         let before = (flat, options.convert)
         (options.convert, awaited) = (nested.convert, nested.missing)
-        defer { (flat, options.convert, awaited) = (before.0, before.1, [:]) }
+        defer {
+            // Its values lie in memory that nothing here names.
+            withExtendedLifetime(nested) {}
+            (flat, options.convert, awaited) = (before.0, before.1, [:])
+        }
         let cls = state.schema
         try nested.values.withUnsafeBufferPointer { (values) throws(StoreError) in
             flat = try FlatValues(checking: values)

@@ -61,7 +61,6 @@ final class WaitingLinks {
     }
 
     func forget(_ place: Place) {
-        if indexes.isEmpty { return }
         if let index = indexes.removeValue(forKey: place) { waiting[index] = nil }
     }
 
