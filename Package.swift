@@ -16,6 +16,11 @@ let settings: [SwiftSetting] = [
 /// nor even resolve, another one for it.
 let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
 
+/// scripts/test builds the Swift tests: what they test is optimised, with its assertions, so that their histories take two minutes and not
+/// half an hour; the tests themselves are not, for that alone would take as long. The rigs, which are built for release, stay out.
+let isForTests = Context.environment["OBJSTORE_TESTS"] != nil
+let tested = settings + (isForTests ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
+
 let package = Package(
     name: "objstore",
     products: [
@@ -32,31 +37,18 @@ let package = Package(
         .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.
-        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings),
-        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
-        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
+        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: tested),
+        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: tested),
+        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: tested),
         .target(name: "ObjStoreRealm", dependencies: ["ObjStore"], swiftSettings: settings),
 
-        // The simulated machine: test code, in no product. To come: the program that is given a
-        // seed and a time, .executableTarget(name: "crash", dependencies: ["ObjStoreSimulation",
-        // "ObjStoreCore"], path: "Tests/Crash", swiftSettings: settings).
+        // The simulated machine: test code, in no product.
         .target(name: "CFibers"),  // coroutines
-        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
-
-        // The demo's questions, asked from Swift.
-        .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),
+        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: tested),
 
         // Tests.
         .target(  // a naive model of objects, and random histories of a store against it
-            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: settings),
-        .executableTarget(  // random histories of the engine on the simulated machine
-            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
-        .executableTarget(  // real processes that are killed at any time
-            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "quiet.py"], swiftSettings: settings),
-        .executableTarget(  // threads that read pinned versions while their pages are reused
-            name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
-        .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
-            name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", exclude: ["found"], swiftSettings: settings),
+            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: tested),
         .executableTarget(  // the other process of tests of observing
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
         .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"], swiftSettings: settings),
@@ -67,6 +59,23 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if !isForTests {
+    package.targets += [
+        // The demo's questions, asked from Swift.
+        .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),
+
+        // The rigs.
+        .executableTarget(  // random histories of the engine on the simulated machine
+            name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
+        .executableTarget(  // real processes that are killed at any time
+            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "quiet.py"], swiftSettings: settings),
+        .executableTarget(  // threads that read pinned versions while their pages are reused
+            name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
+        .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
+            name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", exclude: ["found"], swiftSettings: settings),
+    ]
+}
 
 if hasTool {
     // scripts/build-tool calls it "objstore", which as a product is the library.
