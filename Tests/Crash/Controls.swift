@@ -94,6 +94,7 @@ struct Control {
         Control(bug: .replacedUnseen, row: "-", mistake: "a writer does not ask whether its file still has its name", named: ["P10"], isReplaced: true),
         Control(bug: .lockFileKept, row: "-", mistake: "a store that was put in another one's place takes the lock file of that one", named: ["P1", "P2", "P3", "P4"], isReplaced: true),
         Control(bug: .foreignLogKept, row: "-", mistake: "a store that was put in another one's place is opened beside the log of that one", named: ["P1", "P2"], isReplaced: true),
+        Control(bug: .namesUnasked, row: "-", mistake: "who takes the name of a log or lock file does not ask again whether the path is still its store's", named: ["P1", "P2", "P4", "P10", "unexpected error"], isReplaced: true),
         Control(bug: .inverseKept, row: "-", mistake: "a link is still found from the target that it had", named: ["inverse"], isWhole: true),
         Control(bug: .cascadeShallow, row: "-", mistake: "a cascade ends behind its first level", named: ["content"], isWhole: true),
         Control(bug: .rollbackLogged, row: "-", mistake: "what a rollback to a savepoint undoes is replayed", named: ["recovery"], isWhole: true),

@@ -17,7 +17,7 @@ object_of() { for name in "$objects/$1.swift.o" "$objects/$1.o"; do [ -e "$name"
 
 # What the other folders may take from C: memory, text and numbers, libffi. Whatever else they refer to
 # is taken for a system call, so a new harmless function has to be added here.
-allowed='mem(cpy|move|set|cmp|chr)|(__)?mem(cpy|move|set)_chk|str(len|cmp|ncmp)|malloc|calloc|realloc|free|posix_memalign|aligned_alloc'
+allowed='mem(cpy|move|set|cmp|chr)|bcmp|(__)?mem(cpy|move|set)_chk|str(len|cmp|ncmp)|malloc|calloc|realloc|free|posix_memalign|aligned_alloc'
 allowed+='|malloc_usable_size|__stack_chk_fail|abort|qsort|(f?(mod|min|max|abs)|floor|ceil|trunc|round|rint|sqrt|pow|exp|log|log2|log10|frexp|ldexp)f?'
 allowed+='|strto(d|ll|ull)|__(mul|div|mod|udiv|umod)ti[34]|c?ffi_[a-z0-9_]*|_GLOBAL_OFFSET_TABLE_|__tls_get_addr'
 allowed+='|__(asan|tsan|sanitizer)_[a-z0-9_]*'

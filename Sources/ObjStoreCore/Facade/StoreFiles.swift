@@ -101,7 +101,7 @@ package enum StoreFiles {
         defer { opening.release() }
         guard try Database.isThere(file, path, machine) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
         guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
-        try removeFiles(path, machine)
+        try removeFiles(of: file, path, machine)
     }
 
     /// Removes the file that an opening made which then failed; not if anybody has it open, or has given it a schema.
@@ -113,12 +113,15 @@ package enum StoreFiles {
         guard let version, version.hasSchema, version.image.schema.version == 0, version.image.schema.classes.isEmpty, version.meta?.isClean == true,
             (try? machine.identity(of: path)) == identity
         else { return }
-        try? removeFiles(path, machine)
+        try? removeFiles(of: image.file, path, machine)
     }
 
-    private static func removeFiles(_ path: String, _ machine: Machine) throws(StoreError) {
-        for name in [path + "-log", path + "-lock"] { try machine.removeIfPresent(name) }
-        try machine.remove(path)
+    /// Under OPEN of the file. `.replaced` where another one has the path now.
+    private static func removeFiles(of file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) {
+        try SideNames.holding(of: path, for: file, timeout: -1, machine) { (_) throws(StoreError) in
+            for name in [path + "-log", path + "-lock"] { try machine.removeIfPresent(name) }
+            try machine.remove(path)
+        }
         try machine.syncFolder(of: path)
     }
 }

@@ -73,6 +73,8 @@ package final class Database: @unchecked Sendable {
         let live: ExclusiveLock
 
         static let first: Int64 = 1 << 62
+        /// Of `-log.new`: see `SideNames`.
+        static let names = first + 4
         /// Shared by those who read the file and believe that nobody writes it.
         static let immutable: Range<Int64> = (first + 8)..<(first + 16)
         static let liveBase: Int64 = first + 16
@@ -136,12 +138,12 @@ package final class Database: @unchecked Sendable {
     func requireLog() throws(StoreError) -> LogFile {
         if let log { return log }
         if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
-        let file = try machine.open(path + "-log", .side)
-        guard try LogFile.matches(file, uuid: uuid, incarnation: incarnation) else {
-            file.close()
-            throw StoreError(.needsLog, "the log \(path)-log was replaced while the store was open")
+        guard let opened = try Database.openLog(file, path, uuid: uuid, incarnation: incarnation, seed: seed, machine) else {
+            // That of a store which was deleted or replaced went with it.
+            try checkInPlace()
+            throw StoreError(.needsLog, "the log \(path)-log was replaced or removed while the store was open")
         }
-        return keepLog(LogFile(file: file, seed: seed))
+        return keepLog(opened)
     }
 
     /// The first one opened stays.
@@ -230,7 +232,9 @@ package final class Database: @unchecked Sendable {
         if shared.isReplaced { throw replacedError }
     }
 
-    var replacedError: StoreError {
+    var replacedError: StoreError { Database.replaced(path) }
+
+    static func replaced(_ path: String) -> StoreError {
         StoreError(.replaced, "the file \(path) was deleted, or another one has its place: what is written here would be lost; close the store and open it again")
     }
 

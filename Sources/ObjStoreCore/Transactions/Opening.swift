@@ -67,9 +67,16 @@ extension Database {
         guard try isThere(file, path, machine) else { return nil }
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
-        let database = isFirst
-            ? try openFirst(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
-            : try join(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
+        let database: Database
+        do throws(StoreError) {
+            database = isFirst
+                ? try openFirst(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
+                : try join(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
+        } catch {
+            // What it found beside the path, or did not, was not its own.
+            if try !isThere(file, path, machine) { return nil }
+            throw error
+        }
         let shared = database.shared
         guard try locks.live.acquire(timeout: 0) else { throw StoreError(.busy, "another process has the same instance id") }
         locks.attach(shared, instance: instance, isAlive: Locks.isAlive(machine, file))
@@ -130,7 +137,9 @@ extension Database {
     /// The memory of who finds nobody alive. That of the last session serves again where it certainly is nobody else's: its
     /// file is named by this very store. Else a new one: somebody may still use what has the name, who had a store open that
     /// was deleted or replaced.
-    private static func makeShared(_ file: StorageFile, path: String, options: StoreOptions, machine: Machine) throws(StoreError) -> (SharedState, isNew: Bool) {
+    private static func makeShared(
+        _ file: StorageFile, _ slot: Int, _ meta: Meta, path: String, options: StoreOptions, machine: Machine
+    ) throws(StoreError) -> (SharedState, isNew: Bool) {
         let name = path + "-lock", bytes = SharedState.bytes(options.shared)
         let session = try Session.read(file)
         if let session, let memory = try? machine.openShared(name, bytes: bytes, session.lockFile, like: file) {
@@ -140,8 +149,27 @@ extension Database {
         if InjectedBug.active(.lockFileKept), machine.exists(name), let memory = try machine.openShared(name, bytes: bytes, try machine.identity(of: name), like: file) {
             return (SharedState(memory, limits: options.shared), false)
         }
-        try retireLockFile(name, bytes, known: session?.lockFile, machine)
-        return (SharedState(try machine.createShared(name, bytes: bytes, like: file), limits: options.shared), true)
+        return try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
+            try retireLockFile(name, bytes, known: session?.lockFile, machine)
+            // A clean store needs no log. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
+            // be written by who had the old one open.
+            if meta.isClean, !InjectedBug.active(.foreignLogKept), try isLogOrLink(path + "-log", machine) {
+                // The meta may stand in the page cache only, where a close died: the one before it needs the log.
+                try writeMeta(meta, slot: slot, to: file)
+                try file.sync()
+                try machine.remove(path + "-log")
+            }
+            return (SharedState(try machine.createShared(name, bytes: bytes, like: file), limits: options.shared), true)
+        }
+    }
+
+    /// Whether it is there and may go: a log, or what cannot be opened, as a symbolic link, and would make room for a log anyway.
+    private static func isLogOrLink(_ name: String, _ machine: Machine) throws(StoreError) -> Bool {
+        let found: StorageFile?
+        do throws(StoreError) { found = try openSide(name, machine) } catch { return true }
+        guard let file = found else { return false }
+        defer { file.close() }
+        return try LogFile.isLog(file)
     }
 
     /// Before another one gets its name. Throws where it is none: its content says so, or its size, for a power cut may leave any content.
@@ -168,24 +196,13 @@ extension Database {
         let (slot, meta) = try chooseMeta(file, path: path)
         let bytes = try file.size()
         try checkLength(meta, bytes, path)
-        let (shared, isNew) = try makeShared(file, path: path, options: options, machine: machine)
+        let (shared, isNew) = try makeShared(file, slot, meta, path: path, options: options, machine: machine)
         do throws(StoreError) {
-            // A clean store needs none. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
-            // be written by who had the old one open.
-            if isNew && meta.isClean, !InjectedBug.active(.foreignLogKept), let log = try? openSide(path + "-log", machine) {
-                defer { log.close() }
-                if try LogFile.isLog(log) {
-                    // The meta may stand in the page cache only, where a close died: the one before it needs the log.
-                    try writeMeta(meta, slot: slot, to: file)
-                    try file.sync()
-                    try machine.remove(path + "-log")
-                }
-            }
             return try openFirst(
                 file, slot, meta, bytes: bytes, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
         } catch {
-            // A file that cannot be opened gets no lock file for good. Under OPEN, and nobody lives: who comes next makes it anew.
-            if isNew { try? machine.remove(path + "-lock") }
+            // A file that cannot be opened gets no lock file for good: who comes next makes it anew.
+            if isNew { try? SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in try machine.remove(path + "-lock") } }
             throw error
         }
     }
@@ -197,7 +214,7 @@ extension Database {
         let boot = try machine.bootID()
         if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
             // The mistake: what the memory says is believed.
-            let log = try openLog(path, meta: meta, machine: machine)
+            let log = try openLog(file, path, meta, machine)
             return try make(file, path, options, machine, shared, locks, instance, meta, log, probe, bytes: bytes)
         }
         let identity = SharedState.Identity(nonce: PageHash.mix(instance, 0x6e6f_6e63_65), boot: boot, incarnation: meta.incarnation)
@@ -218,7 +235,7 @@ extension Database {
             return database
         }
         try shared.reserveAll()
-        let log = try openLog(path, meta: meta, machine: machine)
+        let log = try openLog(file, path, meta, machine)
         if log == nil && !options.opensWithoutLog {
             throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
         }
@@ -246,7 +263,7 @@ extension Database {
         let shared = SharedState(memory, limits: options.shared)
         guard shared.storedIdentity == session.identity else { throw notShared(path) }
         let (_, meta) = try chooseMeta(file, path: path)
-        let log = shared.prepared.load() == 0 ? nil : try openLog(path, meta: meta, machine: machine)
+        let log = shared.prepared.load() == 0 ? nil : try openLog(file, path, meta, machine)
         return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
     }
 
@@ -280,13 +297,26 @@ extension Database {
         }
     }
 
-    private static func openLog(_ path: String, meta: Meta, machine: Machine) throws(StoreError) -> LogFile? {
+    /// The log of that store; nil where there is none, or another one's. `.replaced` where the path leads to another store: what stands
+    /// beside it may be the log of a copy.
+    static func openLog(
+        _ store: StorageFile, _ path: String, uuid: (UInt64, UInt64), incarnation: UInt64, seed: UInt64, _ machine: Machine
+    ) throws(StoreError) -> LogFile? {
         guard let file = try openSide(path + "-log", machine) else { return nil }
-        guard try LogFile.matches(file, uuid: meta.uuid, incarnation: meta.incarnation) else {
+        do throws(StoreError) {
+            // Asked when it is open: the log is the one that stood beside the store at that time, or an older one.
+            if !InjectedBug.active(.namesUnasked), try !isThere(store, path, machine) { throw replaced(path) }
+            if try LogFile.matches(file, uuid: uuid, incarnation: incarnation) { return LogFile(file: file, seed: seed) }
+        } catch {
             file.close()
-            return nil
+            throw error
         }
-        return LogFile(file: file, seed: meta.hashSeed)
+        file.close()
+        return nil
+    }
+
+    private static func openLog(_ store: StorageFile, _ path: String, _ meta: Meta, _ machine: Machine) throws(StoreError) -> LogFile? {
+        try openLog(store, path, uuid: meta.uuid, incarnation: meta.incarnation, seed: meta.hashSeed, machine)
     }
 
     /// A file beside the store; nil where there is none.
@@ -435,17 +465,23 @@ extension Database {
                 try checkpoint(clean: true)
                 try Session.noteDurable(file, shared.generation.load())
             }
-            if isLast && !shared.isPoisoned && options.leavesFileAlone, try Database.isThere(file, path, machine) {
-                // Under OPEN: who comes next makes them anew. But a log that nobody has written to was made for a meta that is not
-                // clean, whose writing failed; it may stand in the file all the same, and needs the log.
-                let log = path + "-log"
-                if try Database.newestMeta(readMetas())?.meta.isClean == true { try machine.removeIfPresent(log) }
-                try machine.removeIfPresent(path + "-lock")
+            if isLast && !shared.isPoisoned && options.leavesFileAlone {
+                do throws(StoreError) { try removeSideFiles() } catch { if error.code != .replaced { throw error } }
             }
         } catch {
             failure = error
         }
         if let failure { throw failure }
+    }
+
+    /// Under OPEN: who comes next makes them anew.
+    private func removeSideFiles() throws(StoreError) {
+        try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
+            // A log that nobody has written to was made for a meta that is not clean, whose writing failed; it may stand in the file all
+            // the same, and needs the log.
+            if try Database.newestMeta(readMetas())?.meta.isClean == true { try machine.removeIfPresent(path + "-log") }
+            try machine.removeIfPresent(path + "-lock")
+        }
     }
 }
 

@@ -234,23 +234,15 @@ extension Database {
                 return
             }
         }
-        // Only one process at a time comes here (under CKPT, or OPEN while nobody is alive). What a killed one left is
-        // removed.
-        let temporary = name + ".new"
-        try machine.removeIfPresent(temporary)
-        let file = try machine.open(temporary, .createNew)
         do throws(StoreError) {
-            defer { file.close() }
-            try file.takeAccess(of: self.file)
-            try file.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
-            try LogFile.zero(file, from: LogFile.headerSize, bytes: bytes)
-            try file.sync()
-            // The name may be another store's log by now.
-            try checkInPlace()
-            try machine.rename(temporary, to: name)
+            try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (new) throws(StoreError) in
+                try new.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
+                try LogFile.zero(new, from: LogFile.headerSize, bytes: bytes)
+                try new.sync()
+                try machine.rename(SideNames.temporary(path), to: name)
+            }
         } catch {
             // Nothing relies on this file yet: a failed sync of it harms nobody.
-            try? machine.remove(temporary)
             throw error.code == .syncFailed ? StoreError(.io, error.message) : error
         }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: name) }
