@@ -19,7 +19,7 @@ let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
 /// scripts/test builds the Swift tests: what they test is optimised, with its assertions, so that their histories take two minutes and not
 /// half an hour; the tests themselves are not, for that alone would take as long. The rigs, which are built for release, stay out.
 let isForTests = Context.environment["OBJSTORE_TESTS"] != nil
-let tested = settings + (isForTests ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : [])
+let tested = settings + (isForTests ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug"])] : [])
 
 let package = Package(
     name: "objstore",
@@ -69,7 +69,7 @@ if !isForTests {
         .executableTarget(  // random histories of the engine on the simulated machine
             name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
         .executableTarget(  // real processes that are killed at any time
-            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "quiet.py"], swiftSettings: settings),
+            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "lives.py", "quiet.py"], swiftSettings: settings),
         .executableTarget(  // threads that read pinned versions while their pages are reused
             name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
         .executableTarget(  // hostile files and signatures, by chance and by libFuzzer

@@ -69,7 +69,7 @@
  *      Memory: OUT_OF_MEMORY comes before a call begins, where the system gives it no address space (a limit of the
  *      process, or a system without overcommit): a reserve of 4 MiB sees calls to their end that have begun. What grows
  *      with arguments, the objects of a class or of a stretch of an index, and the changes of a transaction, is asked
- *      for beforehand; objects that a scan finds, and JSON text that is written, while they grow.
+ *      for beforehand; objects that a scan finds, and JSON text that is read or written, while they grow.
  *      dlclose leaves the library where it is, since threads that used it may end later.
  *
  *  Handles

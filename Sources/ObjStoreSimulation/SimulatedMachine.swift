@@ -203,7 +203,7 @@ package final class SimulatedMachine: Machine, @unchecked Sendable {
             world.say("\(call) FAILS")
             world.statistics.inputOutputErrors += 1
             world.heat()
-            throw StoreError(code, "\(call) failed (injected)")
+            throw StoreError(code, "\(call) failed (injected)").system(5)
         }
     }
 }

@@ -345,7 +345,7 @@ static void unlimit_memory(void) {
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
-enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, SCAN, TEXT, MEMORY_CASES };
+enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, SCAN, TEXT, VALUES, LONG_TEXT, MEMORY_CASES };
 enum { MOST = 4000000 };
 
 static objstore_status nothing(objstore_view *tx, void *userdata) { (void)tx, (void)userdata; return OBJSTORE_OK; }
@@ -359,6 +359,7 @@ static void run_out(int what) {
     objstore_status status = OBJSTORE_OK;
     objstore_view *view = NULL, *tx = NULL;
     objstore_object object, large = {0};
+    char *json = NULL;
     add_dog(&k);
     if (what == MANY || what == SCAN) {
         OK(objstore_begin(k.store, &tx));
@@ -382,6 +383,16 @@ static void run_out(int what) {
         objstore_buffer_free(&buffer);
         free(values);
     }
+    if (what == VALUES || what == LONG_TEXT) {
+        /* Two million numbers, which need 48 bytes each; a text of 24 MB that has to be copied. */
+        size_t length = what == VALUES ? 4 << 20 : 24 << 20;
+        CHECK(json = malloc(length + 5));
+        memset(json + 1, '1', length);
+        if (what == VALUES) for (i = 2; i < length; i += 2) json[i] = ',';
+        memcpy(json, what == VALUES ? "[" : "\"", 1);
+        memcpy(json + length + 1, what == VALUES ? "1]" : "\\n\"", what == VALUES ? 3 : 4);
+        if (what == VALUES) json[length] = ',';
+    }
     OK(objstore_view_open(k.store, &view));
     if (what == OBJECTS || what == LISTS) OK(objstore_begin(k.store, &tx));
     if (what == LISTS) OK(objstore_create(tx, k.id, NULL, NULL, 0, &object));
@@ -401,6 +412,8 @@ static void run_out(int what) {
         case RESULTS: status = objstore_find_all(view, k.id, (objstore_results **)&made[n]); break;
         case SCAN: status = objstore_find_where(view, k.id, k.any, OBJSTORE_EQUAL, objstore_null(), (objstore_results **)&made[n]); break;
         case TEXT: status = objstore_to_json(view, large, 0, 0, &buffer, NULL); break;
+        case VALUES:
+        case LONG_TEXT: status = objstore_value_from_json(objstore_cstr(json), 0, &buffer, &document); break;
         case TOKENS: status = objstore_observe(k.store, k.id, 0, no_change, NULL, NULL, (objstore_token **)&made[n]); break;
         case BOUND: status = objstore_bind_write_body(nothing, NULL, NULL, &function, (objstore_bound **)&made[n]); break;
         case OBJECTS: status = objstore_create(tx, k.id, &k.n, (objstore_value[]){objstore_int((int64_t)n)}, 1, &object); break;
@@ -452,6 +465,14 @@ static void run_out(int what) {
     }
     if (tx) OK(objstore_cancel(tx));
     unlimit_memory();
+    if (json) {
+        /* It was not the text's fault. */
+        objstore_buffer buffer = objstore_buffer_init();
+        objstore_value document;
+        OK(objstore_value_from_json(objstore_cstr(json), 0, &buffer, &document));
+        objstore_buffer_free(&buffer);
+        free(json);
+    }
     OK(objstore_view_close(view));
     add_dog(&k);
     OK(objstore_close(k.store));

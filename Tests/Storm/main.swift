@@ -3,7 +3,7 @@ import ObjStoreCore
 import ObjStoreSimulation
 
 /// Real processes on one file, to be killed at any time by `storm.py`:
-/// `storm writer PATH ID ACKS [fork]`, `storm reader PATH`, `storm check PATH ACKS…`, `storm commit PATH N`.
+/// `storm writer PATH ID ACKS [fork]`, `storm reader PATH`, `storm check PATH ACKS…`, `storm commit PATH N`; or by `lives.py` (`Lives`).
 ///
 /// A bank: every transaction moves an amount between two accounts, so that the sum of all never changes, and
 /// counts itself in the writer's own row. A writer notes the count in its ACKS file after the commit returned.
@@ -180,13 +180,18 @@ func spin(_ path: String, _ rounds: Int) throws(StoreError) {
 }
 
 let words = CommandLine.arguments
-guard words.count >= 3 else { fail("usage: storm writer|reader|check|commit PATH …") }
+// The control: a mistake that must be noticed.
+if let name = getenv("STORM_BUG"), let bug = InjectedBug.allCases.first(where: { "\($0)" == String(cString: name) }) { InjectedBug.set(bug, true) }
+guard words.count >= 3 else { fail("usage: storm writer|reader|check|commit|spin|lives-writer|lives-reader|lives-check PATH …") }
 do throws(StoreError) {
     switch words[1] {
     case "writer": try writer(words[2], Int64(words[3])!, words[4], forks: words.count > 5)
     case "reader": try reader(words[2])
     case "check": try check(words[2], words[3...])
     case "commit": try commit(words[2], Int(words[3])!)
+    case "lives-writer": try Lives.writer(words[2], Int64(words[3])!, words[4])
+    case "lives-reader": try Lives.reader(words[2])
+    case "lives-check": try Lives.check(words[2], words[3])
     case "spin": try spin(words[2], Int(words[3])!)
     default: fail("unknown mode \(words[1])")
     }

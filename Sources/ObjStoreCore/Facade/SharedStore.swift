@@ -100,9 +100,15 @@ package final class SharedStore: @unchecked Sendable {
             key = "file:\(UInt(bitPattern: ObjectIdentifier(machine).hashValue)):" + path
         }
         return try alone(key) { () throws(StoreError) in
-            try openAlone(configuration, key: key, path: path, machine: machine)
+            for _ in 0..<attempts {
+                if let store = try openAlone(configuration, key: key, path: path, machine: machine) { return store }
+            }
+            throw StoreError(.busy, "\(path) is deleted again and again")
         }
     }
+
+    /// How often a file that somebody deletes in the meantime is looked for.
+    private static let attempts = 100
 
     /// Opening and closing one store wait for each other.
     private static func alone<T>(_ key: String, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
@@ -122,7 +128,8 @@ package final class SharedStore: @unchecked Sendable {
         }
     }
 
-    private static func openAlone(_ configuration: StoreConfiguration, key: String, path: String, machine: Machine) throws(StoreError) -> SharedStore {
+    /// Nil: the file was there, and was deleted before it was open; who may make one begins anew.
+    private static func openAlone(_ configuration: StoreConfiguration, key: String, path: String, machine: Machine) throws(StoreError) -> SharedStore? {
         var identity: FileIdentity?
         var mayCreate = true
         if case .file = configuration.place {
@@ -166,6 +173,7 @@ package final class SharedStore: @unchecked Sendable {
         }
         let database: Database
         do throws(StoreError) { database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil) } catch {
+            if error.code == .notFound, identity != nil, configuration.mode == .readWrite, configuration.creation != .never { return nil }
             // The file may have been made before that failed.
             if isNew && options.creates && !options.isInMemory, let made = try? machine.identity(of: path) { StoreFiles.deleteUnused(path, made, machine: machine) }
             throw error

@@ -56,7 +56,7 @@ extension StoreFiles {
         defer {
             // What is still there was not finished; in a forked child it is the parent's, who goes on.
             if !fork.isChild {
-                for name in [temporary, temporary + "-log", temporary + "-lock"] { try? machine.removeIfPresent(name) }
+                for name in [temporary, temporary + "-log", temporary + "-lock", SideNames.temporary(temporary)] { try? machine.removeIfPresent(name) }
             }
         }
         var options = StoreOptions()

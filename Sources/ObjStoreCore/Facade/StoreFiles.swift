@@ -99,7 +99,7 @@ package enum StoreFiles {
         let opening = machine.makeLock(file, byte: Database.Locks.first)
         guard try opening.acquire(timeout: 0) else { throw StoreError(.busy, "\(path) is being opened or closed") }
         defer { opening.release() }
-        guard try Database.isThere(file, path, machine) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
+        guard try machine.leads(path, to: file) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
         guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
         try removeFiles(of: file, path, machine)
     }
@@ -118,7 +118,7 @@ package enum StoreFiles {
 
     /// Under OPEN of the file. `.replaced` where another one has the path now.
     private static func removeFiles(of file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) {
-        try SideNames.holding(of: path, for: file, timeout: -1, machine) { (_) throws(StoreError) in
+        try SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in
             for name in [path + "-log", path + "-lock"] { try machine.removeIfPresent(name) }
             try machine.remove(path)
         }

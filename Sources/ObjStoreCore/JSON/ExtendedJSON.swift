@@ -97,7 +97,7 @@ enum ExtendedJSON {
     }
 
     private static func binary(_ base64: Value, isUUID: Bool, _ key: Value, _ texts: inout JSONTexts) throws(StoreError) -> Value {
-        let target = texts.room(base64.count).assumingMemoryBound(to: UInt8.self)
+        let target = try texts.room(base64.count).assumingMemoryBound(to: UInt8.self)
         guard let count = TextForms.binary(base64: UnsafeRawBufferPointer(start: base64.pointer, count: base64.count), to: target) else {
             throw no(base64, "base64", key)
         }

@@ -19,14 +19,14 @@ extension JSONReader {
                 try close()
             case UInt8(ascii: "\""):
                 let offset = window.offset(index)
-                flat.append(try parseString(byte), offset)
+                try flat.append(parseString(byte), offset)
             case UInt8(ascii: "-"), 0x30...0x39: try parseNumber()
             case UInt8(ascii: "t"): try parseWord("true", .bool(true))
             case UInt8(ascii: "f"): try parseWord("false", .bool(false))
             case UInt8(ascii: "n"): try parseWord("null", .null)
             case UInt8(ascii: "'") where options.contains(.relaxed):
                 let offset = window.offset(index)
-                flat.append(try parseString(byte), offset)
+                try flat.append(parseString(byte), offset)
             case UInt8(ascii: "N") where options.contains(.relaxed): try parseWord("NaN", .double(.nan))
             case UInt8(ascii: "I") where options.contains(.relaxed): try parseWord("Infinity", .double(.infinity))
             default: throw syntax("a value was expected, not \(try shownByte())")
@@ -61,7 +61,7 @@ extension JSONReader {
         guard depth < JSONReader.maximumDepth else { throw syntax("lists and objects are nested more than \(JSONReader.maximumDepth) deep", .outOfRange) }
         frames[depth] = Frame(header: flat.count, key: -1, count: 0, isMap: isMap)
         depth &+= 1
-        flat.append(Value(kind: isMap ? .map : .list), window.offset(index))
+        try flat.append(Value(kind: isMap ? .map : .list), window.offset(index))
         index += 1
     }
 
@@ -99,7 +99,7 @@ extension JSONReader {
         }
         frames[depth - 1].key = flat.count
         if key.count > 0, key.pointer.unsafelyUnwrapped.load(as: UInt8.self) == UInt8(ascii: "$") { frames[depth - 1].hasDollar = true }
-        flat.append(key, offset)
+        try flat.append(key, offset)
         guard try skipBlanks() == UInt8(ascii: ":") else { throw syntax("\":\" was expected behind a key, not \(try shownByte())") }
         index += 1
     }
@@ -112,7 +112,7 @@ extension JSONReader {
     private func parseWord(_ word: StaticString, _ value: Value) throws(StoreError) {
         for position in 0..<word.utf8CodeUnitCount where try peek(position) != word.utf8Start[position] { throw syntax("a value was expected, perhaps \(word)") }
         if let next = try peek(word.utf8CodeUnitCount), JSONReader.isOfName(next) { throw syntax("a value was expected, perhaps \(word)") }
-        flat.append(value, window.offset(index))
+        try flat.append(value, window.offset(index))
         index += word.utf8CodeUnitCount
     }
 
@@ -155,17 +155,17 @@ extension JSONReader {
         index = at
 
         if isInteger, digits <= 19, magnitude <= UInt64(Int64.max) + (isNegative ? 1 : 0), !(isNegative && magnitude == 0) {
-            return flat.append(.int(isNegative ? 0 &- Int64(bitPattern: magnitude) : Int64(bitPattern: magnitude)), window.offset(start))
+            return try flat.append(.int(isNegative ? 0 &- Int64(bitPattern: magnitude) : Int64(bitPattern: magnitude)), window.offset(start))
         }
         guard at - start <= JSONReader.longestNumber else {
             throw syntax("a number of more than \(JSONReader.longestNumber) characters", at: start, .outOfRange)
         }
-        let bytes = kept(start, at)
+        let bytes = try kept(start, at)
         var number = Value.double(JSONNumber.double(bytes))
         number.pointer = bytes.baseAddress
         number.count = bytes.count
         number.high = FlatValues.numberText
-        flat.append(number, window.offset(start))
+        try flat.append(number, window.offset(start))
     }
 
     /// At least one digit; where they end.
@@ -226,15 +226,15 @@ extension JSONReader {
     /// Bytes of the window as they are.
     private func text(_ start: Int, _ end: Int, mayBeWrong: Bool) throws(StoreError) -> Value {
         if mayBeWrong { try checkUTF8(start, end) }
-        let bytes = kept(start, end)
+        let bytes = try kept(start, end)
         return .string(bytes.baseAddress, bytes.count)
     }
 
     /// Bytes of the window, where they stay as long as the values.
-    private func kept(_ start: Int, _ end: Int) -> UnsafeRawBufferPointer {
+    private func kept(_ start: Int, _ end: Int) throws(StoreError) -> UnsafeRawBufferPointer {
         let source = UnsafeRawPointer(window.base + start), count = end - start
         if window.lends { return UnsafeRawBufferPointer(start: source, count: count) }
-        let copy = texts.room(count)
+        let copy = try texts.room(count)
         copy.copyMemory(from: source, byteCount: count)
         texts.use(count)
         return UnsafeRawBufferPointer(start: copy, count: count)
@@ -253,7 +253,7 @@ extension JSONReader {
 
     private func unescape(_ start: Int, _ end: Int, _ quote: UInt8) throws(StoreError) -> Value {
         try checkUTF8(start, end)
-        let source = window.base, target = texts.room(end - start).assumingMemoryBound(to: UInt8.self)
+        let source = window.base, target = try texts.room(end - start).assumingMemoryBound(to: UInt8.self)
         var at = start, length = 0
         while at < end {
             let byte = source[at]

@@ -24,10 +24,13 @@ struct JSONTexts: ~Copyable {
         }
     }
 
-    /// Room for so many bytes, of which `use` keeps those that are needed.
+    /// Room for so many bytes, of which `use` keeps those that are needed. Errors: `.outOfMemory`.
     @inline(__always)
-    mutating func room(_ bytes: Int) -> UnsafeMutableRawPointer {
-        if _slowPath(bytes > left || next == nil) { grow(bytes) }
+    mutating func room(_ bytes: Int) throws(StoreError) -> UnsafeMutableRawPointer {
+        if _slowPath(bytes > left || next == nil) {
+            try Memory.check(for: bytes, each: 1)
+            grow(bytes)
+        }
         return next.unsafelyUnwrapped
     }
 

@@ -19,9 +19,13 @@ struct JSONValues: ~Copyable {
         offsets.deallocate()
     }
 
+    /// Errors: `.outOfMemory`.
     @inline(__always)
-    mutating func append(_ value: Value, _ offset: Int) {
-        if _slowPath(count == capacity) { resize(capacity * 2) }
+    mutating func append(_ value: Value, _ offset: Int) throws(StoreError) {
+        if _slowPath(count == capacity) {
+            try Memory.check(for: capacity * 2, each: MemoryLayout<Value>.stride + MemoryLayout<Int>.stride)
+            resize(capacity * 2)
+        }
         (values + count).initialize(to: value)
         (offsets + count).initialize(to: offset)
         count &+= 1

@@ -24,6 +24,13 @@ open class Machine: @unchecked Sendable {
     open func resolve(_ path: String) throws(StoreError) -> String { fatalError("abstract") }
     /// Of the file that the path leads to.
     open func identity(of path: String) throws(StoreError) -> FileIdentity { fatalError("abstract") }
+    /// Whether the path leads to that file, and not to another one or to none.
+    final func leads(_ path: String, to file: StorageFile) throws(StoreError) -> Bool {
+        do throws(StoreError) { return try identity(of: path) == file.identity() } catch {
+            if error.code == .notFound { return false }
+            throw error
+        }
+    }
     open func rename(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
     /// Like `rename`, but fails with `.alreadyExists` where `to` exists.
     open func renameNew(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }

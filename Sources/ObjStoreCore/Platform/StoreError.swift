@@ -34,7 +34,7 @@ public final class StoreError: Error, @unchecked Sendable {
         return error.system(systemError)
     }
 
-    func system(_ code: Int32) -> StoreError {
+    package func system(_ code: Int32) -> StoreError {
         systemError = code
         return self
     }

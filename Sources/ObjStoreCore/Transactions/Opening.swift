@@ -38,7 +38,7 @@ extension Database {
         }
         let file: StorageFile
         do throws(StoreError) { file = try machine.open(path, options.isReadOnly ? .readOnly : .existing) } catch {
-            if machine.exists(path) { throw error }
+            if error.code != .notFound, machine.exists(path) { throw error }
             return nil
         }
         do throws(StoreError) {
@@ -64,7 +64,7 @@ extension Database {
         }
         defer { locks.open.release() }
         // Who had the lock may have deleted the file.
-        guard try isThere(file, path, machine) else { return nil }
+        guard try machine.leads(path, to: file) else { return nil }
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
         if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
         let database: Database
@@ -74,7 +74,7 @@ extension Database {
                 : try join(file, path: path, options: options, machine: machine, locks: locks, instance: instance, probe: probe)
         } catch {
             // What it found beside the path, or did not, was not its own.
-            if try !isThere(file, path, machine) { return nil }
+            if try !machine.leads(path, to: file) { return nil }
             throw error
         }
         let shared = database.shared
@@ -83,12 +83,6 @@ extension Database {
         if options.hasBackgroundThread && !options.isReadOnly { database.background = try BackgroundWork(database) }
         database.markOpen()
         return database
-    }
-
-    /// Whether the path still leads to the file.
-    static func isThere(_ file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) -> Bool {
-        if !machine.exists(path) { return false }
-        return try machine.identity(of: path) == file.identity()
     }
 
     // MARK: The session page
@@ -157,7 +151,7 @@ extension Database {
                 // The meta may stand in the page cache only, where a close died: the one before it needs the log.
                 try writeMeta(meta, slot: slot, to: file)
                 try file.sync()
-                try machine.remove(path + "-log")
+                try machine.removeIfPresent(path + "-log")
             }
             return (SharedState(try machine.createShared(name, bytes: bytes, like: file), limits: options.shared), true)
         }
@@ -166,7 +160,10 @@ extension Database {
     /// Whether it is there and may go: a log, or what cannot be opened, as a symbolic link, and would make room for a log anyway.
     private static func isLogOrLink(_ name: String, _ machine: Machine) throws(StoreError) -> Bool {
         let found: StorageFile?
-        do throws(StoreError) { found = try openSide(name, machine) } catch { return true }
+        do throws(StoreError) { found = try openSide(name, machine) } catch {
+            if error.isOfTheFile { return true }
+            throw error
+        }
         guard let file = found else { return false }
         defer { file.close() }
         return try LogFile.isLog(file)
@@ -305,7 +302,7 @@ extension Database {
         guard let file = try openSide(path + "-log", machine) else { return nil }
         do throws(StoreError) {
             // Asked when it is open: the log is the one that stood beside the store at that time, or an older one.
-            if !InjectedBug.active(.namesUnasked), try !isThere(store, path, machine) { throw replaced(path) }
+            if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: store) { throw replaced(path) }
             if try LogFile.matches(file, uuid: uuid, incarnation: incarnation) { return LogFile(file: file, seed: seed) }
         } catch {
             file.close()

@@ -239,7 +239,7 @@ extension Database {
                 try new.write(UnsafeRawPointer(header.base), count: header.count, at: 0)
                 try LogFile.zero(new, from: LogFile.headerSize, bytes: bytes)
                 try new.sync()
-                try machine.rename(SideNames.temporary(path), to: name)
+                try SideNames.rename(new, of: path, to: name, machine)
             }
         } catch {
             // Nothing relies on this file yet: a failed sync of it harms nobody.
@@ -252,7 +252,10 @@ extension Database {
     /// that no store has made.
     private func existingLog(_ name: String) throws(StoreError) -> StorageFile? {
         let file: StorageFile
-        do throws(StoreError) { file = try machine.open(name, .side) } catch { return nil }
+        do throws(StoreError) { file = try machine.open(name, .side) } catch {
+            if error.code == .notFound || error.isOfTheFile { return nil }
+            throw error
+        }
         if try LogFile.isLog(file) || options.opensWithoutLog { return file }
         file.close()
         throw StoreError(.io, "\(name) is not the log of a store: it stays as it is, and must be moved away")

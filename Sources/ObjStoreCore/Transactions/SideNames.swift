@@ -15,33 +15,50 @@
 /// The lock is one on the file that may become the next log, `-log.new`. It is always made new, and loses that name before the lock is
 /// given up. One that is there already is somebody's who works, or has died: it is locked, never written, and then removed.
 enum SideNames {
-    /// Runs `body` where `file` still has the path, alone among all processes, with a new file that it may write and give another name.
-    /// Innermost: takes no other lock. `.replaced` where the path leads elsewhere; `.timeout` (nanoseconds, negative: never).
+    /// Runs `body` where `file` still has the path, alone among all processes, with a new file that it may write and give another
+    /// name (`rename`); again where somebody has removed that file meanwhile.
+    /// Innermost: takes no other lock. `.replaced` where the path leads elsewhere; `.timeout`, after so many
+    /// nanoseconds (negative: never), or `.busy`, where they are 0.
     static func holding<R>(
         of path: String, for file: StorageFile, timeout: Int64, _ machine: Machine, _ body: (StorageFile) throws(StoreError) -> R
     ) throws(StoreError) -> R {
         let name = temporary(path)
         for _ in 0..<attempts {
             guard let own = try make(name, machine) else {
-                try clear(name, timeout: timeout, machine)
+                try clear(path, timeout: timeout, machine)
                 continue
             }
             defer { own.close() }
             let lock = machine.makeLock(own, byte: Database.Locks.names)
-            guard try lock.acquire(timeout: timeout) else { throw tooLong(path) }
+            do throws(StoreError) { if try !lock.acquire(timeout: timeout) { throw held(path, timeout) } } catch {
+                if (try? machine.leads(name, to: own)) == true { try? machine.remove(name) }
+                throw error
+            }
             defer { lock.release() }
             // Somebody may have taken it for one that was left behind.
-            guard try leads(name, to: own, machine) else { continue }
+            guard try machine.leads(name, to: own) else { continue }
             let result = Result { () throws(StoreError) in
-                if !InjectedBug.active(.namesUnasked), try !Database.isThere(file, path, machine) { throw Database.replaced(path) }
+                if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: file) { throw Database.replaced(path) }
                 try own.takeAccess(of: file)
                 return try body(own)
             }
             // Still under the lock: who waits for it sees that the file has lost its name. One that cannot be removed the next one clears.
-            if (try? leads(name, to: own, machine)) == true { try? machine.remove(name) }
+            let isNamed = (try? machine.leads(name, to: own)) == true
+            if isNamed { try? machine.remove(name) }
+            if case .failure = result {
+                // Somebody may have removed all that stood beside the store, together with it or not.
+                if try !machine.leads(path, to: file) { throw Database.replaced(path) }
+                if !isNamed { continue }
+            }
             return try result.get()
         }
         throw StoreError(.busy, "\(name) is made and removed again and again")
+    }
+
+    /// Gives the file its name for good. `.replaced`: somebody has removed it.
+    static func rename(_ own: StorageFile, of path: String, to name: String, _ machine: Machine) throws(StoreError) {
+        guard try machine.leads(temporary(path), to: own) else { throw Database.replaced(path) }
+        try machine.rename(temporary(path), to: name)
     }
 
     /// The name of that file.
@@ -49,7 +66,9 @@ enum SideNames {
 
     private static let attempts = 10_000
 
-    private static func tooLong(_ path: String) -> StoreError { StoreError(.timeout, "another process was making the files beside \(path) for too long") }
+    private static func held(_ path: String, _ timeout: Int64) -> StoreError {
+        StoreError(timeout == 0 ? .busy : .timeout, "another process was making the files beside \(path)\(timeout == 0 ? "" : " for too long")")
+    }
 
     /// Nil where there is one.
     private static func make(_ name: String, _ machine: Machine) throws(StoreError) -> StorageFile? {
@@ -60,23 +79,19 @@ enum SideNames {
     }
 
     /// Waits for who works with it, and removes it where nobody does.
-    private static func clear(_ name: String, timeout: Int64, _ machine: Machine) throws(StoreError) {
+    private static func clear(_ path: String, timeout: Int64, _ machine: Machine) throws(StoreError) {
+        let name = temporary(path)
         let other: StorageFile
         do throws(StoreError) { other = try machine.open(name, .side) } catch {
             // A link, or what this process may not open, has no business here.
-            return error.code == .notFound ? () : try machine.removeIfPresent(name)
+            if error.isOfTheFile { return try machine.removeIfPresent(name) }
+            if error.code == .notFound { return }
+            throw error
         }
         defer { other.close() }
         let lock = machine.makeLock(other, byte: Database.Locks.names)
-        guard try lock.acquire(timeout: timeout) else { throw tooLong(name) }
+        guard try lock.acquire(timeout: timeout) else { throw held(path, timeout) }
         defer { lock.release() }
-        if try leads(name, to: other, machine) { try machine.remove(name) }
-    }
-
-    private static func leads(_ name: String, to file: StorageFile, _ machine: Machine) throws(StoreError) -> Bool {
-        do throws(StoreError) { return try machine.identity(of: name) == file.identity() } catch {
-            if error.code == .notFound { return false }
-            throw error
-        }
+        if try machine.leads(name, to: other) { try machine.remove(name) }
     }
 }

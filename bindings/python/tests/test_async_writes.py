@@ -107,7 +107,7 @@ def test_the_timeout_is_the_one_that_was_given(store: objstore.Store, timeout: f
         with pytest.raises(objstore.Timeout, match=f"another write was open for {timeout:g} seconds: in another task, thread or process"):
             async with store.write(timeout=timeout):
                 pass
-        assert timeout <= time.monotonic() - begun < timeout + 5 and ticks > timeout * 20  # the loop went on
+        assert timeout <= time.monotonic() - begun and ticks > timeout * 20  # the loop went on
         with pytest.raises(objstore.Busy, match="another write is open"):
             async with store.write(timeout=0):
                 pass

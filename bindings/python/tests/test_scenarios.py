@@ -170,7 +170,7 @@ def test_a10_two_threads_increment(store, path):
     with pytest.raises(TimeoutError):
         with store.write(timeout=0.3):
             pass
-    assert 0.25 < time.monotonic() - begin < 5
+    assert time.monotonic() - begin >= 0.3
     release.set()
     holder.join()
     with store.write(timeout=0):
