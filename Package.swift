@@ -69,7 +69,7 @@ if !isForTests {
         .executableTarget(  // random histories of the engine on the simulated machine
             name: "crash", dependencies: ["ObjStoreCore", "ObjStoreSimulation", "WholeModel"], path: "Tests/Crash", swiftSettings: settings),
         .executableTarget(  // real processes that are killed at any time
-            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "lives.py", "quiet.py"], swiftSettings: settings),
+            name: "storm", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Storm", exclude: ["storm.py", "lives.py", "watched.py", "quiet.py"], swiftSettings: settings),
         .executableTarget(  // threads that read pinned versions while their pages are reused
             name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
         .executableTarget(  // hostile files and signatures, by chance and by libFuzzer

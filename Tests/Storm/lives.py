@@ -8,6 +8,8 @@ and the file that has the path must be sound and have everything that was promis
 """
 import argparse, os, random, shutil, signal, subprocess, sys, tempfile, time
 
+import watched
+
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
 parser.add_argument("--replacements", type=int, default=150)
@@ -18,15 +20,6 @@ random.seed(arguments.seed)
 folder = tempfile.mkdtemp(prefix="lives-", dir=arguments.folder)
 path, notes = os.path.join(folder, "bank.objstore"), os.path.join(folder, "notes")
 WRITERS, READERS = 4, 2
-STANDSTILL = 600
-
-
-def read(name):
-    try:
-        with open(name) as file:
-            return file.read()
-    except OSError:
-        return ""
 
 
 class Process:
@@ -39,32 +32,11 @@ class Process:
 
     def check(self):
         if self.process.poll() is not None:
-            sys.exit(f"lives: {self.kind} {self.index} ended with {self.process.returncode}: {read(self.errors)} (seed {arguments.seed})")
+            sys.exit(f"lives: {self.kind} {self.index} ended with {self.process.returncode}: {watched.read(self.errors)} (seed {arguments.seed})")
 
     def kill(self):
         self.process.kill()
         self.process.wait()
-
-    def stop(self):
-        """Returns when all of it stands still."""
-        self.process.send_signal(signal.SIGSTOP)
-        while True:
-            self.check()
-            try:
-                tasks = os.listdir(f"/proc/{self.process.pid}/task")
-            except FileNotFoundError:
-                continue
-            states = [read(f"/proc/{self.process.pid}/task/{task}/stat").rpartition(")")[2].split() for task in tasks]
-            if states and all(state and state[0] == "T" for state in states):
-                return
-
-
-def promised():
-    total = 0
-    for name in os.listdir(notes):
-        with open(os.path.join(notes, name), "rb") as file:
-            total += int.from_bytes(file.read(8), "little")
-    return total
 
 
 class Lives:
@@ -94,18 +66,14 @@ class Lives:
         return check.stdout.strip()
 
     def wait(self, transactions):
-        before, deadline = promised(), time.monotonic() + STANDSTILL
-        while promised() < before + transactions:
-            time.sleep(0.001)
-            for process in self.alive:
-                process.check()
-            if time.monotonic() > deadline:
-                sys.exit(f"lives: nothing was committed for {STANDSTILL} s after {self.deleted + self.restored} replacements (seed {arguments.seed})")
+        watched.wait(
+            transactions, lambda: [os.path.join(notes, name) for name in os.listdir(notes)], self.alive,
+            lambda: f"after {self.deleted + self.restored} replacements (lives, seed {arguments.seed})")
 
     def replace(self):
         """All at once: what lies beside a store belongs to who has the path."""
         for process in self.alive:
-            process.stop()
+            watched.stop(process.process.pid, process.check)
         try:
             # Its inode comes not again while this is open.
             self.kept.append(os.open(path, os.O_RDONLY))

@@ -9,6 +9,9 @@ ends after N kills, whatever the machine. Nothing may stand still for ten minute
 """
 import argparse, os, random, shutil, signal, subprocess, sys, tempfile, time
 
+import watched
+from watched import read
+
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
 parser.add_argument("--kills", type=int, default=40)
@@ -22,7 +25,6 @@ WRITERS, READERS = 4, 4
 acks = [os.path.join(folder, f"acks{i}") for i in range(WRITERS)]
 can_unshare = os.geteuid() == 0 and shutil.which("unshare") and subprocess.run(
     ["unshare", "--pid", "--fork", "--kill-child", "true"], stderr=subprocess.DEVNULL).returncode == 0
-STANDSTILL = 600
 # docs/state-machine.md, 1: bytes of the store, behind which each process has one of its own; and words of the lock file, with the name of that.
 FIRST = 1 << 62
 BYTES = {FIRST: "OPEN", FIRST + 2: "CKPT"}
@@ -72,23 +74,8 @@ class Process:
         process = self.id
         if process == 0:
             return 0
-        os.kill(process, signal.SIGSTOP)
-        while True:
-            self.check()
-            try:
-                states = [read(f"/proc/{process}/task/{task}/stat").rpartition(")")[2].split() for task in os.listdir(f"/proc/{process}/task")]
-            except FileNotFoundError:
-                states = []
-            if states and all(state and state[0] == "T" for state in states):
-                return process
-
-
-def read(name):
-    try:
-        with open(name) as file:
-            return file.read()
-    except OSError:
-        return ""
+        watched.stop(process, self.check)
+        return process
 
 
 def locks(process):
@@ -109,17 +96,6 @@ def locks(process):
     return names | {name for at, name in WORDS.items() if int.from_bytes(memory[at : at + 8], "little") in lives}
 
 
-def promised():
-    total = 0
-    for name in acks:
-        try:
-            with open(name, "rb") as file:
-                total += int.from_bytes(file.read(8), "little")
-        except FileNotFoundError:
-            pass
-    return total
-
-
 class Storm:
     def __init__(self):
         self.kills = self.checks = self.stops = self.continued = self.children = 0
@@ -128,13 +104,8 @@ class Storm:
 
     def wait(self, transactions):
         """Until so many more are done."""
-        before, deadline = promised(), time.monotonic() + STANDSTILL
-        while promised() < before + transactions:
-            time.sleep(0.001)
-            for process in self.alive:
-                process.check()
-            if time.monotonic() > deadline:
-                sys.exit(f"storm: nothing was committed for {STANDSTILL} s after {self.kills} kills and {self.stops} stops (seed {arguments.seed})")
+        watched.wait(
+            transactions, lambda: acks, self.alive, lambda: f"after {self.kills} kills and {self.stops} stops (storm, seed {arguments.seed})")
 
     def start(self):
         self.alive = [Process("writer", i) for i in range(WRITERS)]
