@@ -117,8 +117,8 @@ extension Database {
 
     /// Free space is known to whoever may write; while somebody does, the numbers are those of the last time.
     private func fillSpace(_ result: inout StoreStatistics) throws(StoreError) {
-        if !options.isReadOnly, try locks.writer.acquire(timeout: 0) {
-            defer { releaseWriter() }
+        if !options.isReadOnly, try acquireWriterForUpkeep(timeout: 0) {
+            defer { releaseWriterAfterUpkeep() }
             try prepareAllocator(for: try shared.headEntry())
             if let space = allocator?.space {
                 lastSpace = (space.liveBytes, space.readyCount * PageSize.page, space.limboCount * PageSize.page)

@@ -45,11 +45,11 @@ extension Database {
         let durable = try durableMeta()
 
         let region = try shrinksLog ? zeroed(firstRegion) : prepareNextRegion()
-        guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else {
+        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else {
             throw StoreError(.timeout, "checkpoint: a transaction held the writer's lock for too long")
         }
         var holdsWriter = true
-        defer { if holdsWriter { locks.writer.release() } }
+        defer { if holdsWriter { releaseWriterAfterUpkeep() } }
         if shared.isPoisoned { throw poisonedError }
         let head = try shared.headEntry()
         try prepareAllocator(for: head)
@@ -76,7 +76,7 @@ extension Database {
         // The file may have grown since R's record, by a commit that failed: the map speaks of all of it.
         let filePages = allocator!.space.pages
         let oldMetaVersion = shared.metaVersion.load()
-        locks.writer.release()
+        releaseWriterAfterUpkeep()
         holdsWriter = false
         if InjectedBug.active(.intentLate) { shared.intent.store(round.version) }
 
@@ -122,8 +122,8 @@ extension Database {
     /// Gives the file system back what lies behind the newest version's pages. A meta that is durable says so already;
     /// what a failed commit has grown the file by goes, too.
     private func cutFile(_ deadline: Int64) throws(StoreError) {
-        guard try locks.writer.acquire(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else { return }
-        defer { locks.writer.release() }
+        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else { return }
+        defer { releaseWriterAfterUpkeep() }
         let head = try shared.headEntry()
         // The file is cut where the log says so, not where the memory does.
         if allocator?.agrees(with: head) != true { try bringAllocatorForward(to: head) }

@@ -60,7 +60,34 @@ extension Database {
             if try !locks.writer.acquire(timeout: 0) { stolenLocks += 1 }
             return true
         }
-        return try locks.writer.acquire(timeout: timeout)
+        if try locks.writer.acquire(timeout: timeout) { return true }
+        return timeout == 0 ? try acquireAfterUpkeep() : false
+    }
+
+    /// For who does not want to wait for another writer: a checkpoint is none. It has the lock for microseconds, or for as long as
+    /// somebody stops it.
+    private func acquireAfterUpkeep() throws(StoreError) -> Bool {
+        let end = machine.monotonic() + 1_000_000_000
+        // It may be over when one asks, or be about to say so.
+        var unsure = 3
+        while unsure > 0 {
+            let isKept = shared.isKept
+            if try locks.writer.acquire(timeout: isKept ? 10_000_000 : 0) { return true }
+            if !isKept { unsure -= 1 } else if machine.monotonic() > end { return false }
+        }
+        return false
+    }
+
+    /// WRITER for work of the store's own.
+    func acquireWriterForUpkeep(timeout: Int64 = -1) throws(StoreError) -> Bool {
+        guard try locks.writer.acquire(timeout: timeout) else { return false }
+        shared.setKeeper(instance)
+        return true
+    }
+
+    func releaseWriterAfterUpkeep() {
+        shared.setKeeper(0)
+        locks.writer.release()
     }
 
     func releaseWriter() {

@@ -143,8 +143,8 @@ extension Database {
 
     /// Writes the log from the durable meta to HEAD again, byte for byte, so that the next sync really covers it.
     private func rewriteLog() throws(StoreError) {
-        try locks.writer.acquire()
-        defer { locks.writer.release() }
+        _ = try acquireWriterForUpkeep()
+        defer { releaseWriterAfterUpkeep() }
         // The one that is known to be durable: a newer one may be on its way, and never arrive.
         let metas = try readMetas()
         let durable = InjectedBug.active(.rewriteFromVisibleMeta) ? Database.newestMeta(metas)?.meta : metas[Int(shared.durableSlot.load() & 1)]

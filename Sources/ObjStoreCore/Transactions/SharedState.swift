@@ -98,6 +98,13 @@ package final class SharedState: @unchecked Sendable {
         roundEnds = (0..<4).map { Doorbell(base + 1024 + $0 * 64) }
     }
 
+    /// The instance that has WRITER for work of the store's own, as a checkpoint: it is no writer. Stays where it dies; no instance comes twice.
+    func setKeeper(_ instance: UInt64) { cs_store64_relaxed(base + SharedLock.writer.rawValue + 24, instance) }
+    var isKept: Bool {
+        let keeper = cs_load64_relaxed(base + SharedLock.writer.rawValue + 24)
+        return keeper != 0 && cs_load64_relaxed(base + SharedLock.writer.rawValue + 16) == keeper
+    }
+
     /// The words of the locks WRITER and SYNC: `0 releases · 8 waiters · 16 owner`.
     func lockWords(_ lock: SharedLock, instance: UInt64, isAlive: @escaping @Sendable (UInt64) throws(StoreError) -> Bool) -> LockWords {
         let place = base + lock.rawValue

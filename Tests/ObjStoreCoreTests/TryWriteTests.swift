@@ -1,0 +1,61 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import ObjStoreCore
+
+/// Writers that do not want to wait for another one.
+@Suite struct TryWriteTests {
+    private let store: Store
+
+    init() throws {
+        var configuration = StoreConfiguration()
+        configuration.place = .memory("")
+        store = try Store.open(configuration)
+        // The first write prepares the store.
+        try store.begin().commit()
+    }
+
+    /// What a try on another thread comes to.
+    private final class Try: Sendable {
+        private let result = Atomic(0)
+        var isOver: Bool { result.load(ordering: .acquiring) != 0 }
+        /// Nil: it has written.
+        var error: StatusCode? { result.load(ordering: .acquiring) == -1 ? nil : StatusCode(rawValue: Int32(result.load(ordering: .acquiring))) }
+
+        func run(_ store: Store) {
+            do throws(StoreError) {
+                try store.begin(.notAtAll).commit()
+                result.store(-1, ordering: .releasing)
+            } catch {
+                result.store(Int(error.code.rawValue), ordering: .releasing)
+            }
+        }
+    }
+
+    /// A checkpoint, which comes by itself, has the writers' lock for a moment: nobody is writing.
+    @Test func aCheckpointIsNoWriter() throws {
+        let database = store.shared.database, lock = try #require(database.locks.writer as? RealLock)
+        for _ in 0..<20 {
+            #expect(try database.acquireWriterForUpkeep())
+            let attempt = Try()
+            let other = try BackgroundThread(name: "writer") { [store] _ in attempt.run(store) }
+            while lock.queued == 0 && !attempt.isOver { sched_yield() }
+            database.releaseWriterAfterUpkeep()
+            other.stopAndJoin()
+            #expect(attempt.isOver && attempt.error == nil)
+        }
+    }
+
+    /// Who writes afterwards does.
+    @Test func aWriterIsOne() throws {
+        let database = store.shared.database
+        #expect(try database.acquireWriterForUpkeep())
+        database.releaseWriterAfterUpkeep()
+        let transaction = try store.begin()
+        let attempt = Try()
+        try BackgroundThread(name: "writer") { [store] _ in attempt.run(store) }.stopAndJoin()
+        #expect(attempt.error == .busy)
+        try transaction.cancel()
+    }
+}
