@@ -282,7 +282,7 @@ import Testing
     @Test(arguments: [UInt64(11), 12])
     func smallTransactions(seed: UInt64) throws {
         let model = Model(.everyKind(), seed: seed)
-        for step in 0..<1500 * testScale {
+        for step in 0..<750 * testScale {
             if step % 400 == 0 { model.intScale = model.random.below(8) }
             switch model.random.below(10) {
             case 0...5: try model.append(model.randomRow(), skip: model.random.chance(5) ? 1 : 0)
