@@ -256,9 +256,15 @@ import Testing
                 tokens.append(token)
             }
             if !oldestFirst { tokens.reverse() }
-            let start = cs_monotonic_ns()
+            let start = nanosecondsOfThisThread()
             for token in tokens { try ok(objstore_token_close(token)) }
-            return (cs_monotonic_ns() - start) / Int64(count)
+            return (nanosecondsOfThisThread() - start) / Int64(count)
+        }
+        // Not of the clock: on a machine that others use, what takes long is interrupted, and what is short is not.
+        func nanosecondsOfThisThread() -> Int64 {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
         }
         for oldestFirst in [true, false] {
             var few = Int64.max, many = Int64.max
