@@ -100,15 +100,12 @@ package final class SharedStore: @unchecked Sendable {
             key = "file:\(UInt(bitPattern: ObjectIdentifier(machine).hashValue)):" + path
         }
         return try alone(key) { () throws(StoreError) in
-            for _ in 0..<attempts {
+            for _ in 0..<Database.attempts {
                 if let store = try openAlone(configuration, key: key, path: path, machine: machine) { return store }
             }
             throw StoreError(.busy, "\(path) is deleted again and again")
         }
     }
-
-    /// How often a file that somebody deletes in the meantime is looked for.
-    private static let attempts = 100
 
     /// Opening and closing one store wait for each other.
     private static func alone<T>(_ key: String, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {

@@ -139,8 +139,6 @@ package final class Database: @unchecked Sendable {
         if let log { return log }
         if options.isInMemory { throw StoreError(.internalError, "the log of an in-memory store is gone") }
         guard let opened = try Database.openLog(file, path, uuid: uuid, incarnation: incarnation, seed: seed, machine) else {
-            // That of a store which was deleted or replaced went with it.
-            try checkInPlace()
             throw StoreError(.needsLog, "the log \(path)-log was replaced or removed while the store was open")
         }
         return keepLog(opened)

@@ -26,7 +26,7 @@ extension Database {
     }
 
     /// How often a file that somebody deletes in the meantime is looked for.
-    private static let attempts = 100
+    static let attempts = 100
 
     /// Nil: the file was deleted before it was open; there may be another one, or none.
     private static func openNow(
@@ -299,16 +299,16 @@ extension Database {
     static func openLog(
         _ store: StorageFile, _ path: String, uuid: (UInt64, UInt64), incarnation: UInt64, seed: UInt64, _ machine: Machine
     ) throws(StoreError) -> LogFile? {
-        guard let file = try openSide(path + "-log", machine) else { return nil }
+        let found = try openSide(path + "-log", machine)
         do throws(StoreError) {
             // Asked when it is open: the log is the one that stood beside the store at that time, or an older one.
             if !InjectedBug.active(.namesUnasked), try !machine.leads(path, to: store) { throw replaced(path) }
-            if try LogFile.matches(file, uuid: uuid, incarnation: incarnation) { return LogFile(file: file, seed: seed) }
+            if let found, try LogFile.matches(found, uuid: uuid, incarnation: incarnation) { return LogFile(file: found, seed: seed) }
         } catch {
-            file.close()
+            found?.close()
             throw error
         }
-        file.close()
+        found?.close()
         return nil
     }
 
