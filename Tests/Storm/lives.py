@@ -22,21 +22,9 @@ path, notes = os.path.join(folder, "bank.objstore"), os.path.join(folder, "notes
 WRITERS, READERS = 4, 2
 
 
-class Process:
-    def __init__(self, kind, index):
-        self.kind, self.index = kind, index
-        self.errors = os.path.join(folder, f"{kind}{index}.errors")
-        with open(self.errors, "w") as errors:
-            self.process = subprocess.Popen(
-                [arguments.program, f"lives-{kind}", path] + ([str(index), notes] if kind == "writer" else []), stdout=subprocess.DEVNULL, stderr=errors)
-
-    def check(self):
-        if self.process.poll() is not None:
-            sys.exit(f"lives: {self.kind} {self.index} ended with {self.process.returncode}: {watched.read(self.errors)} (seed {arguments.seed})")
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
+def start(kind, index):
+    return watched.Process(
+        f"lives, seed {arguments.seed}", folder, kind, index, [arguments.program, f"lives-{kind}", path] + ([str(index), notes] if kind == "writer" else []))
 
 
 class Lives:
@@ -45,7 +33,7 @@ class Lives:
         self.deleted = self.restored = self.kills = self.checks = 0
 
     def start(self):
-        self.alive = [Process("writer", i) for i in range(WRITERS)] + [Process("reader", i) for i in range(READERS)]
+        self.alive = [start("writer", i) for i in range(WRITERS)] + [start("reader", i) for i in range(READERS)]
 
     def kill_all(self):
         for process in self.alive:
@@ -111,7 +99,7 @@ class Lives:
                 victim = random.choice(self.alive)
                 victim.kill()
                 self.kills += 1
-                self.alive[self.alive.index(victim)] = Process(victim.kind, victim.index)
+                self.alive[self.alive.index(victim)] = start(victim.kind, victim.index)
             else:
                 self.replace()
         self.wait(1)

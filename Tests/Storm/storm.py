@@ -32,11 +32,10 @@ LIVE = FIRST + 16
 WORDS = {784: "WRITER", 1296: "SYNC"}
 
 
-class Process:
+class Process(watched.Process):
     """A reader or writer, with what stands around it."""
 
     def __init__(self, kind, index):
-        self.kind, self.index = kind, index
         command = [arguments.program, kind, path] + ([str(index), acks[index]] if kind == "writer" else [])
         self.forks = kind == "writer" and random.random() < 0.3
         if self.forks:
@@ -44,10 +43,7 @@ class Process:
         self.unshares = can_unshare and index % 2 == 1
         if self.unshares:
             command = ["unshare", "--pid", "--fork", "--kill-child"] + command
-        # Not a pipe: a forked child that is left behind would keep it open.
-        self.errors = os.path.join(folder, f"{kind}{index}.errors")
-        with open(self.errors, "w") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+        super().__init__(f"storm, seed {arguments.seed}", folder, kind, index, command)
 
     @property
     def id(self):
@@ -56,10 +52,6 @@ class Process:
             return self.process.pid
         children = read(f"/proc/{self.process.pid}/task/{self.process.pid}/children").split()
         return int(children[0]) if children else 0
-
-    def check(self):
-        if self.process.poll() is not None:
-            sys.exit(f"storm: {self.kind} {self.index} ended with {self.process.returncode}: {read(self.errors)} (seed {arguments.seed})")
 
     def kill(self):
         # The child of a killed writer sleeps on; in a pid namespace all end with its first.

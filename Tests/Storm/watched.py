@@ -1,5 +1,5 @@
 """What `storm.py` and `lives.py` do with processes that they watch: look at them, stop them, wait until they have done something."""
-import os, signal, sys, time
+import os, signal, subprocess, sys, time
 
 STANDSTILL = 600
 
@@ -10,6 +10,25 @@ def read(name):
             return file.read()
     except OSError:
         return ""
+
+
+class Process:
+    """A program of a rig (its name and seed), which must not end by itself."""
+
+    def __init__(self, rig, folder, kind, index, command):
+        self.rig, self.kind, self.index = rig, kind, index
+        # Not a pipe: a forked child that is left behind would keep it open.
+        self.errors = os.path.join(folder, f"{kind}{index}.errors")
+        with open(self.errors, "w") as errors:
+            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
+
+    def check(self):
+        if self.process.poll() is not None:
+            sys.exit(f"{self.kind} {self.index} ended with {self.process.returncode}: {read(self.errors)} ({self.rig})")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
 
 def stop(process, check):
