@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# usage: syscalls.sh [SCRATCH]
+# usage: syscalls.sh [OBJECTS]
 #
 # Platform/ is the only door to the operating system: the object file of every other source of
 # ObjStoreCore (a debug build has one each, without what others inline) refers to no function that makes a system call.
 # Otherwise the simulated machine would not see it, and the crash tests would prove nothing.
-# SCRATCH: SwiftPM's scratch path, of a build that is not optimised; the default is .build.
+# OBJECTS: where those of a build are that is not optimised; where there are none, one is made in .build.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-scratch=${1:-.build}
+objects=${1:-}
 fail() { echo "syscalls.sh: $*" >&2; exit 1; }
 
-output=$(swift build --scratch-path "$scratch" --target ObjStoreCore 2>&1) || { echo "$output" >&2; fail "the build failed"; }
-objects=$(swift build --scratch-path "$scratch" --show-bin-path)/ObjStoreCore.build
+if [ ! -d "$objects" ]; then
+    scratch=${OBJSTORE_SCRATCH:-.build}
+    output=$(swift build --scratch-path "$scratch" --target ObjStoreCore 2>&1) || { echo "$output" >&2; fail "the build failed"; }
+    objects=$(swift build --scratch-path "$scratch" --show-bin-path)/ObjStoreCore.build
+fi
 # SwiftPM ends the names with .swift.o or .o, by version.
 object_of() { for name in "$objects/$1.swift.o" "$objects/$1.o"; do [ -e "$name" ] && echo "$name" && return; done; fail "no object file of $1.swift in $objects"; }
 
