@@ -25,10 +25,11 @@ func refused(_ status: objstore_status, _ expected: objstore_status, sourceLocat
 
 /// Text that lives for ever: tests are short.
 func text(_ string: String) -> objstore_text {
-    let bytes = UnsafeMutablePointer<CChar>.allocate(capacity: string.utf8.count + 1)
-    for (index, byte) in string.utf8.enumerated() { bytes[index] = CChar(bitPattern: byte) }
+    let bytes = UnsafeMutableBufferPointer<CChar>.allocate(capacity: string.utf8.count + 1)
+    var string = string
+    string.withUTF8 { UnsafeMutableRawBufferPointer(bytes).copyMemory(from: UnsafeRawBufferPointer($0)) }
     bytes[string.utf8.count] = 0
-    return objstore_text_of(bytes, Int64(string.utf8.count))
+    return objstore_text_of(bytes.baseAddress, Int64(string.utf8.count))
 }
 
 func string(_ text: objstore_text) -> String? {

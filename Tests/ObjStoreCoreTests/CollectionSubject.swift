@@ -224,7 +224,7 @@ enum CollectionSample: Hashable, Comparable {
         case (.bool(let x), .bool(let y)): return !x && y
         case (.integer(let x), .integer(let y)): return x < y
         case (.double(let x), .double(let y)): return x < y
-        case (.text(let x), .text(let y)), (.binary(let x), .binary(let y)), (.uuid(let x), .uuid(let y)): return x.lexicographicallyPrecedes(y)
+        case (.text(let x), .text(let y)), (.binary(let x), .binary(let y)), (.uuid(let x), .uuid(let y)): return comesBefore(x, y)
         case (.time(let s, let n), .time(let t, let m)): return s < t || s == t && n < m
         default: return a.rank < b.rank
         }

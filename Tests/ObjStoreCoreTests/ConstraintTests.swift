@@ -42,7 +42,7 @@ import Testing
                 for b in all {
                     var order = 0
                     for (x, y) in zip(a.tuple, b.tuple) where order == 0 { order = x < y ? -1 : y < x ? 1 : 0 }
-                    let bytes = a.bytes == b.bytes ? 0 : a.bytes.lexicographicallyPrecedes(b.bytes) ? -1 : 1
+                    let bytes = a.bytes == b.bytes ? 0 : comesBefore(a.bytes, b.bytes) ? -1 : 1
                     if order != bytes { Issue.record("\(shape): \(a) and \(b)") }
                     if order != 0, b.bytes.starts(with: a.bytes) { Issue.record("\(a) begins \(b)") }
                 }

@@ -16,6 +16,8 @@ final class LeafTestFile {
     var version: UInt64 = 10
     let arena = Arena()
     private var liveUnits: [UInt8]
+    /// What lies in use according to the allocator: the sum of `liveUnits`.
+    private(set) var liveUnitsTotal = 0
     private var freePages: [Int] = []
     private var nextPage = 3
     private var random: TestRandom
@@ -69,6 +71,7 @@ final class LeafTestFile {
         for placed in writer.placed {
             #expect(liveUnits[placed.page] == 0, "a page in use was written again")
             liveUnits[placed.page] = UInt8(placed.liveUnits)
+            liveUnitsTotal += placed.liveUnits
         }
         lastFreed = space.freed
         for extent in space.freed {
@@ -76,6 +79,7 @@ final class LeafTestFile {
                 let page = unit / PageSize.unitsPerPage
                 #expect(liveUnits[page] > 0, "an extent was freed twice")
                 liveUnits[page] -= 1
+                liveUnitsTotal -= 1
                 memset(base + unit * PageSize.unit, 0xa5, PageSize.unit)
                 checked[unit] = 0
                 if liveUnits[page] == 0 { freePages.append(page) }
@@ -83,9 +87,6 @@ final class LeafTestFile {
         }
         return root
     }
-
-    /// What lies in use according to the allocator.
-    var liveUnitsTotal: Int { liveUnits.reduce(0) { $0 + Int($1) } }
 
     /// A source over a copy of the first `bytes` bytes, nothing of it checked yet. The caller frees it.
     func copy(_ bytes: Int) -> (memory: UnsafeMutableRawPointer, checked: UnsafeMutablePointer<UInt16>) {

@@ -19,7 +19,7 @@ import Testing
             for a in all {
                 for b in all {
                     let order = MixedIndexTests.sign(try MixedOrder.compare(a.value.value, b.value.value))
-                    let bytes = a.bytes == b.bytes ? 0 : a.bytes.lexicographicallyPrecedes(b.bytes) ? -1 : 1
+                    let bytes = a.bytes == b.bytes ? 0 : comesBefore(a.bytes, b.bytes) ? -1 : 1
                     if order != bytes { Issue.record("seed \(seed): \(a.value.value.text) and \(b.value.value.text): \(order), \(a.bytes), \(b.bytes)") }
                     if order != 0, b.bytes.starts(with: a.bytes) { Issue.record("seed \(seed): \(a.bytes) begins \(b.bytes)") }
                     if order == 0, !a.value.value.isSame(as: b.value.value) { equal += 1 }

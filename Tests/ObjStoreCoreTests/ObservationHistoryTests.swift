@@ -33,7 +33,7 @@ import Testing
                 case (.bool(let x), .bool(let y)): x == y ? 0 : y ? -1 : 1
                 case (.double(let x), .double(let y)): Double(bitPattern: x) < Double(bitPattern: y) ? -1 : Double(bitPattern: x) == Double(bitPattern: y) ? 0 : 1
                 case (.timestamp(let s, let n), .timestamp(let t, let m)): (s, n) < (t, m) ? -1 : (s, n) == (t, m) ? 0 : 1
-                case (.text(let x), .text(let y)): x.lexicographicallyPrecedes(y) ? -1 : x == y ? 0 : 1
+                case (.text(let x), .text(let y)): comesBefore(x, y) ? -1 : x == y ? 0 : 1
                 default: nil
                 }
             }

@@ -38,7 +38,7 @@ import Testing
     }
     struct Text: Comparable {
         var bytes: [UInt8]
-        static func < (a: Text, b: Text) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+        static func < (a: Text, b: Text) -> Bool { comesBefore(a.bytes, b.bytes) }
     }
     static let comparisons: [Comparison] = [.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual]
 
