@@ -60,7 +60,7 @@
  *      a status and a message that names the argument, never a crash and never silence.
  *
  *   9. Surroundings. Stack: 256 KiB a thread are enough for every call; what goes as deep as the data (nested values, JSON,
- *      links that are followed) says OUT_OF_RANGE where a small stack has no room for so much, and 512 KiB are enough for
+ *      links that are followed) says OUT_OF_RANGE where a small stack has no room for so much, and 1 MiB is enough for
  *      all that the limits allow. The library's own threads have the process's default size, for your handlers and hooks.
  *      Signals: none is used; handlers run on your threads only (the library's block all), and a wait that a signal
  *      interrupts returns. pthread_cancel ends a thread inside objstore_wait; in other calls it acts when they have
@@ -3006,8 +3006,8 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_file(
 /** An object as JSON text, in `buffer`: an object of all its properties, in the order of their declaration. Lists and sets are arrays,
  * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
  * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or
- * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; with EXTENDED always the latter in MIXED values, with the
- * primary key as "$id", and keys of maps that would be taken for Extended JSON get one more "$". objstore_create_from_json reads
+ * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref": "Dog", "$id": null} where its primary key is null;
+ * with EXTENDED always such a one in MIXED values, with the primary key as "$id", and keys of maps that would be taken for Extended JSON get one more "$". objstore_create_from_json reads
  * both. Embedded objects are always written; more than
  * 200 objects inside each other are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
  * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */

@@ -168,6 +168,8 @@ public func objstore_delete_objects(_ transaction: OpaquePointer?, _ objects: Un
     Handles.use(transaction, .view, "transaction", [.noSuchClass: "objects", .noSuchObject: "objects", .wrongStore: "objects"]) { (view: View) throws(StoreError) in
         try check(elements: count, "count")
         try check(array: objects, count, "objects")
+        // The ids here, and the keys with what is deleted along with them.
+        try Memory.check(for: count, each: 64)
         try view.delete(UnsafeBufferPointer(start: objects, count: count).map(objectID))
     }
 }

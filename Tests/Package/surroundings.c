@@ -247,6 +247,41 @@ static void may_be_too_deep(objstore_status status) {
     }
 }
 
+/* Embedded objects in each other, by a link and as elements of a list in turn. */
+static void embed_deep(void) {
+    const objstore_text holder = OBJSTORE_STR("Holder"), box = OBJSTORE_STR("Box"), inner = OBJSTORE_STR("inner"), boxes = OBJSTORE_STR("boxes");
+    objstore_schema *schema;
+    objstore_config *config;
+    objstore *store;
+    objstore_view *tx;
+    objstore_class_id id;
+    objstore_object object;
+    int pairs;
+    OK(objstore_schema_new(&schema));
+    OK(objstore_schema_add_class(schema, holder));
+    OK(objstore_schema_add_class(schema, box));
+    OK(objstore_schema_set_class_flags(schema, box, OBJSTORE_CLASS_EMBEDDED));
+    OK(objstore_schema_add_link(schema, holder, inner, box, 0));
+    OK(objstore_schema_add_link(schema, box, inner, box, 0));
+    OK(objstore_schema_add_link_collection(schema, box, boxes, OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, box, 0));
+    OK(objstore_config_new(&config));
+    OK(objstore_config_set_memory(config, OBJSTORE_STR("")));
+    OK(objstore_config_set_schema(config, schema, 1));
+    OK(objstore_open(config, &store));
+    OK(objstore_begin(store, &tx));
+    OK(objstore_find_class(tx, holder, &id));
+    for (pairs = 8; pairs <= 64; pairs += 8) {
+        char *links = nested("{\"inner\":{\"boxes\":[", "null", "]}}", pairs), *at = strstr(links, "[null]");
+        memcpy(at, "[    ]", 6);
+        may_be_too_deep(objstore_create_from_json(tx, id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(links), NULL, NULL, NULL, &object, NULL));
+        free(links);
+    }
+    OK(objstore_commit(tx, NULL));
+    OK(objstore_close(store));
+    OK(objstore_config_close(config));
+    OK(objstore_schema_close(schema));
+}
+
 static void *go_deep(void *userdata) {
     const char *folder = userdata;
     char path[300], second[300], third[300];
@@ -267,6 +302,7 @@ static void *go_deep(void *userdata) {
     objstore_delete_files(objstore_cstr(path));
     objstore_delete_files(objstore_cstr(second));
     objstore_delete_files(objstore_cstr(third));
+    embed_deep();
     k = open_kennel(path, 0, OBJSTORE_DURABILITY_FULL);
     OK(objstore_begin(k.store, &tx));
     may_be_too_deep(objstore_create_from_json(tx, k.id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(json), NULL, NULL, NULL, &object, NULL));
@@ -345,7 +381,7 @@ static void unlimit_memory(void) {
     CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
-enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, SCAN, TEXT, VALUES, LONG_TEXT, MEMORY_CASES };
+enum { VIEWS, SCHEMAS, RESULTS, TOKENS, BOUND, OBJECTS, LISTS, OPENING, DOCUMENT, MANY, SCAN, TEXT, VALUES, LONG_TEXT, DELETED, MEMORY_CASES };
 enum { MOST = 4000000 };
 
 static objstore_status nothing(objstore_view *tx, void *userdata) { (void)tx, (void)userdata; return OBJSTORE_OK; }
@@ -358,12 +394,20 @@ static void run_out(int what) {
     size_t n = 0, i;
     objstore_status status = OBJSTORE_OK;
     objstore_view *view = NULL, *tx = NULL;
-    objstore_object object, large = {0};
+    objstore_object object, large = {0}, *many = NULL;
     char *json = NULL;
     add_dog(&k);
-    if (what == MANY || what == SCAN) {
+    if (what == MANY || what == SCAN || what == DELETED) {
+        int64_t *keys = calloc(MOST, sizeof *keys);
+        CHECK(keys);
         OK(objstore_begin(k.store, &tx));
-        OK(objstore_insert_rows(tx, k.id, OBJSTORE_POLICY_ERROR, NULL, 0, 3500000, NULL, NULL));
+        OK(objstore_insert_rows(tx, k.id, OBJSTORE_POLICY_ERROR, NULL, 0, 3500000, keys, NULL));
+        if (what == DELETED) {
+            OK(objstore_create(tx, k.id, NULL, NULL, 0, &object));
+            CHECK(many = calloc(MOST, sizeof *many));
+            for (i = 0; i < 3500000; i++) many[i] = object, many[i].key = keys[i];
+        }
+        free(keys);
         OK(objstore_commit(tx, NULL));
         tx = NULL;
     }
@@ -394,7 +438,7 @@ static void run_out(int what) {
         if (what == VALUES) json[length] = ',';
     }
     OK(objstore_view_open(k.store, &view));
-    if (what == OBJECTS || what == LISTS) OK(objstore_begin(k.store, &tx));
+    if (what == OBJECTS || what == LISTS || what == DELETED) OK(objstore_begin(k.store, &tx));
     if (what == LISTS) OK(objstore_create(tx, k.id, NULL, NULL, 0, &object));
     limit_memory(20 << 20);
     while (status == OBJSTORE_OK && n < MOST) {
@@ -416,6 +460,7 @@ static void run_out(int what) {
         case LONG_TEXT: status = objstore_value_from_json(objstore_cstr(json), 0, &buffer, &document); break;
         case TOKENS: status = objstore_observe(k.store, k.id, 0, no_change, NULL, NULL, (objstore_token **)&made[n]); break;
         case BOUND: status = objstore_bind_write_body(nothing, NULL, NULL, &function, (objstore_bound **)&made[n]); break;
+        case DELETED: status = objstore_delete_objects(tx, many, 3500000); break;
         case OBJECTS: status = objstore_create(tx, k.id, &k.n, (objstore_value[]){objstore_int((int64_t)n)}, 1, &object); break;
         case LISTS: {
             char *text = nested("[", "1", "]", 90);
@@ -465,6 +510,7 @@ static void run_out(int what) {
     }
     if (tx) OK(objstore_cancel(tx));
     unlimit_memory();
+    free(many);
     if (json) {
         /* It was not the text's fault. */
         objstore_buffer buffer = objstore_buffer_init();
@@ -522,6 +568,12 @@ static objstore_status fork_read(void *bytes, size_t capacity, size_t *count, vo
     return OBJSTORE_OK;
 }
 static objstore_status fork_initial(objstore *store, objstore_view *tx, void *userdata) { (void)store, (void)tx, (void)userdata; fork_now(); return OBJSTORE_OK; }
+
+static objstore_status fork_migration(objstore *store, objstore_view *tx, objstore_view *old, uint64_t from, uint64_t to, void *userdata) {
+    (void)store, (void)tx, (void)old, (void)from, (void)to, (void)userdata;
+    fork_now();
+    return OBJSTORE_OK;
+}
 
 /* In the child FORKED, and it can go on with stores of its own; in the parent OK. */
 static void check_forked(objstore_status status, const char *what) {
@@ -616,6 +668,17 @@ static void fork_everywhere(const char *folder) {
     CHECK(waitpid(forked, &result, 0) == forked);
     CHECK(WIFEXITED(result) && WEXITSTATUS(result) == 0);
     CHECK(freed == 1);
+
+    /* The same of a file, and a migration: that of the child ends there. */
+    snprintf(copy, sizeof copy, "%s/forked-new.objstore", folder);
+    OK(objstore_config_set_path(config, objstore_cstr(copy)));
+    check_forked(objstore_open(config, &store), "initial data of a file");
+    OK(objstore_close(store));
+    OK(objstore_schema_add_property(schema, OBJSTORE_STR("Dog"), OBJSTORE_STR("more"), OBJSTORE_KIND_INT, 0));
+    OK(objstore_config_set_schema(config, schema, 2));
+    OK(objstore_config_set_migration(config, fork_migration, NULL, NULL));
+    check_forked(objstore_open(config, &store), "migration");
+    OK(objstore_close(store));
     OK(objstore_config_close(config));
     OK(objstore_schema_close(schema));
     OK(objstore_count(view, k.id, &count));

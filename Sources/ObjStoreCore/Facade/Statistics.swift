@@ -95,7 +95,10 @@ extension Database {
         if let log {
             result.logFileBytes = try log.file.size()
             let start = shared.logStart.current
-            if LogStart.epoch(start) == LogStart.low(head.log.epoch) { result.logUsedBytes = Int(truncatingIfNeeded: head.log.lsn &- LogStart.lsn(start)) }
+            if LogStart.epoch(start) == LogStart.low(head.log.epoch) {
+                // Of shared words, which others may have overwritten.
+                result.logUsedBytes = max(0, min(result.logFileBytes, Int(truncatingIfNeeded: head.log.lsn &- LogStart.lsn(start))))
+            }
         }
         try fillSpace(&result)
         let slots = try pinnedSlots().filter { $0.holder == .view }

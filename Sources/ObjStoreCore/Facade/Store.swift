@@ -128,7 +128,8 @@ package final class Store: @unchecked Sendable {
         do throws(StoreError) {
             transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout))
         } catch {
-            if error.code == .busy && !isTry {
+            // Not where somebody reads the file in the mode immutable, for example.
+            if error.code == .busy && !isTry && timeout == 0 {
                 throw StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout) ms")
             }
             throw error

@@ -119,7 +119,9 @@ package enum StoreFiles {
     /// Under OPEN of the file. `.replaced` where another one has the path now.
     private static func removeFiles(of file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) {
         try SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in
-            for name in [path + "-log", path + "-lock"] { try machine.removeIfPresent(name) }
+            // What is no log was put there by somebody else.
+            if try Database.isLogOrLink(path + "-log", machine) { try machine.removeIfPresent(path + "-log") }
+            try machine.removeIfPresent(path + "-lock")
             try machine.remove(path)
         }
         try machine.syncFolder(of: path)

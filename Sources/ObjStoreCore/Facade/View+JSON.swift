@@ -2,8 +2,8 @@
 ///
 /// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
 /// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
-/// `{"$ref": "Dog", "$id": 12}` where its class has none; in Extended JSON also where it is a mixed value, with the primary key as `$id`. Embedded objects are always written, and count as no depth. References are
-/// what lies deeper than asked for, and an object that is being written already: so a cycle ends where it closes.
+/// `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, and in Extended JSON where the
+/// link is a mixed value. Embedded objects are always written, and count as no depth. References are what lies deeper than asked for, and an object that is being written already: so a cycle ends where it closes.
 extension View {
     /// How deep links can be followed.
     package static let deepestJSON = 100
@@ -151,13 +151,14 @@ private struct JSONExport {
             try writer.append(.int(key))
             return try writer.end()
         }
-        // What stands there would be a number or a text.
-        let isTagged = isMixed && writer.isExtended
-        if isTagged { try writer.beginReference(to: view.store.names.name(cls)) }
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
-        if cls.primaryKey != nil {
-            try writer.append(try reader.value(row, cls.indexes[index].first))
+        let primaryKey = cls.primaryKey == nil ? nil : try reader.value(row, cls.indexes[index].first)
+        // What stands there would be a number or a text; or null, which is no link.
+        let isTagged = isMixed && writer.isExtended || primaryKey?.isNull == true
+        if isTagged { try writer.beginReference(to: view.store.names.name(cls)) }
+        if let primaryKey {
+            try writer.append(primaryKey)
         } else {
             try writer.begin(.map)
             for position in cls.indexes[index].properties {

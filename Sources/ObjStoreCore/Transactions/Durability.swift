@@ -23,6 +23,8 @@ extension Database {
         let isThere = durability == .full ? shared.durable.load() & ~SharedState.poisonBit >= version : shared.published.load() >= version
         if isThere { return }
         do throws(StoreError) { try finishCommit(version, durability) } catch {
+            // The parent's process ends it.
+            if error.code == .forked { throw error }
             throw StoreError(.outcomeUnknown, "the transaction has changed nothing, but what it read, version \(version), may not survive: \(error.message)").system(error.systemError)
         }
     }
@@ -30,7 +32,7 @@ extension Database {
     /// HEAD has moved: whatever goes wrong now, the version may survive.
     private func waitForCommit(_ version: UInt64) throws(StoreError) {
         do throws(StoreError) { try waitDurable(version) } catch {
-            throw error.code == .outcomeUnknown ? error : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)").system(error.systemError)
+            throw error.code == .outcomeUnknown || error.code == .forked ? error : StoreError(.outcomeUnknown, "version \(version) may or may not survive: \(error.message)").system(error.systemError)
         }
     }
 

@@ -171,3 +171,10 @@ def test_statistics_are_complete():
 
 def test_numbers_cross_as_the_header_of_this_machine_has_them():
     assert sys.byteorder == "little" and ctypes.sizeof(ctypes.c_void_p) == 8
+
+
+def test_every_status_has_its_name():
+    statuses = {name: value for name, value in CONSTANTS.items() if name in ("OBJSTORE_OK", "OBJSTORE_USER_STATUS") or name.startswith("OBJSTORE_ERR_")}
+    assert len(statuses) > 50
+    name_of = _ffi.bind("objstore_status_name")
+    assert {name: name_of(value).decode() for name, value in statuses.items()} == {name: name for name in statuses}

@@ -73,7 +73,7 @@ def use(path, seed):
     for _ in range(2):
         errors += tells(put, store, AFTER)
         errors += tells(lambda: [(item.id, item.name) for item in store.objects(Item)])
-        for call in (store.refresh, store.checkpoint, store.flush):
+        for call in (store.refresh, store.checkpoint, store.flush, store.statistics):
             errors += tells(call)
     errors += tells(store.compact)
     return errors + tells(store.close)
@@ -120,3 +120,22 @@ def test_words_that_make_no_sense(tmp_path):
         os.unlink(path)
     # Of random words many are some that nobody reads again, or that are set again before.
     assert noticed > ROUNDS // 10
+
+
+def figures(path, offset):
+    """What the statistics say where one word is a mebibyte too high: an error, or what can be."""
+    store = objstore.open(path, models=[Item])
+    put(store, BEFORE)
+    with open(path + "-lock", "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
+        words[offset : offset + 8] = struct.pack("<Q", (struct.unpack_from("<Q", words, offset)[0] + (1 << 20)) % 2**64)
+    try:
+        found = store.statistics()
+        assert 0 <= found.log_used_bytes <= found.log_file_bytes, found
+    except objstore.Error:
+        pass
+    os._exit(0)  # closing has a test of its own
+
+
+@pytest.mark.parametrize("offset", range(512, 576, 8))
+def test_statistics_of_words_that_make_no_sense(tmp_path, offset):
+    in_a_process(figures, str(tmp_path / "store"), offset)

@@ -127,6 +127,49 @@ def test_immutable_is_for_files_that_nobody_writes(tmp_path):
         process.terminate()
 
 
+def begin_beside_a_reader(path, gate, done):
+    with objstore.open(path, models=[Note], mode="immutable"):
+        gate.set()
+        done.wait()
+
+
+@pytest.mark.parametrize("timeout", [None, 5])
+def test_a_write_beside_an_immutable_reader_is_busy(tmp_path, timeout):
+    path, context = str(tmp_path / "store"), multiprocessing.get_context("spawn")
+    with objstore.open(path, models=[Note]) as store, store.write():
+        store.add(Note(id=1))
+    gate, done = context.Event(), context.Event()
+    reader = context.Process(target=begin_beside_a_reader, args=(path, gate, done))
+    reader.start()
+    try:
+        assert gate.wait(60)
+        with objstore.open(path, models=[Note], write_timeout=timeout) as store:
+            with pytest.raises(objstore.Busy, match="mode immutable"), store.write():
+                pass
+    finally:
+        done.set()
+        reader.join()
+    with objstore.open(path, models=[Note]) as store, store.write():
+        store.add(Note(id=2))
+
+
+@pytest.mark.parametrize("mode", ["read-write", "read-only"])
+def test_a_file_that_is_no_log_stays(tmp_path, mode):
+    path = tmp_path / "store"
+    with objstore.open(path, models=[Note]) as store, store.write():
+        store.add(Note(id=1))
+    foreign = tmp_path / "store-log"
+    foreign.write_text("a text that is not a log")
+    with objstore.open(path, models=[Note], mode=mode) as store:
+        if mode == "read-write":
+            with pytest.raises(objstore.Error, match="must be moved away"), store.write():
+                store.add(Note(id=2))
+        assert len(store.objects(Note)) == 1
+    assert foreign.read_text() == "a text that is not a log"
+    objstore.delete_files(path)
+    assert not path.exists() and foreign.read_text() == "a text that is not a log"
+
+
 def open_immutable(path):
     try:
         with objstore.open(path, models=[Note], mode="immutable") as store:

@@ -37,7 +37,8 @@ extension Assembler {
             guard named == classIndex else {
                 throw StoreError(.wrongType, "\"$ref\" names class \(FlatValues.name(flat[name])): the link is to objects of class \(cls.name)").at(class: cls.name)
             }
-            return try object(state, withKeyAt: key)
+            guard let found = try object(state, withKeyAt: key) else { throw noKey(cls, key) }
+            return found
         }
         guard let keyIndex = cls.keyIndex else { return nil }
         if flat[index].kind == .map {
@@ -63,7 +64,7 @@ extension Assembler {
         let parts: [(position: Int, value: Value)]
         if let primary = cls.primaryKey {
             let key = try scalar(index, cls.columns[primary].kind, cls, primary)
-            guard key.kind == cls.columns[primary].kind else { return nil }
+            guard key.kind == cls.columns[primary].kind || key.isNull && cls.columns[primary].nullable else { return nil }
             try ValueCheck.check(key, for: primary, of: cls, limit: .max)
             parts = [(primary, key)]
         } else {
@@ -80,6 +81,11 @@ extension Assembler {
             throw error
         }
         return .waits(parts.map { ($0.position, OwnedValue($0.value)) }, error)
+    }
+
+    private func noKey(_ cls: ClassSchema, _ index: Int) -> StoreError {
+        let primary = cls.columns[cls.primaryKey.unsafelyUnwrapped], what = flat[index].isNull ? "null" : flat[index].kind.indefinite
+        return StoreError(.wrongType, "\"$id\" of an object of class \(cls.name) is its primary key, \(primary.kind.indefinite), not \(what)").at(class: cls.name)
     }
 
     private func find(_ state: ClassState, _ parts: [(position: Int, value: Value)]) throws(StoreError) -> Int64? {
@@ -121,7 +127,7 @@ extension Assembler {
             }
             missing[key] = error
             return .null
-        default: throw StoreError(.wrongType, "\"$id\" is no primary key of class \(cls.name)").at(class: cls.name)
+        default: throw noKey(cls, key)
         }
     }
 

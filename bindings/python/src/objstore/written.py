@@ -135,7 +135,9 @@ class _Writing:
         key: Any = {self.name(p.name): self.leaf(p, p.convert(value)) for p, value in parts}
         if len(parts) == 1:
             (key,) = key.values()
-        return self._tagged(model, key) if is_mixed and self.is_extended else key
+        # A bare null would be no link.
+        is_null = len(parts) == 1 and parts[0][1] is None
+        return self._tagged(model, key) if is_null or is_mixed and self.is_extended else key
 
     def _tagged(self, model: Any, key: Any) -> dict[str, Any]:
         return {self.name("$ref"): self.leaf(_Number(None), model.__name__), self.name("$id"): key}
