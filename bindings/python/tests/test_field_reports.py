@@ -315,9 +315,12 @@ def test_a_thread_that_waits_while_another_one_ends_inside_of_a_write() -> None:
         thread = threading.Thread(target=leave)
         thread.start()
         begun.wait()
-        threading.Timer(0.05, end.set).start()
-        with pytest.warns(ResourceWarning, match="ended inside of a write"), store.write():
-            store.create(Host, {"id": 1})
+        with pytest.warns(ResourceWarning, match="ended inside of a write"):
+            # It warns as it ends, before or while this one waits.
+            threading.Timer(0.05, end.set).start()
+            with store.write():
+                store.create(Host, {"id": 1})
+            thread.join()
         assert len(store.objects(Host)) == 1 and not kept[0].is_open
 
 
