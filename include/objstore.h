@@ -3007,9 +3007,9 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_file(
  * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
  * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or
  * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref": "Dog", "$id": null} where its primary key is null;
- * with EXTENDED always such a one in MIXED values, with the primary key as "$id", and keys of maps that would be taken for Extended JSON get one more "$". objstore_create_from_json reads
- * both. Embedded objects are always written; more than
- * 200 objects inside each other are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
+ * with EXTENDED always such a one in MIXED values, with the primary key as "$id", and keys of maps that would be taken for Extended JSON
+ * get one more "$". objstore_create_from_json reads both. Embedded objects are always written; more than 200 objects inside each other
+ * are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
  * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
 OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth, uint32_t flags,
                                               objstore_buffer *buffer, objstore_text *json)

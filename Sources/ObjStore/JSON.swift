@@ -33,7 +33,8 @@ extension Object {
     /// The object as JSON text: all its properties, in the order of their declaration.
     ///
     /// A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
-    /// that is being written already (a cycle), is its primary key, or `{"$ref": "Dog", "$id": 12}` where its class has none.
+    /// that is being written already (a cycle), is its primary key, or `{"$ref": "Dog", "$id": 12}` where its class has none,
+    /// or it is null.
     ///
     /// Errors: `.wrongView` for an unmanaged object, `.noSuchObject`, `.outOfRange`, `.closedHandle`.
     public final func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {

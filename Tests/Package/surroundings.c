@@ -247,39 +247,44 @@ static void may_be_too_deep(objstore_status status) {
     }
 }
 
-/* Embedded objects in each other, by a link and as elements of a list in turn. */
-static void embed_deep(void) {
-    const objstore_text holder = OBJSTORE_STR("Holder"), box = OBJSTORE_STR("Box"), inner = OBJSTORE_STR("inner"), boxes = OBJSTORE_STR("boxes");
+/* A store of embedded objects in each other, by a link and as elements of a list in turn. */
+static objstore *boxes;
+static void open_boxes(void) {
+    const objstore_text holder = OBJSTORE_STR("Holder"), box = OBJSTORE_STR("Box"), inner = OBJSTORE_STR("inner");
     objstore_schema *schema;
     objstore_config *config;
-    objstore *store;
-    objstore_view *tx;
-    objstore_class_id id;
-    objstore_object object;
-    int pairs;
     OK(objstore_schema_new(&schema));
     OK(objstore_schema_add_class(schema, holder));
     OK(objstore_schema_add_class(schema, box));
     OK(objstore_schema_set_class_flags(schema, box, OBJSTORE_CLASS_EMBEDDED));
+    OK(objstore_schema_add_property(schema, holder, OBJSTORE_STR("id"), OBJSTORE_KIND_INT, OBJSTORE_PROPERTY_PRIMARY_KEY | OBJSTORE_PROPERTY_GENERATED));
     OK(objstore_schema_add_link(schema, holder, inner, box, 0));
     OK(objstore_schema_add_link(schema, box, inner, box, 0));
-    OK(objstore_schema_add_link_collection(schema, box, boxes, OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, box, 0));
+    OK(objstore_schema_add_link_collection(schema, box, OBJSTORE_STR("boxes"), OBJSTORE_KIND_LIST, OBJSTORE_KIND_NULL, box, 0));
     OK(objstore_config_new(&config));
     OK(objstore_config_set_memory(config, OBJSTORE_STR("")));
     OK(objstore_config_set_schema(config, schema, 1));
-    OK(objstore_open(config, &store));
-    OK(objstore_begin(store, &tx));
-    OK(objstore_find_class(tx, holder, &id));
-    for (pairs = 8; pairs <= 64; pairs += 8) {
-        char *links = nested("{\"inner\":{\"boxes\":[", "null", "]}}", pairs), *at = strstr(links, "[null]");
-        memcpy(at, "[    ]", 6);
-        may_be_too_deep(objstore_create_from_json(tx, id, OBJSTORE_POLICY_ERROR, 0, objstore_cstr(links), NULL, NULL, NULL, &object, NULL));
-        free(links);
-    }
-    OK(objstore_commit(tx, NULL));
-    OK(objstore_close(store));
+    OK(objstore_open(config, &boxes));
     OK(objstore_config_close(config));
     OK(objstore_schema_close(schema));
+}
+
+/* Makes objects with more and more of them, and, the second time, changes others in place. */
+static void embed_deep(void) {
+    objstore_view *tx;
+    objstore_class_id id;
+    int pairs;
+    OK(objstore_begin(boxes, &tx));
+    OK(objstore_find_class(tx, OBJSTORE_STR("Holder"), &id));
+    for (pairs = 8; pairs <= 64; pairs += 8) {
+        char *new = nested("{\"inner\":{\"boxes\":[", "", "]}}", pairs), *old = malloc(strlen(new) + 20);
+        CHECK(old);
+        sprintf(old, "{\"id\":-%d,%s", pairs, new + 1);
+        may_be_too_deep(objstore_create_from_json(tx, id, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(new), NULL, NULL, NULL, NULL, NULL));
+        may_be_too_deep(objstore_create_from_json(tx, id, OBJSTORE_POLICY_MODIFIED, 0, objstore_cstr(old), NULL, NULL, NULL, NULL, NULL));
+        free(new), free(old);
+    }
+    OK(objstore_commit(tx, NULL));
 }
 
 static void *go_deep(void *userdata) {
@@ -349,6 +354,9 @@ static void *go_deep(void *userdata) {
 static void stack(const char *folder) {
     static const size_t sizes[] = {256, 320, 512, 1024, 8192};
     size_t i;
+    open_boxes();
+    embed_deep();
+    CHECK(refusals == 0);
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         pthread_attr_t attributes;
         pthread_t thread;
@@ -360,6 +368,7 @@ static void stack(const char *folder) {
         printf("stack of %zu KiB: %d refusals\n", sizes[i], refusals);
         CHECK(sizes[i] < 1024 || refusals == 0);
     }
+    OK(objstore_close(boxes));
 }
 
 /* ---- memory that runs out ------------------------------------------------------------------------------- */

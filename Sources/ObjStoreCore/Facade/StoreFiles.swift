@@ -119,8 +119,7 @@ package enum StoreFiles {
     /// Under OPEN of the file. `.replaced` where another one has the path now.
     private static func removeFiles(of file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) {
         try SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in
-            // What is no log was put there by somebody else.
-            if try Database.isLogOrLink(path + "-log", machine) { try machine.removeIfPresent(path + "-log") }
+            try Database.removeLog(path + "-log", machine)
             try machine.removeIfPresent(path + "-lock")
             try machine.remove(path)
         }

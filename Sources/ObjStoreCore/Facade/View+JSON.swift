@@ -3,7 +3,8 @@
 /// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
 /// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
 /// `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, and in Extended JSON where the
-/// link is a mixed value. Embedded objects are always written, and count as no depth. References are what lies deeper than asked for, and an object that is being written already: so a cycle ends where it closes.
+/// link is a mixed value. Embedded objects are always written, and count as no depth. References are what lies deeper than asked for, and
+/// an object that is being written already: so a cycle ends where it closes.
 extension View {
     /// How deep links can be followed.
     package static let deepestJSON = 100

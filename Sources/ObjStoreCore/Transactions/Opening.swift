@@ -158,7 +158,7 @@ extension Database {
     }
 
     /// Whether it is there and may go: a log, or what cannot be opened, as a symbolic link, and would make room for a log anyway.
-    static func isLogOrLink(_ name: String, _ machine: Machine) throws(StoreError) -> Bool {
+    private static func isLogOrLink(_ name: String, _ machine: Machine) throws(StoreError) -> Bool {
         let found: StorageFile?
         do throws(StoreError) { found = try openSide(name, machine) } catch {
             if error.isOfTheFile { return true }
@@ -167,6 +167,11 @@ extension Database {
         guard let file = found else { return false }
         defer { file.close() }
         return try LogFile.isLog(file)
+    }
+
+    /// What is none was put there by somebody else, and stays.
+    static func removeLog(_ name: String, _ machine: Machine) throws(StoreError) {
+        if try isLogOrLink(name, machine) { try machine.removeIfPresent(name) }
     }
 
     /// Before another one gets its name. Throws where it is none: its content says so, or its size, for a power cut may leave any content.
@@ -476,9 +481,7 @@ extension Database {
         try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
             // A log that nobody has written to was made for a meta that is not clean, whose writing failed; it may stand in the file all
             // the same, and needs the log.
-            if try Database.newestMeta(readMetas())?.meta.isClean == true, try Database.isLogOrLink(path + "-log", machine) {
-                try machine.removeIfPresent(path + "-log")
-            }
+            if try Database.newestMeta(readMetas())?.meta.isClean == true { try Database.removeLog(path + "-log", machine) }
             try machine.removeIfPresent(path + "-lock")
         }
     }

@@ -4,7 +4,7 @@ import json
 
 import objstore
 import pytest
-from objstore import Error, Model, WrongType, field
+from objstore import Model, WrongType, field
 
 
 class Str(Model):
@@ -72,6 +72,6 @@ def test_a_reference_of_the_wrong_type_makes_nothing(holder, text, extended):
             store.create_from_json(Holder, text, extended=extended)
         with pytest.raises(WrongType):
             store.create_all_from_json(Holder, f"[{text}]", extended=extended)
-        with pytest.raises(Error):
+        with pytest.raises(WrongType):
             store.create(Holder, json.loads(text))
     assert tuple(len(store.objects(model)) for model in MODELS) == (2, 0, 1)

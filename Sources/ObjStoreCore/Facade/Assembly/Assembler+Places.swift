@@ -3,6 +3,8 @@ extension Assembler {
     /// Gives a property what a value describes; returns whether something changed.
     @discardableResult
     func fill(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
+        // Embedded objects, made or changed in place, come here again for what is in them, as deep as they go.
+        try Stack.check()
         let cls = state.schema
         return try within(.property(cls, position)) { () throws(StoreError) in
             current = index

@@ -207,8 +207,6 @@ final class Assembler {
     }
 
     func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
-        // Embedded objects come here from those that they are in, as deep as these go.
-        try Stack.check()
         let cls = state.schema
         // Taking it back would delete what it links to, too.
         if state.owning.contains(where: { !$0.isEmbedding }) { try willChange() }
