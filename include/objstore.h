@@ -1015,8 +1015,15 @@ OBJSTORE_API objstore_status objstore_config_set_durability(objstore_config *con
  * - Indexes and unique constraints that the schema has and the file lacks are made of all objects at once, those that it
  *   has no more are dropped. Where two objects have the values that are to become unique, objstore_open fails with
  *   OBJSTORE_ERR_DUPLICATE_KEY, and the file stays as it is.
- * A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH. Programs, threads and processes that have the store open go
- * on: property ids stay what they are, and that of a dropped one is OBJSTORE_ERR_NO_SUCH_PROPERTY from then on. */
+ * A version below the file's is OBJSTORE_ERR_SCHEMA_MISMATCH.
+ *
+ * Who has the store open with a lower version meanwhile (here or in another process) goes on as long as what its own schema
+ * has is there as it was: every class, property and index, under the same name, as nullable as before, with the same primary
+ * key; what was unique, generated, a counter or embedded still is. Ids stay what they are. Of what was added it knows
+ * nothing: its new objects have the defaults of that (where one of its classes has a new value without a default, none can be
+ * created: MISSING_VALUE names it). Otherwise its next objstore_begin, objstore_try_begin, objstore_begin_within or
+ * objstore_write is OBJSTORE_ERR_SCHEMA_MISMATCH, which names class and property; reading goes on, and the id of what was
+ * dropped is NO_SUCH_CLASS, NO_SUCH_PROPERTY or NO_SUCH_INDEX. A handle that was opened without a schema is never refused. */
 OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config, objstore_schema *schema,
                                                         uint64_t version)
     OBJSTORE_CHECKS(null(config), nullable(schema), closed(config, schema), kind(config, schema),

@@ -76,7 +76,7 @@ extension Schema {
     func noSuchClass(_ id: UInt32) -> StoreError {
         let index = ClassID.index(id)
         guard index >= 0, index < classes.count else { return StoreError(.noSuchClass, "no class has the id \(id)") }
-        return StoreError(.noSuchClass, "class \(classes[index].name) has been dropped").at(class: classes[index].name)
+        return StoreError(.noSuchClass, "the class with the id \(id) has been dropped")
     }
 }
 

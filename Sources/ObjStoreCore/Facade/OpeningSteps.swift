@@ -96,7 +96,7 @@ extension Store {
     }
 
     private func finishOpening(_ configuration: StoreConfiguration) throws(StoreError) {
-        try apply(configuration)
+        if let schema = try apply(configuration), let draft = try configuration.schema?.stored() { inUse = SchemaInUse(schema, names: draft.classes.map(\.name)) }
         try compactIfWanted(configuration.steps)
     }
 
@@ -143,22 +143,23 @@ extension Store {
         return readOnly("has other indexes of class \(cls.name), or embeds it unlike the program").at(class: cls.name)
     }
 
-    private func apply(_ configuration: StoreConfiguration) throws(StoreError) {
+    /// The schema that the file has now, if the program has one.
+    private func apply(_ configuration: StoreConfiguration) throws(StoreError) -> Schema? {
         let steps = configuration.steps
         guard let draft = configuration.schema else {
             if steps.initialData != nil { throw StoreError(.invalidArgument, "initial data need the schema that they are of") }
             if steps.migration != nil { throw StoreError(.invalidArgument, "a migration needs the schema that it leads to") }
-            return
+            return nil
         }
         let schema = try shared.database.snapshot().schema
         func merge(_ file: Schema) throws(StoreError) -> Schema? {
             try draft.merged(into: file, version: configuration.schemaVersion, migrates: steps.migration != nil)
         }
-        guard let merged = try merge(schema) else { return }
+        guard let merged = try merge(schema) else { return schema }
         // A number alone is no reason to refuse who only reads.
         let addsNothing = merged.classes.count == schema.classes.count && zip(merged.classes, schema.classes).allSatisfy { $0 === $1 }
         if mode != .readWrite {
-            if addsNothing { return }
+            if addsNothing { return schema }
             throw Store.differs(schema, from: merged)
         }
         try shared.checkOutside("open")
@@ -179,8 +180,9 @@ extension Store {
             shared.willEnd()
             throw transaction.cancel(because: error, .full)
         }
-        let last = transaction
+        let last = transaction, applied = transaction.schema
         try end { () throws(StoreError) in _ = try last.commit(.full) }
+        return applied
     }
 
     /// Shows the application a transaction that it cannot end.

@@ -10,6 +10,8 @@ package final class Store: @unchecked Sendable {
     let names: StoredNames
     let order: DeclaredOrder
     let enumerations: Enumerations
+    /// What the program uses of the file; nil: what it finds. Only opening and the writer's lock holder touch it.
+    var inUse: SchemaInUse?
     /// It is the first of the process.
     let isFirst: Bool
     /// This handle created the file / replayed its log.
@@ -110,7 +112,8 @@ package final class Store: @unchecked Sendable {
     /// Begins a transaction on the newest version, not on that of any view. It is open until it is committed, cancelled or
     /// closed, or until the store is.
     ///
-    /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`.
+    /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`, `.schemaMismatch` (the file
+    /// has a higher version of the schema meanwhile, without something that this handle's has).
     package func begin(_ wait: Wait = .standard) throws(StoreError) -> View {
         try checkWritable()
         try shared.checkOutside("begin")
@@ -119,6 +122,10 @@ package final class Store: @unchecked Sendable {
         case .standard: transaction = try begin(timeout: writeTimeout, isTry: false)
         case .notAtAll: transaction = try begin(timeout: 0, isTry: true)
         case .atMost(let milliseconds): transaction = try begin(timeout: milliseconds, isTry: false)
+        }
+        do throws(StoreError) { try inUse?.check(transaction.schema) } catch {
+            shared.willEnd()
+            throw transaction.cancel(because: error, .full)
         }
         return try register(View(store: self, transaction: transaction))
     }

@@ -90,7 +90,7 @@ def test_who_has_the_old_model_open_is_told(path):
             token.close()
         with pytest.raises(objstore.NoSuchProperty):
             print(store.get(old, 3).nick)
-        with pytest.raises(objstore.NoSuchProperty), store.write():
+        with pytest.raises(objstore.SchemaError, match="Guest.id is called number now"), store.write():
             store.add(old(id=30, nick="x", name="y"))
         assert [g.nick for g in frozen.objects(old)] == [f"n{n}" for n in range(10)]
         frozen.close()

@@ -51,9 +51,11 @@ def open(
                     seen through this store. None: the classes that the file has, whatever they are, as store.models["Dog"];
                     what other programs change in them is seen by the next who opens
     schema_version  raise it when a model got a new property, lost one, which drops its values for ever, calls one
-                    otherwise (see field(formerly=…)), or when one may be None now, or must not any more
+                    otherwise (see field(formerly=…)), or when one may be None now, or must not any more. Programs that have the
+                    file open with a lower one go on where all that their models have is as it was; else their next write is a
+                    SchemaError
     drop            names of classes that files are not to have any more: with a higher schema_version a file loses them with all
-                    their objects, for ever; SchemaMismatch where a class that stays has a property that leads to one of them
+                    their objects, for ever; SchemaError where a class that stays has a property that leads to one of them
     mode            "read-write", "read-only", or "immutable" (nobody writes; read permission is enough)
     create          "if-missing", "never" (NotFound) or "always" (AlreadyExists); without models, a path or a seed it is "never"
                     unless you say otherwise
