@@ -56,6 +56,16 @@ void *__real_realloc(void *, size_t) __attribute__((weak));
 void *__real_aligned_alloc(size_t, size_t) __attribute__((weak));
 int __real_posix_memalign(void **, size_t, size_t) __attribute__((weak));
 
+/* What may fail leaves the reserve to what may not. */
+void *cs_try_malloc(size_t bytes) { return __real_malloc ? __real_malloc(bytes) : malloc(bytes); }
+void *cs_try_calloc(size_t count, size_t bytes) { return __real_calloc ? __real_calloc(count, bytes) : calloc(count, bytes); }
+void *cs_try_realloc(void *old, size_t bytes) { return __real_realloc ? __real_realloc(old, bytes) : realloc(old, bytes); }
+void *cs_try_aligned(size_t alignment, size_t bytes) {
+    void *memory = 0;
+    int code = __real_posix_memalign ? __real_posix_memalign(&memory, alignment, bytes) : posix_memalign(&memory, alignment, bytes);
+    return code == 0 ? memory : 0;
+}
+
 /* Always once more: another thread may have given the reserve back a moment ago. */
 void *__wrap_malloc(size_t bytes) {
     void *memory = __real_malloc(bytes);

@@ -61,8 +61,8 @@ private func add(_ row: objstore_property_row, _ name: String, _ className: Stri
         try check(row.flags, SchemaDraft.Flags.all)
         if let target { try draft.addLink(className, name, to: target, given) } else { try draft.addProperty(className, name, kind, given) }
     }
-    if row.default_value.kind != .OBJSTORE_KIND_NULL {
-        let value = try naming("default_value") { () throws(StoreError) in try Value(row.default_value) }
+    let value = try naming("default_value") { () throws(StoreError) in try Value(row.default_value) }
+    if !value.isNull {
         do throws(StoreError) { try draft.setDefault(className, name, value) } catch { throw error.prefixed("default_value: ") }
     }
     if let former = try optional(row.former_name, "former_name") { try draft.addFormerName(className, name, former) }

@@ -202,7 +202,7 @@ package final class SimulatedFile: StorageFile, @unchecked Sendable {
         return FileIdentity(device: 1, inode: UInt64(file.id))
     }
 
-    package override func hasName() throws(StoreError) -> Bool { machine.hasName(description.file) }
+    package override func nameCount() throws(StoreError) -> Int { machine.hasName(description.file) ? 1 : 0 }
 
     package override func close() {
         fiber_yield()

@@ -79,8 +79,12 @@ private func indexes(_ view: OpaquePointer, _ cls: objstore_class_id) throws -> 
     info.struct_size = UInt32(MemoryLayout<objstore_property_info>.size)
     try ok(objstore_property_get_info(before, old["name"], &info))
     #expect(string(info.name) == "fullName" && info.flags == UInt32(unique))
-    // The other handle goes on writing what is left, by the ids it knows.
-    try writing(store) { tx in
+    // What its schema has is not there any more; a handle without one goes on writing what is left, by the ids it knows.
+    var none: OpaquePointer?
+    refused(objstore_begin(store, &none), .OBJSTORE_ERR_SCHEMA_MISMATCH)
+    let unknowing = try openStore(folder.store, [])
+    defer { _ = objstore_close(unknowing) }
+    try writing(unknowing) { tx in
         refused(objstore_create(tx, old.id, [old["id"], old["nick"]], [objstore_int(90), objstore_null()], 2, nil), .OBJSTORE_ERR_NO_SUCH_PROPERTY)
         refused(
             objstore_create(tx, old.id, [old["id"], old["name"], old["age"]], [objstore_int(90), objstore_string(text("name 3")), objstore_int(1)], 3, nil),

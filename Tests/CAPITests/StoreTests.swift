@@ -23,6 +23,43 @@ private func status(_ body: () throws -> Void) -> objstore_status {
 
 // MARK: Schemas
 
+/// Ruling X14, through each way to begin.
+@Test func aSchemaThatWasLeftBehindIsToldAtTheNextBegin() throws {
+    let folder = TestFolder()
+    let store = try openStore(folder.store, [persons, dogs]), unknowing = try openStore(folder.store, [])
+    let more = TestClass(name: "Person", properties: persons.properties + [("age", .OBJSTORE_KIND_INT, nullable)])
+    func open(_ cls: TestClass, version: UInt64) throws { try ok(objstore_close(try openStore(folder.store, [cls], version: version))) }
+    let never: objstore_write_body = { _, _ in
+        Issue.record("the body was called")
+        return .OBJSTORE_OK
+    }
+    try open(more, version: 2)
+    try writing(store) { tx in
+        let names = Names(tx), cls = try names.cls("Person")
+        try ok(objstore_create(tx, cls, [try names.property(cls, "id"), try names.property(cls, "name")], [objstore_int(1), objstore_string(text("a"))], 2, nil))
+    }
+    let less = TestClass(name: "Person", properties: Array(persons.properties.dropLast()))
+    try open(less, version: 3)
+    var tx: OpaquePointer?
+    let ways: [() -> objstore_status] = [
+        { objstore_begin(store, &tx) }, { objstore_try_begin(store, &tx) }, { objstore_begin_within(store, 0, &tx) }, { objstore_write(store, never, nil, nil) },
+    ]
+    for begin in ways + ways {
+        let message = refused(begin(), .OBJSTORE_ERR_SCHEMA_MISMATCH)
+        #expect(message == "Person.nick was dropped: the store was opened with schema version 3 meanwhile, and this program uses version 1")
+        var error = objstore_error_init()
+        try ok(objstore_last_error(&error))
+        #expect(string(error.class_name) == "Person" && string(error.property_name) == "nick" && tx == nil)
+    }
+    // Reading goes on, and so does who has no schema of its own.
+    let view = try liveView(store)
+    #expect(try Names(view).cls("Person") != 0)
+    try ok(objstore_view_close(view))
+    try writing(unknowing) { _ in }
+    try ok(objstore_close(store))
+    try ok(objstore_close(unknowing))
+}
+
 @Test func aSchemaThatDisagreesNamesClassAndProperty() throws {
     let folder = TestFolder()
     try ok(objstore_close(try openStore(folder.store, [persons])))

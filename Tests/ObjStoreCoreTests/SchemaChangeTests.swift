@@ -123,11 +123,14 @@ import Testing
         try keys.close()
     }
 
-    /// Who has the store open goes on with what is left, by the ids it knows, and what is dropped is an error: in views that
-    /// move, in rows, in readers, and where objects are written.
+    /// Who has the store open, and no schema of its own, goes on with what is left, by the ids it knows, and what is dropped is an
+    /// error: in views that move, in rows, in readers, and where objects are written.
     @Test func whoHasTheStoreOpenGoesOn() throws {
         let folder = TestFolder(), path = folder["db"]
-        let store = try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "b", "s1", "c"]) }
+        try ConstraintTests.open(path, version: 1) { try SchemaChangeTests.wide(&$0, ["a", "b", "s1", "c"]) }.close()
+        var configuration = StoreConfiguration()
+        configuration.place = .file(path)
+        let store = try Store.open(configuration)
         var tx = try store.begin()
         let cls = try tx.findClass("T"), ids = try ["a", "b", "s1", "c"].map { try tx.findProperty(cls, $0) }
         let text = Array("text".utf8).withUnsafeBytes { OwnedTexts.keep(.string($0.baseAddress, 4)) }

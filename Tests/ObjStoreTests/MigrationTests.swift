@@ -110,4 +110,26 @@ private struct NotToday: Error {}
         #expect(code { try Store(configuration(folder, V1.Person.self, 3)) } == .schemaMismatch)
         #expect(code { try Store(configuration(folder, V2.Person.self, 2)) } == .schemaMismatch)
     }
+
+    /// Ruling X14: what was added is no matter, what was taken away is told at the next write.
+    @Test func whoIsLeftBehindIsTold() throws {
+        let folder = Folder()
+        let store = try Store(configuration(folder, V1.Person.self, 1))
+        try store.write { tx in try tx.create(V1.Person.self, value: ["firstName": "Ada", "age": 7]) }
+        try Store(configuration(folder, V1b.Person.self, 2)).close()
+        try store.write { tx in tx.objects(V1.Person.self)[0].age = 8 }
+        let latest = try Store(configuration(folder, V2.Person.self, 3) { migration, _ in
+            try migration.enumerateObjects(ofType: "Person") { old, new in new?["fullName"] = old["firstName"] }
+        })
+        for _ in 0..<2 {
+            #expect { try store.write { _ in Issue.record("begun") } } throws: { error in
+                let error = error as? ObjStoreError
+                return error?.code == .schemaMismatch && error?.className == "Person" && error?.message.contains("meanwhile") == true
+            }
+        }
+        #expect(code { try store.beginWrite() } == .schemaMismatch)
+        try latest.write { tx in tx.objects(V2.Person.self)[0].age = 9 }
+        try store.close()
+        try latest.close()
+    }
 }

@@ -534,13 +534,50 @@ static void run_out(int what) {
     printf("memory, case %d: %zu, then a status\n", what, n);
 }
 
+/* Deletes three million objects, their index and what leads to them, with less memory than that takes: all or none. */
+static void delete_all_within(size_t bytes) {
+    enum { COUNT = 3000000 };
+    kennel k = open_kennel(NULL, 0, OBJSTORE_DURABILITY_NONE);
+    objstore_view *view, *tx;
+    objstore_results *results;
+    uint64_t deleted = 0, left = 0;
+    objstore_status status;
+    OK(objstore_begin(k.store, &tx));
+    OK(objstore_insert_rows(tx, k.id, OBJSTORE_POLICY_ERROR, NULL, 0, COUNT, NULL, NULL));
+    OK(objstore_commit(tx, NULL));
+    OK(objstore_view_open(k.store, &view));
+    OK(objstore_find_all(view, k.id, &results));
+    OK(objstore_begin(k.store, &tx));
+    limit_memory(bytes);
+    status = objstore_results_delete(results, tx, &deleted);
+    printf("memory, deleted within %zu MiB: %s\n", bytes >> 20, objstore_status_name(status));
+    CHECK(status == OBJSTORE_OK ? deleted == COUNT : status == OBJSTORE_ERR_OUT_OF_MEMORY);
+    OK(objstore_cancel(tx));
+    unlimit_memory();
+    OK(objstore_begin(k.store, &tx));
+    OK(objstore_count(tx, k.id, &left));
+    CHECK(left == COUNT);
+    OK(objstore_results_delete(results, tx, &deleted));
+    CHECK(deleted == COUNT);
+    OK(objstore_commit(tx, NULL));
+    OK(objstore_results_close(results));
+    OK(objstore_view_close(view));
+    OK(objstore_close(k.store));
+}
+
 static void memory(void) {
+    enum { DELETIONS = 4 };
     int what;
-    for (what = 0; what < MEMORY_CASES; what++) {
+    for (what = 0; what < MEMORY_CASES + DELETIONS; what++) {
         int status;
         pid_t child = fork();
         CHECK(child >= 0);
-        if (child == 0) { alarm(120); run_out(what); fflush(stdout); _exit(0); }
+        if (child == 0) {
+            alarm(120);
+            if (what < MEMORY_CASES) run_out(what); else delete_all_within((size_t)(16 + 24 * (what - MEMORY_CASES)) << 20);
+            fflush(stdout);
+            _exit(0);
+        }
         CHECK(waitpid(child, &status, 0) == child);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
             fprintf(stderr, "memory, case %d: ended with %s %d\n", what, WIFSIGNALED(status) ? "signal" : "status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));

@@ -124,6 +124,11 @@ static inline bool cs_memory_is_low(void) { return __builtin_expect(__atomic_loa
 bool cs_memory_refill(void);
 /* Whether so much could be had now. */
 bool cs_memory_has(size_t bytes);
+/* As those of the C library, for who looks whether it got any: NULL where the reserve would have to help. */
+void *cs_try_malloc(size_t bytes);
+void *cs_try_calloc(size_t count, size_t bytes);
+void *cs_try_realloc(void *old, size_t bytes);
+void *cs_try_aligned(size_t alignment, size_t bytes);
 void cs_memory_lock_for_fork(void);
 void cs_memory_unlock_after_fork(void);
 

@@ -34,7 +34,7 @@ package struct OutputBuffer {
         let needed = length + count
         if needed > buffer.pointee.capacity || buffer.pointee.bytes == nil {
             let capacity = max(needed, buffer.pointee.capacity * 2, 64)
-            guard let memory = malloc(capacity) else { throw StoreError(.outOfMemory, "no memory for a buffer of \(capacity) bytes") }
+            guard let memory = cs_try_malloc(capacity) else { throw StoreError(.outOfMemory, "no memory for a buffer of \(capacity) bytes") }
             if let old = buffer.pointee.bytes {
                 memcpy(memory, old, length)
                 if buffer.pointee.owner == 1 { CSystem.free(old) }

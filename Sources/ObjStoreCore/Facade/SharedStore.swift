@@ -168,10 +168,14 @@ package final class SharedStore: @unchecked Sendable {
                 guard error.code == .alreadyExists, configuration.creation != .always else { throw error }
             }
         }
+        // The file itself, and what its names are locked by (`StoreFiles.deleteUnused`).
+        var spare = isNew && options.creates && !options.isInMemory ? try machine.spareDescriptors() : []
+        defer { withExtendedLifetime(spare) {} }
         let database: Database
         do throws(StoreError) { database = try Database.open(path, options: options, machine: machine, isKnown: identity != nil) } catch {
             if error.code == .notFound, identity != nil, configuration.mode == .readWrite, configuration.creation != .never { return nil }
             // The file may have been made before that failed.
+            spare = []
             if isNew && options.creates && !options.isInMemory, let made = try? machine.identity(of: path) { StoreFiles.deleteUnused(path, made, machine: machine) }
             throw error
         }

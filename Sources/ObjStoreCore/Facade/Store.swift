@@ -131,16 +131,7 @@ package final class Store: @unchecked Sendable {
     }
 
     func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
-        let transaction: WriteTransaction
-        do throws(StoreError) {
-            transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout))
-        } catch {
-            // Not where somebody reads the file in the mode immutable, for example.
-            if error.code == .busy && !isTry && timeout == 0 {
-                throw StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout) ms")
-            }
-            throw error
-        }
+        let transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout), isTry: isTry)
         shared.didBegin()
         return transaction
     }

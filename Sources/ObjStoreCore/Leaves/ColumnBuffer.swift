@@ -189,7 +189,7 @@ struct ColumnBuffer {
 
     mutating func growBlob(_ bytes: Int) throws(StoreError) {
         let capacity = max(bytes, blobCapacity * 2)
-        guard let memory = realloc(blob, capacity) else { throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text") }
+        guard let memory = cs_try_realloc(blob, capacity) else { throw StoreError(.outOfMemory, "no memory for \(capacity) bytes of text") }
         blob = memory
         blobCapacity = capacity
     }

@@ -245,7 +245,7 @@ package final class ClassState {
         guard last <= Int64.max - Int64(count) else {
             let name = schema.properties[schema.primaryKey!].name
             let what = count == 1 ? "no key can be generated" : "\(count) keys cannot be generated"
-            throw StoreError(.outOfRange, "\(schema.name).\(name): \(what), since there is one of \(last)").at(class: schema.name, property: name)
+            throw StoreError(.outOfRange, "\(schema.name).\(name): \(what), since there is one of \(last), or was in this transaction").at(class: schema.name, property: name)
         }
         generatedKeys.didGive(last + Int64(count))
         return last + 1

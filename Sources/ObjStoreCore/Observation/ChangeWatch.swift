@@ -78,7 +78,7 @@ final class ChangeWatch: @unchecked Sendable {
     }
 
     /// Makes the thread look again.
-    func wake() { shared.event.ring(machine) }
+    func wake() { shared.event.ringForSure(machine) }
 
     private func end() {
         guard let thread else { return }

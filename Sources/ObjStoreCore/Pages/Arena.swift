@@ -50,7 +50,7 @@ package final class Arena {
         freePools()
         var chunk = 0
         while chunk < Arena.maximumChunks, let blocks = table.chunks[chunk] {
-            blocks.deallocate()
+            free(blocks)
             chunk += 1
         }
         free(table.chunks)
@@ -65,7 +65,11 @@ package final class Arena {
                 release(pointer, units)
                 throw StoreError(.outOfMemory, "a transaction cannot change more than \(Arena.maximumChunks << 12) extents")
             }
-            table.chunks[count >> 12] = .allocate(capacity: 4096)
+            guard let chunk = cs_try_malloc(4096 * MemoryLayout<Block>.stride) else {
+                release(pointer, units)
+                throw StoreError(.outOfMemory, "no memory for the list of extents")
+            }
+            table.chunks[count >> 12] = chunk.bindMemory(to: Block.self, capacity: 4096)
         }
         let index = count
         table.block(index).initialize(to: Block(pointer: pointer, bytes: bytes, capacity: units * PageSize.unit))
@@ -136,8 +140,7 @@ package final class Arena {
             pooledBytes -= units * PageSize.unit
             return pointer
         }
-        var pointer: UnsafeMutableRawPointer?
-        guard posix_memalign(&pointer, 64, units * PageSize.unit) == 0, let pointer else {
+        guard let pointer = cs_try_aligned(64, units * PageSize.unit) else {
             throw StoreError(.outOfMemory, "no memory for an extent of \(units * PageSize.unit) bytes")
         }
         return pointer

@@ -31,6 +31,8 @@ open class Machine: @unchecked Sendable {
             throw error
         }
     }
+    /// Descriptors that clearing up will need, held until there is something to clear up: a process can run out of them at any step.
+    package func spareDescriptors() throws(StoreError) -> [EventDescriptor] { [] }
     open func rename(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
     /// Like `rename`, but fails with `.alreadyExists` where `to` exists.
     open func renameNew(_ from: String, to: String) throws(StoreError) { fatalError("abstract") }
@@ -116,8 +118,10 @@ open class StorageFile: @unchecked Sendable {
     open func map(_ bytes: Int) throws(StoreError) -> FileMap { fatalError("abstract") }
     /// Device and inode: two paths to one file give the same identity.
     open func identity() throws(StoreError) -> FileIdentity { fatalError("abstract") }
-    /// Whether some name still leads to the file; one in memory has none and needs none.
-    open func hasName() throws(StoreError) -> Bool { fatalError("abstract") }
+    /// How many names lead to the file; one in memory has none, needs none, and says 1.
+    open func nameCount() throws(StoreError) -> Int { fatalError("abstract") }
+    /// Whether some name still leads to the file.
+    final func hasName() throws(StoreError) -> Bool { try nameCount() > 0 }
     /// Gives this new file the access of another: who may read or write that one may do so here, and nobody else. Owner and
     /// group as far as this process may give them away; where the group cannot be the same, it may do what all others may.
     open func takeAccess(of other: StorageFile) throws(StoreError) {}

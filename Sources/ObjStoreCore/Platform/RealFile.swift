@@ -109,7 +109,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
         return FileIdentity(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino))
     }
 
-    override func hasName() throws(StoreError) -> Bool { inMemory ? true : try status("look at").st_nlink > 0 }
+    override func nameCount() throws(StoreError) -> Int { inMemory ? 1 : Int(try status("look at").st_nlink) }
 
     override func takeAccess(of other: StorageFile) throws(StoreError) {
         guard let other = other as? RealFile, !other.inMemory else { return }

@@ -39,6 +39,8 @@ package final class RealMachine: Machine, @unchecked Sendable {
         }
     }
 
+    package override func spareDescriptors() throws(StoreError) -> [EventDescriptor] { [try EventDescriptor(), try EventDescriptor()] }
+
     package override func openAnonymous(_ name: String) throws(StoreError) -> StorageFile {
         try RealFile(anonymous: name)
     }

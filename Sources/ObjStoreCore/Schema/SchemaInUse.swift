@@ -31,8 +31,8 @@ struct SchemaInUse {
     }
 
     private static func check(_ cls: ClassSchema, in before: Schema, _ schema: Schema) throws(StoreError) {
-        func mismatch(_ what: String, _ property: String = "") -> StoreError {
-            let name = property.isEmpty ? "class \(cls.name)" : "\(cls.name).\(property)"
+        func mismatch(_ what: String, _ property: String? = nil) -> StoreError {
+            let name = property.map { "\(cls.name).\($0)" } ?? "class \(cls.name)"
             return StoreError(
                 .schemaMismatch, "\(name) \(what): the store was opened with schema version \(schema.version) meanwhile, and this program uses version \(before.version)"
             ).at(class: cls.name, property: property)

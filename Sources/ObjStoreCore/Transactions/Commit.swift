@@ -2,8 +2,9 @@
 /// preconditions, space, and the commit point.
 extension Database {
     /// Takes WRITER and makes sure that one more version can be written: not poisoned, the ring of roots and
-    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD.
-    func lockForWriting(timeout: Int64) throws(StoreError) -> SharedState.RingEntry {
+    /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: who would have to wait is `.busy`, and
+    /// not late.
+    func lockForWriting(timeout: Int64, isTry: Bool) throws(StoreError) -> SharedState.RingEntry {
         try checkOpen()
         if options.isReadOnly { throw StoreError(.readOnly, "the store was opened read-only") }
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
@@ -15,7 +16,7 @@ extension Database {
             }
             let left = deadline < 0 ? -1 : max(0, deadline - machine.monotonic())
             guard try acquireWriter(timeout: left) else {
-                throw timeout == 0
+                throw isTry
                     ? StoreError(.busy, "another transaction is being written")
                     : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
             }
@@ -46,7 +47,7 @@ extension Database {
             if !hasRoom && !InjectedBug.active(.logOverrun) {
                 releaseWriter()
                 do throws(StoreError) { try checkpoint(timeout: left) } catch {
-                    if error.code == .timeout && timeout == 0 { throw StoreError(.busy, "the log is full: \(error.message)") }
+                    if error.code == .timeout && isTry { throw StoreError(.busy, "the log is full: \(error.message)") }
                     throw error.code == .outcomeUnknown ? poisonedError : error
                 }
                 continue

@@ -40,9 +40,9 @@ package final class WriteTransaction {
         var firstVersion: UInt64 = 0
     }
 
-    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever).
-    package static func begin(_ database: Database, timeout: Int64 = -1) throws(StoreError) -> WriteTransaction {
-        let entry = try database.lockForWriting(timeout: timeout)
+    /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` of who only tries.
+    package static func begin(_ database: Database, timeout: Int64 = -1, isTry: Bool = false) throws(StoreError) -> WriteTransaction {
+        let entry = try database.lockForWriting(timeout: timeout, isTry: isTry)
         do throws(StoreError) {
             return try WriteTransaction(database, entry)
         } catch {

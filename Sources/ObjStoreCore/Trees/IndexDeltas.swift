@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 
 /// Memory that grows and is forgotten all at once; addresses stay valid until then.
 struct IndexBump {
@@ -11,7 +11,7 @@ struct IndexBump {
     mutating func allocate(_ count: Int) throws(StoreError) -> UnsafeMutableRawPointer {
         if used &+ count > size || current == nil {
             let want = max(count, min(1 << 20, max(4096, size &* 2)))
-            guard let block = malloc(want) else { throw StoreError(.outOfMemory, "no memory for \(count) bytes of an index change") }
+            guard let block = cs_try_malloc(want) else { throw StoreError(.outOfMemory, "no memory for \(count) bytes of an index change") }
             blocks.append(block)
             current = block
             size = want
@@ -72,7 +72,7 @@ struct IndexEntryBuffer {
     mutating func reserve(_ wanted: Int) throws(StoreError) {
         if wanted <= capacity { return }
         let room = max(wanted, capacity * 2, 64)
-        guard let memory = realloc(base, room * MemoryLayout<IndexEntry>.stride) else {
+        guard let memory = cs_try_realloc(base, room * MemoryLayout<IndexEntry>.stride) else {
             throw StoreError(.outOfMemory, "no memory for \(room) index changes")
         }
         base = memory.bindMemory(to: IndexEntry.self, capacity: room)
@@ -327,7 +327,7 @@ struct IndexDeltas {
         others.count = kept
         var size = 64
         while size < (kept + 1) * 4 { size *= 2 }
-        guard let new = calloc(size, 4) else { throw StoreError(.outOfMemory, "no memory for \(size) index changes") }
+        guard let new = cs_try_calloc(size, 4) else { throw StoreError(.outOfMemory, "no memory for \(size) index changes") }
         free(table)
         table = new.bindMemory(to: UInt32.self, capacity: size)
         mask = size - 1

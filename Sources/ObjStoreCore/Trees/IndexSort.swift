@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CSystem
 
 /// Sorts changes by value, then key.
 ///
@@ -20,7 +20,7 @@ enum IndexSort {
     static func sort(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, isText: Bool) throws(StoreError) {
         if count <= 64 { return insertionSort(entries, count, isText) }
         if isOrdered(entries, count, isText) { return }
-        guard let memory = malloc(count * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
+        guard let memory = cs_try_malloc(count * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
         defer { free(memory) }
         let copy = memory.bindMemory(to: IndexEntry.self, capacity: count)
         copy.update(from: entries, count: count)
@@ -64,7 +64,7 @@ enum IndexSort {
         let varying = all ^ any, indexBits = UInt64(64 - count.leadingZeroBitCount), low = UInt64(varying == 0 ? 0 : varying.trailingZeroBitCount)
         let bits = UInt64(64 - (varying >> low).leadingZeroBitCount)
         let isNarrow = bits &+ indexBits <= 64
-        guard let memory = malloc(2 * live * (isNarrow ? MemoryLayout<UInt64>.stride : MemoryLayout<Item>.stride)) else { throw noMemory(count) }
+        guard let memory = cs_try_malloc(2 * live * (isNarrow ? MemoryLayout<UInt64>.stride : MemoryLayout<Item>.stride)) else { throw noMemory(count) }
         defer { free(memory) }
         if isNarrow {
             let items = memory.bindMemory(to: UInt64.self, capacity: 2 * live), mask: UInt64 = bits == 0 ? 0 : .max >> (64 - bits)
@@ -144,7 +144,7 @@ enum IndexSort {
 
     private static func mergeSort(_ entries: UnsafeMutablePointer<IndexEntry>, _ count: Int, _ isText: Bool) throws(StoreError) {
         if count <= 16 { return insertionSort(entries, count, isText) }
-        guard let memory = malloc((count / 2) * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
+        guard let memory = cs_try_malloc((count / 2) * MemoryLayout<IndexEntry>.stride) else { throw noMemory(count) }
         mergeSort(entries, count, isText, memory.bindMemory(to: IndexEntry.self, capacity: count / 2))
         free(memory)
     }

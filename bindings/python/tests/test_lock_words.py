@@ -139,3 +139,33 @@ def figures(path, offset):
 @pytest.mark.parametrize("offset", range(512, 576, 8))
 def test_statistics_of_words_that_make_no_sense(tmp_path, offset):
     in_a_process(figures, str(tmp_path / "store"), offset)
+
+
+def observe_and_close(path, offset, word):
+    with objstore.open(path, models=[Item]) as store:
+        put(store, BEFORE)
+        with open(f"{path}-lock", "r+b") as lock, mmap.mmap(lock.fileno(), 0) as words:
+            token = store.objects(Item).observe(lambda changes: None)
+            store.deliver()
+            # The thread that waits for changes sleeps by now, or is about to.
+            struct.pack_into("<Q", words, offset, word)
+            token.close()
+            again = store.objects(Item).observe(lambda changes: None)
+            struct.pack_into("<Q", words, offset, word)
+            del again
+
+
+@pytest.mark.parametrize("offset", [256, 264])
+@pytest.mark.parametrize("word", [0, 1, 2**64 - 1])
+def test_what_counts_who_sleeps(tmp_path, offset, word):
+    """Closing an observer, and the store, waits for no thread that nobody wakes."""
+    path = tmp_path / "store"
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        try:
+            observe_and_close(path, offset, word)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import resource
 import shutil
 import stat
 
@@ -133,7 +134,7 @@ def begin_beside_a_reader(path, gate, done):
         done.wait()
 
 
-@pytest.mark.parametrize("timeout", [None, 5])
+@pytest.mark.parametrize("timeout", [None, 5, 0])
 def test_a_write_beside_an_immutable_reader_is_busy(tmp_path, timeout):
     path, context = str(tmp_path / "store"), multiprocessing.get_context("spawn")
     with objstore.open(path, models=[Note]) as store, store.write():
@@ -176,3 +177,80 @@ def open_immutable(path):
             return str(len(store.objects(Note)))
     except objstore.Error as error:
         return f"{type(error).__name__}: {error}"
+
+
+def test_a_flush_of_a_deleted_store(tmp_path):
+    path = tmp_path / "store"
+    with objstore.open(path, models=[Note], durability="relaxed", relaxed=60) as store:
+        with store.write():
+            store.add(Note(id=1))
+        store.flush()
+        path.unlink()
+        with pytest.raises(objstore.Replaced):
+            store.flush()
+
+
+@pytest.mark.parametrize("size", [4096, 5000, 65536])
+def test_a_file_that_is_no_lock_file_stays(tmp_path, size):
+    path, foreign = tmp_path / "store", tmp_path / "store-lock"
+    objstore.open(path, models=[Note]).close()
+    text = b"somebody's notes, " * size
+    foreign.unlink(missing_ok=True)
+    foreign.write_bytes(text[:size])
+    with pytest.raises(objstore.Error, match="is not the lock file of a store: it stays as it is, and must be moved away"):
+        objstore.open(path, models=[Note])
+    assert foreign.read_bytes() == text[:size]
+    foreign.unlink()
+    # Zeros are what a power cut may leave.
+    foreign.write_bytes(bytes(size))
+    with objstore.open(path, models=[Note]) as store, store.write():
+        store.add(Note(id=1))
+
+
+def test_a_hard_link_to_the_lock_file_of_another_store(tmp_path):
+    """Who makes such a link harms nobody: the other store's users go on."""
+    other, path = tmp_path / "other", tmp_path / "store"
+    objstore.open(path, models=[Note]).close()
+    with objstore.open(other, models=[Note]) as first:
+        with first.write():
+            first.add(Note(id=1))
+        (tmp_path / "store-lock").unlink(missing_ok=True)
+        os.link(tmp_path / "other-lock", tmp_path / "store-lock")
+        with objstore.open(path, models=[Note]) as second:
+            with second.write():
+                second.add(Note(id=2))
+            with first.write():
+                first.add(Note(id=3))
+            assert [note.id for note in first.objects(Note)] == [1, 3] and [note.id for note in second.objects(Note)] == [2]
+            first.verify()
+        assert len(first.objects(Note)) == 2
+    assert not os.path.samefile(other, path)
+
+
+def open_with_descriptors(path, count, result):
+    used = len(os.listdir("/proc/self/fd")) - 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + count, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    try:
+        objstore.open(path, models=[Note]).close()
+        result.send("opened")
+    except objstore.Error as error:
+        result.send(str(error))
+
+
+def test_a_failed_open_leaves_no_file_where_descriptors_run_out(tmp_path):
+    context = multiprocessing.get_context("fork")
+    answers = []
+    for count in range(16):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        mine, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=open_with_descriptors, args=(folder / "store", count, theirs))
+        process.start()
+        process.join()
+        answers.append(mine.recv())
+        assert os.listdir(folder) in ([], ["store"]), answers[-1]
+        assert (os.listdir(folder) == ["store"]) == (answers[-1] == "opened"), f"{count}: {answers[-1]}"
+        if answers[-1] == "opened":
+            break
+        assert "oo many open files" in answers[-1]
+    assert answers[-1] == "opened" and len(answers) > 4
