@@ -6,7 +6,7 @@ internal import Synchronization
 // silence (docs/decisions/0005-swift-setters.md):
 //
 //   inside Store.write or Store.checked on this thread   the call throws it when its body is done
-//   after Store.beginWrite on this thread                commitWrite throws it
+//   after Store.beginWrite on this thread, or in this task   commitWrite throws it
 //   elsewhere                                            Store.lastError, and Configuration.onError or a line on stderr
 
 /// Collects what accessors report while a body runs on this thread; the innermost one gets it.
@@ -37,14 +37,21 @@ final class ErrorReports: Sendable {
 
     private struct ExplicitWrite: @unchecked Sendable {
         let thread: UInt
+        /// 0: none.
+        let task: UInt64
         /// Of that thread alone.
         let collector: ErrorCollector
     }
 
-    /// Of this thread, which is in a write without a body.
+    /// Of this thread, which is in a write without a body; not for what another task does there.
     var writer: ErrorCollector? {
-        get { explicit.withLock { $0?.thread == UInt(cr_thread_id()) ? $0?.collector : nil } }
-        set { explicit.withLock { $0 = newValue.map { ExplicitWrite(thread: UInt(cr_thread_id()), collector: $0) } } }
+        get {
+            explicit.withLock { write in
+                guard let write, write.thread == UInt(cr_thread_id()), write.task == 0 || write.task == StoreHandle.currentTask else { return nil }
+                return write.collector
+            }
+        }
+        set { explicit.withLock { $0 = newValue.map { ExplicitWrite(thread: UInt(cr_thread_id()), task: StoreHandle.currentTask, collector: $0) } } }
     }
 
     /// Of whichever thread.

@@ -1,4 +1,5 @@
 // `Date`, `Data` and `UUID` of FoundationEssentials, in this layer only: the core and the C library have no Foundation.
+internal import CRuntime
 internal import ObjStoreCore
 
 #if canImport(FoundationEssentials)
@@ -62,6 +63,8 @@ extension Data: QueryOperand {
 
 extension UUID: _PersistableValue {
     public static var _initial: UUID { UUID(Value.zero(of: .uuid)) }
+    /// Not for objects that are read from a store.
+    public static var _fresh: UUID { cr_skips_default() ? _initial : UUID() }
     public static var _type: _PropertyType { _PropertyType(.uuid) }
     public static func _get(_ object: Object, _ index: UInt32) -> UUID { _getOptional(object, index) ?? _initial }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> UUID? { object._value(index).map { UUID($0) } }

@@ -90,7 +90,7 @@ public struct ObjStoreError: Error, Sendable, Equatable {
     /// UTF-8 offset in the query that was refused; nil where the error is not about a query.
     public let position: Int?
 
-    init(_ code: Code, _ message: String, class className: String? = nil, property: String? = nil, position: Int? = nil) {
+    package init(_ code: Code, _ message: String, class className: String? = nil, property: String? = nil, position: Int? = nil) {
         self.code = code
         self.message = message
         self.className = className

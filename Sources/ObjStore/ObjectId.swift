@@ -1,3 +1,4 @@
+internal import CRuntime
 internal import ObjStoreCore
 
 /// Twelve bytes that name something, wherever it is made: the time in seconds, random bytes of the process, a counter.
@@ -63,8 +64,10 @@ extension ObjectId: CustomStringConvertible, LosslessStringConvertible {
 
 extension ObjectId: _PersistableValue {
     public static var _initial: ObjectId { ObjectId() }
+    /// Not for objects that are read from a store.
+    public static var _fresh: ObjectId { cr_skips_default() ? ObjectId() : generate() }
     public static var _type: _PropertyType { _PropertyType(.objectID) }
-    public static func _get(_ object: Object, _ index: UInt32) -> ObjectId { _getOptional(object, index) ?? _initial }
+    public static func _get(_ object: Object, _ index: UInt32) -> ObjectId { _getOptional(object, index) ?? ObjectId() }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> ObjectId? { object._value(index).map { ObjectId($0) } }
     public static func _set(_ object: Object, _ index: UInt32, _ value: ObjectId) { object._set(index, value.value) }
     public static func _encode(_ value: ObjectId, _ encoder: _RowEncoder) { encoder.append(value.value) }

@@ -68,9 +68,9 @@ private func abandoned(_ why: String) -> ObjStoreError {
 }
 
 extension StoreHandle {
-    /// The task that runs on this thread; 0: none.
+    /// The number of the task that runs on this thread; 0: none.
     @inline(__always)
-    static var currentTask: UInt { UInt(bitPattern: swift_task_getCurrent()) }
+    static var currentTask: UInt64 { cr_task_number() }
 
     /// Cancels a write that nobody can end, and tells so.
     private func abandon(_ why: String) { if closeAbandoned() { reports.tell(ObjStore.abandoned(why)) } }

@@ -9,6 +9,8 @@ public protocol Persistable: SendableMetatype {
     /// What the property of an unmanaged object holds.
     associatedtype _Storage = Self
     static var _initial: _Storage { get }
+    /// What a new object has in a property that was declared without a default.
+    static var _fresh: _Storage { get }
     static var _type: _PropertyType { get }
 
     // Unmanaged.
@@ -97,6 +99,7 @@ extension Persistable where _Storage == Self {
 }
 
 extension Persistable {
+    public static var _fresh: _Storage { @inlinable get { _initial } }
     public static func _convert(_ value: Any?) -> Self? { value as? Self }
     /// Primary keys have a better one.
     public static func _hash(_ value: Self, into hasher: inout Hasher) {}

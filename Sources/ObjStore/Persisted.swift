@@ -25,7 +25,7 @@ public struct Persisted<Value: Persistable> {
     public init() {
         index = .max
         flags = 0
-        value = Value._initial
+        value = Value._fresh
     }
 
     /// With a default. The expression is evaluated for new objects only, not for those read from a store.
@@ -57,7 +57,10 @@ public struct Persisted<Value: Persistable> {
     @inlinable
     public init(primaryKey: Bool = false, generated: Bool) {
         self.init(primaryKey: primaryKey)
-        if generated { flags |= Persisted._isGenerated }
+        if generated {
+            flags |= Persisted._isGenerated
+            value = Value._initial
+        }
     }
 
     /// A link, or a collection of links: what happens to the objects it leads to when its object is deleted.

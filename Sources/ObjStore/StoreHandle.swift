@@ -40,7 +40,7 @@ final class StoreHandle: @unchecked Sendable {
     /// The thread inside `write`; 0 = none. Only that thread compares it with itself, so no order is needed.
     private let writer = Atomic<UInt>(0)
     /// The task that called `beginWrite`; 0 = none, or the write has a body.
-    private let task = Atomic<UInt>(0)
+    private let task = Atomic<UInt64>(0)
     /// Of the write that is open; 0 = none.
     private let openNumber = Atomic<UInt64>(0)
     private let tether = WriteTether()

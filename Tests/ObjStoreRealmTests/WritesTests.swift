@@ -23,6 +23,33 @@ extension RealmExamples {
             try! realm.write { realm.add([Dog(value: ["name": "Rex", "age": 1]), Dog(value: ["name": "Old", "age": 9])]) }
         }
 
+        /// Realm's quick start, and names of values.
+        @Test func newObjectsHaveIds() throws {
+            class Todo: Object {
+                @Persisted(primaryKey: true) var _id: ObjectId
+                @Persisted var name = ""
+                @Persisted var any: AnyRealmValue
+                convenience init(name: String) {
+                    self.init()
+                    self.name = name
+                }
+            }
+            RealmExamples.useRealm(of: Todo.self)
+            let realm = try Realm()
+            try realm.write { realm.add(Todo(name: "one")) }
+            try realm.write { realm.add(Todo(name: "two")) }
+            let todos = realm.objects(Todo.self)
+            #expect(todos.map(\.name) == ["one", "two"] && todos[0]._id != todos[1]._id && Todo.className() == "Todo")
+            let id = try ObjectId(string: todos[0]._id.stringValue)
+            #expect(realm.object(ofType: Todo.self, forPrimaryKey: id)?.name == "one")
+            #expect(throws: Realm.Error.self) { try ObjectId(string: "none") }
+            try realm.write {
+                todos[0].any = .int(5)
+                todos[1].any = .object(todos[0])
+            }
+            #expect(todos[0].any.intValue == 5 && todos[0].any.stringValue == nil && todos[1].any.object(Todo.self)?._id == id)
+        }
+
         @Test func runATransaction() {
             try! realm.write {
                 // Create a person to take care of some dogs.

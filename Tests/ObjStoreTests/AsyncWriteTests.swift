@@ -3,6 +3,10 @@ import ObjStore
 import Synchronization
 import Testing
 
+private final class Flags: Sendable {
+    let isOpen = Atomic(false), mayEnd = Atomic(false), runs = Atomic(0)
+}
+
 @Suite struct AsyncWriteTests {
     private static let isOpen = Atomic<Bool>(false), mayEnd = Atomic<Bool>(false)
 
@@ -38,6 +42,43 @@ import Testing
         await #expect(throws: ObjStoreError.self) { try await store.asyncWrite { tx in try tx.create(Dog.self, value: [7]).id } }
         await #expect(throws: ObjStoreError.self) { try await store.asyncWrite { _ in store.objects(Dog.self)[0].id = 9 } }
         #expect(store.objects(Dog.self).map(\.id) == [7])
+    }
+
+    /// Tasks that are cancelled while another writer goes on return while he does, and their bodies never run.
+    @Test func tasksThatAreCancelledWhileTheyWait() async throws {
+        let store = try memoryStore([Dog.self])
+        let flags = Flags()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await withCheckedContinuation { continuation in
+                    DispatchQueue(label: "holder").async {
+                        try! store.write { tx in
+                            try tx.create(Dog.self, value: [1000])
+                            flags.isOpen.store(true, ordering: .releasing)
+                            while !flags.mayEnd.load(ordering: .acquiring) {}
+                        }
+                        continuation.resume()
+                    }
+                }
+            }
+            while !flags.isOpen.load(ordering: .acquiring) { await Task.yield() }
+            let tasks = (0..<20).map { id in
+                Task.detached {
+                    try await store.asyncWrite { tx in
+                        flags.runs.add(1, ordering: .relaxed)
+                        return try tx.create(Dog.self, value: [id]).id
+                    }
+                }
+            }
+            for _ in 0..<100 { await Task.yield() }
+            for task in tasks.prefix(15) { task.cancel() }
+            for task in tasks.prefix(15) { await #expect(throws: CancellationError.self) { try await task.value } }
+            #expect(flags.runs.load(ordering: .relaxed) == 0)
+            flags.mayEnd.store(true, ordering: .releasing)
+            for (id, task) in Array(tasks.enumerated()).suffix(5) { #expect((try? await task.value) == id) }
+            await group.waitForAll()
+        }
+        #expect(store.objects(Dog.self).map(\.id).sorted() == [15, 16, 17, 18, 19, 1000] && flags.runs.load(ordering: .relaxed) == 5)
     }
 
     @Test func aTaskThatIsCancelledBeforeItsTurn() async throws {

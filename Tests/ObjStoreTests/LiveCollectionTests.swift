@@ -198,6 +198,17 @@ extension Ways where C: LiveCollection {
                 return count
             }),
             ("split", { c, seen in c.split { _ in seen(); return false }.first?.count ?? 0 }),
+            ("trimmingPrefix", { c, seen in c.trimmingPrefix { _ in seen(); return false }.count }),
+            ("joined", { c, seen in [c].joined().map { element in seen(); return element }.count }),
+            ("lazy joined", { c, seen in
+                var count = 0
+                for _ in [0].lazy.map({ _ in c }).joined() { seen(); count += 1 }
+                return count
+            }),
+            ("lazy flatMap", { c, seen in
+                let all = [0].lazy.flatMap { _ in c }, kept = all.filter { _ in seen(); return true }
+                return kept.reduce(0) { count, _ in count + 1 }
+            }),
             ("slice", { c, seen in c[...].map { element in seen(); return element }.count }),
             ("slice of a slice", { c, seen in
                 var count = 0
@@ -224,6 +235,14 @@ extension Ways where C: LiveCollection {
             ("dropFirst", { c in _ = c.dropFirst(3).map { $0 } }), ("dropLast", { c in _ = c.dropLast(1) }),
             ("randomElement", { c in _ = c.randomElement() }), ("range", { c in _ = c[3..<5] }), ("open range", { c in _ = c[4...] }),
             ("range up to", { c in _ = c[..<5].reversed() }), ("distance", { c in _ = c.distance(from: c.startIndex, to: c.endIndex) }),
+            ("joined twice", { c in
+                let both = [c, c].joined()
+                _ = (both.map { $0 }, both.prefix(3).map { $0 }, both.first, both.last, both.reversed().map { $0 }, both.count)
+            }),
+            ("lazy flatMap twice", { c in
+                let both = [0, 1].lazy.flatMap { _ in c }
+                _ = (both.map { $0 }.count, both.first, both.last, Array(both), both.reversed().count)
+            }),
             ("description", { c in _ = "\(c) \(c.prefix(3))" }), ("isEmpty", { c in _ = c.isEmpty ? nil : c[0] }),
         ]
     }
@@ -334,6 +353,81 @@ extension Ways where C: LiveCollection {
         #expect(errors.all.isEmpty)
     }
 
+    /// Algorithms for patterns, while another thread makes six of two and two of six.
+    @Test func patternsWhileAnotherThreadWrites() throws {
+        let subject = try LiveSubject(), ends = Atomic<Bool>(false), errors = Errors()
+        onThreads(2) { number in
+            do {
+                if number == 0 {
+                    while !ends.load(ordering: .relaxed) {
+                        try subject.thin(subject.store)
+                        try subject.fill(subject.store)
+                    }
+                } else {
+                    defer { ends.store(true, ordering: .relaxed) }
+                    let numbers = subject.kennel.numbers, pups = subject.store.objects(LivePup.self)
+                    for _ in 0..<300 {
+                        let found = numbers.firstRange(of: [3, 4])
+                        #expect(found == nil || found == 3..<5)
+                        let ranges = numbers.ranges(of: [1])
+                        #expect(ranges == [1..<2] && numbers.contains([0, 1]) && !numbers.contains([1, 0]))
+                        let parts = numbers.split(separator: [1]).map { Array($0) }
+                        #expect(parts == [[0]] || parts == [[0], [2, 3, 4, 5]])
+                        #expect([1, 5].contains(numbers.trimmingPrefix([0]).count) && [1, 5].contains(numbers.trimmingPrefix { $0 == 0 }.count))
+                        _ = (pups.firstRange(of: pups), pups.trimmingPrefix { $0.name == "pup 0" }.map { $0 }, [pups, pups].joined().map(\.name))
+                    }
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+    }
+
+    /// Who counts again while he goes on comes to an end, too, where the collection becomes shorter.
+    @Test func generallyCountedInBetween() throws {
+        let subject = try LiveSubject()
+        func steps<C: Collection>(_ c: C, _ change: () -> Void) -> Int where C.Index == Int {
+            var index = c.startIndex, steps = 0
+            while index != c.endIndex, steps < 1000 {
+                if c.count > 100 { return -1 }
+                _ = c[index]
+                if steps == 3 { change() }
+                index = c.index(after: index)
+                steps += 1
+            }
+            return steps
+        }
+        func pairs<C: Collection>(_ c: C, _ change: () -> Void) -> Int where C.Index == Int {
+            var first = c.startIndex, steps = 0
+            while first != c.endIndex, steps < 1000 {
+                var second = c.startIndex
+                while second != c.endIndex, steps < 1000 {
+                    if steps == 20 { change() }
+                    c.formIndex(after: &second)
+                    steps += 1
+                }
+                first = c.index(after: first)
+            }
+            return steps
+        }
+        struct Counted: LiveBody {
+            let subject: LiveSubject
+            let body: (any LiveCollection, () -> Void) -> Int
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                try subject.fill(subject.store)
+                let count = try Store.checked { body(collection) { try? subject.thin(subject.store) } }
+                #expect(count >= 0 && count < 100, "\(kind): \(count)")
+            }
+        }
+        func ofSteps(_ collection: any LiveCollection, _ change: () -> Void) -> Int { steps(collection, change) }
+        func ofPairs(_ collection: any LiveCollection, _ change: () -> Void) -> Int { pairs(collection, change) }
+        for body in [ofSteps, ofPairs] {
+            // A position that is gone may be asked for, and is reported.
+            do { try subject.forEachKind(Counted(subject: subject, body: body)) } catch let error as ObjStoreError where error.code == .outOfRange {}
+        }
+    }
+
     @Test func theSmallInput() throws {
         let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
         try subject.store.write { tx in for pup in pups.prefix(4) { try tx.delete(pup) } }
@@ -375,6 +469,21 @@ extension Ways where C: LiveCollection {
         #expect(try Store.checked { Array(numbers[4...]) } == [4, 5])
         #expect(try Store.checked { Array(numbers[...1]) } == [0, 1])
         #expect(try Store.checked { numbers[6...].isEmpty })
+    }
+
+    /// What a value or a list has may be another thing by the time that it is changed.
+    @Test func changesOfWhatIsNotThere() throws {
+        let subject = try LiveSubject(), numbers = subject.kennel.numbers
+        #expect(code { try subject.store.write { _ in numbers[0..<9].reverse() } } == .outOfRange)
+        #expect(code { try subject.store.write { _ in subject.kennel.numbers[0..<2] = numbers[1..<4] } } == .outOfRange)
+        #expect(Array(numbers) == [0, 1, 2, 3, 4, 5])
+        try subject.store.write { _ in subject.kennel.numbers[...].reverse() }
+        #expect(Array(numbers[...]) == [5, 4, 3, 2, 1, 0])
+        #expect(code { try subject.store.write { _ in subject.kennel.extra["key"] = 1 } } == .wrongType)
+        try subject.store.write { _ in subject.kennel.extra = .none }
+        #expect(code { try subject.store.write { _ in subject.kennel.extra[0] = 1 } } == .wrongType)
+        #expect(code { try subject.store.write { _ in subject.kennel.extra["key"] = nil } } == .wrongType)
+        #expect(subject.kennel.extra.isNone)
     }
 
     @Test func listsAreChangedInPlace() throws {

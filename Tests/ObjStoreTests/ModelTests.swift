@@ -358,6 +358,28 @@ import Testing
         #expect(code { try Store(readOnly) } == .readOnly)
     }
 
+    /// As Realm's: a declared id is a new one in each object that a program makes.
+    @Test func idsThatAreDeclaredWithoutADefault() throws {
+        final class Todo: Object {
+            @Persisted(primaryKey: true) var id: ObjectId
+            @Persisted var mark: UUID
+            @Persisted(generated: true) var number: ObjectId
+            @Persisted var other: ObjectId?
+        }
+        let store = try memoryStore([Todo.self]), todos = [Todo(), Todo(), Todo()]
+        #expect(Set(todos.map(\.id)).count == 3 && Set(todos.map(\.mark)).count == 3 && todos.allSatisfy { $0.other == nil && $0.number == ObjectId() })
+        let ids = todos.map(\.id), marks = todos.map(\.mark)
+        try store.write { tx in try tx.add(todos) }
+        #expect(todos.map(\.id) == ids && todos.map(\.mark) == marks && Set(todos.map(\.number)).count == 3)
+        for (id, mark) in zip(ids, marks) { #expect(try store.object(ofType: Todo.self, forPrimaryKey: id)?.mark == mark) }
+        // One that is gone, and one that is given.
+        try store.write { tx in try tx.delete(todos[0]) }
+        #expect(code { try Store.checked { _ = todos[0].mark } } == .noSuchObject)
+        let given = ObjectId.generate()
+        #expect(try store.write { tx in try tx.create(Todo.self, value: ["id": given, "mark": marks[1]]) }.id == given)
+        #expect(code { try store.write { tx in try tx.create(Todo.self, value: ["mark": marks[1]]) } } == .missingValue)
+    }
+
     @Test func durabilities() throws {
         for durability in [Store.Durability.full, .relaxed(within: .milliseconds(20)), .none] {
             let folder = Folder()

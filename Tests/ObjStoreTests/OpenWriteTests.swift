@@ -123,6 +123,49 @@ import Testing
         try store.write { tx in try tx.create(Dog.self, value: [100]) }
     }
 
+    /// Memory of a task that has ended is that of another one at once.
+    @Test func aTaskInThePlaceOfAnotherOne() async throws {
+        let (store, errors) = try OpenWriteTests.told()
+        for id in 0..<60 {
+            await Task.detached { try? OpenWriteTests.begin(store, id) }.value
+            let second = Task.detached {
+                #expect(!store.isInWrite)
+                if id % 2 == 0 {
+                    try store.write { tx in try tx.create(Dog.self, value: [1000 + id]) }
+                } else {
+                    try OpenWriteTests.commit(store)
+                }
+            }
+            if id % 2 == 0 { try await second.value } else { #expect(await second.result.failed) }
+        }
+        try store.write { tx in try tx.create(Dog.self, value: [5000]) }
+        #expect(store.objects(Dog.self).map(\.id) == (0..<30).map { 1000 + 2 * $0 } + [5000])
+        #expect(errors.all.count == 60 && errors.all.allSatisfy { $0.code == .cancelled })
+    }
+
+    /// What another task does on the same thread is not told to the one that has a write open.
+    @Test @MainActor func errorsOfAnotherTask() async throws {
+        let (store, errors) = try OpenWriteTests.told()
+        let dog = try store.write { tx in try tx.create(Dog.self, value: [1, "Rex"]) }
+        let hasBegun = Mutex(false), isRefused = Mutex(false)
+        let first = Task { @MainActor in
+            try OpenWriteTests.begin(store, 2)
+            hasBegun.withLock { $0 = true }
+            while !isRefused.withLock({ $0 }) { await Task.yield() }
+            try OpenWriteTests.commit(store)
+        }
+        let second = Task { @MainActor in
+            while !hasBegun.withLock({ $0 }) { await Task.yield() }
+            dog.name = "changed"
+            isRefused.withLock { $0 = true }
+        }
+        await second.value
+        // It may have been seen by the one who watches, and cancelled.
+        let isLost = await first.result.failed
+        #expect(errors.all.map(\.code) == [.notInWrite] + (isLost ? [.cancelled] : []) || errors.all.map(\.code) == [.cancelled, .notInWrite])
+        #expect(store.objects(Dog.self).map(\.id) == (isLost ? [1] : [1, 2]) && dog.name == "Rex")
+    }
+
     /// A task on the thread of another one is not inside of its write.
     @Test @MainActor func anotherTaskOnTheSameThread() async throws {
         let (store, errors) = try OpenWriteTests.told()

@@ -70,4 +70,10 @@ void cr_set_ending(const void *_Nonnull ending, void (*_Nonnull ended)(void *_No
 /* ---- tasks ---------------------------------------------------------------------------------- */
 /* The task that runs on this thread; NULL: none. What `withUnsafeCurrentTask` calls. */
 __attribute__((swiftcall)) extern const void *_Nullable swift_task_getCurrent(void);
+/* Its number, which no other task of the process gets: the address is that of another one as soon as it has ended. */
+__attribute__((swiftcall)) extern uint64_t swift_task_getJobTaskId(const void *_Nonnull task);
+static inline uint64_t cr_task_number(void) {
+    const void *task = swift_task_getCurrent();
+    return task ? swift_task_getJobTaskId(task) : 0;
+}
 #endif

@@ -149,9 +149,9 @@ extension MutableSet {
     @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
     @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
     @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
-    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
     @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {

@@ -121,6 +121,46 @@ extension LiveCollection where Element: Equatable {
     }
 }
 
+// MARK: Patterns
+
+extension LiveCollection {
+    public func trimmingPrefix(while condition: (Element) throws -> Bool) rethrows -> Pinned<Element> { try pinned().trimmingPrefix(while: condition) }
+}
+
+extension LiveCollection where Element: Equatable {
+    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element { pinned().contains(Array(other)) }
+    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { pinned().firstRange(of: Array(other)) }
+    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { pinned().ranges(of: Array(other)) }
+    public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] where C.Element == Element {
+        pinned().split(separator: Array(separator), maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
+    }
+    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element { pinned().trimmingPrefix(Array(prefix)) }
+}
+
+// MARK: Several of them
+
+// What is joined is walked over more than once, too: each of them is pinned when the others are.
+extension Sequence where Element: LiveCollection {
+    public func joined() -> FlattenSequence<[Pinned<Element.Element>]> { map { $0.pinned() }.joined() }
+}
+
+extension LazySequenceProtocol where Element: LiveCollection {
+    public func joined() -> LazySequence<FlattenSequence<[Pinned<Element.Element>]>> {
+        var pins: [Pinned<Element.Element>] = []
+        for collection in self { pins.append(collection.pinned()) }
+        return pins.joined().lazy
+    }
+}
+
+extension LazySequenceProtocol {
+    /// The collections are taken when this is called, their elements when they are asked for.
+    public func flatMap<Live: LiveCollection>(_ transform: @escaping (Elements.Element) -> Live) -> LazySequence<FlattenSequence<[Pinned<Live.Element>]>> {
+        var pins: [Pinned<Live.Element>] = []
+        for element in elements { pins.append(transform(element).pinned()) }
+        return pins.joined().lazy
+    }
+}
+
 // MARK: Witnesses that are the same for everybody
 
 extension LiveCollection {
@@ -172,8 +212,14 @@ extension MutableLiveCollection {
         nonmutating set { _set(newValue, in: bounds) }
     }
 
+    public subscript(_: UnboundedRange) -> Pinned<Element> {
+        get { pinned() }
+        nonmutating set { _set(newValue, in: 0..<newValue.count) }
+    }
+
     func _set(_ new: Pinned<Element>, in bounds: Range<Int>) {
-        precondition(new.count == bounds.count, "\(new.count) elements for \(bounds)")
+        // Some of them went, or were never there; a list has as many elements afterwards as before.
+        guard new.count == bounds.count else { return _reportOutOfRange(bounds, _count) }
         for (index, element) in zip(bounds, new) { _set(element, at: index) }
     }
 }

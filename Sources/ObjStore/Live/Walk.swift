@@ -42,6 +42,13 @@ public struct _Walk<Element> {
         return count
     }
 
+    /// Where the next element is, at most the end: who goes on until he meets it, and counted anew on the way, has come beyond it where the
+    /// collection has become shorter.
+    func next(_ index: Int, _ countNow: () -> Int) -> Int {
+        let end = count ?? countNow()
+        return index >= end ? end : index + 1
+    }
+
     mutating func move(to index: Int?, isBackwards: Bool) {
         if count == nil { return }
         hasMoved = true
@@ -96,6 +103,13 @@ extension LiveCollection {
     func walk<Target>(to target: Target, from index: Int) -> Target where Target: WalkTarget {
         _walking { $0.move(to: target.index, isBackwards: target.index.map { $0 < index } ?? false) }
         return target
+    }
+    func walkNext(_ index: Int) -> Int {
+        _walking { walk in
+            let next = walk.next(index) { _count }
+            walk.move(to: next, isBackwards: false)
+            return next
+        }
     }
     func walkElement(_ index: Int) -> Element {
         _walking { $0.element(index, pinned) } ?? _element(at: index)

@@ -86,9 +86,9 @@ extension AnyList {
         get { _slice(bounds) }
         set { _set(newValue, in: bounds) }
     }
-    @_disfavoredOverload public func index(after index: Int) -> Int { walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walk(to: index + 1, from: index) }
+    @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
     @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {

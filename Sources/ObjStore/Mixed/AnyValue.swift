@@ -37,26 +37,46 @@ public enum AnyValue {
 
     /// An element of a list; nil: it is none, or has no such element. Setting replaces one that is there, nil removes it.
     ///
-    /// Setting an element of what is no list is a mistake of the program.
+    /// Where it is no list, setting reports `.wrongType`: what a property has, somebody else may have changed.
     public subscript(index: Int) -> AnyValue? {
         get {
             guard let list, list.indices.contains(index) else { return nil }
             return list[index]
         }
         nonmutating set {
-            guard let list else { preconditionFailure("an element is set of a value that is no list") }
+            guard let list else { return ErrorReports.reportOfNoStore(ObjStoreError(.wrongType, "an element is set of \(kindName), which is no list")) }
             if let newValue { list[index] = newValue } else { list.remove(at: index) }
         }
     }
 
     /// The value of a key of a dictionary; nil: it is none, or does not have the key. Setting adds or replaces, nil removes.
     ///
-    /// Setting a key of what is no dictionary is a mistake of the program.
+    /// Where it is no dictionary, setting reports `.wrongType`: what a property has, somebody else may have changed.
     public subscript(key: String) -> AnyValue? {
         get { dictionary?[key] }
         nonmutating set {
-            guard let dictionary else { preconditionFailure("a key is set of a value that is no dictionary") }
+            guard let dictionary else { return ErrorReports.reportOfNoStore(ObjStoreError(.wrongType, "the key \"\(key)\" is set of \(kindName), which is no dictionary")) }
             dictionary[key] = newValue
+        }
+    }
+
+    /// For messages.
+    private var kindName: String {
+        switch self {
+        case .none: "nothing"
+        case .bool: "a bool"
+        case .int: "an int"
+        case .float: "a float"
+        case .double: "a double"
+        case .decimal128: "a decimal"
+        case .string: "a text"
+        case .data: "data"
+        case .date: "a date"
+        case .objectId: "an object id"
+        case .uuid: "a uuid"
+        case .list: "a list"
+        case .dictionary: "a dictionary"
+        case .object: "an object"
         }
     }
 
