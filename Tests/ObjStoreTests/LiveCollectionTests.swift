@@ -316,9 +316,30 @@ extension Ways where C: LiveCollection {
             })
     }
 
-    /// Another thread makes six of two and two of six meanwhile: who walks sees six or two.
+    /// Runs `body` while another thread makes six of two and two of six.
+    private func whileAnotherThreadWrites(_ subject: LiveSubject, _ body: @escaping @Sendable () throws -> Void) {
+        let ends = Atomic<Bool>(false), errors = Errors()
+        onThreads(2) { number in
+            do {
+                if number == 0 {
+                    while !ends.load(ordering: .relaxed) {
+                        try subject.thin(subject.store)
+                        try subject.fill(subject.store)
+                    }
+                } else {
+                    defer { ends.store(true, ordering: .relaxed) }
+                    try body()
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+    }
+
+    /// Who walks sees six or two.
     @Test func changesOfAnotherThread() throws {
-        let subject = try LiveSubject(), ends = Atomic<Bool>(false), errors = Errors()
+        let subject = try LiveSubject()
         struct Meanwhile: LiveBody {
             func run(_ kind: String, _ collection: some LiveCollection) throws {
                 func all<C: LiveCollection>(_ collection: C) {
@@ -334,54 +355,28 @@ extension Ways where C: LiveCollection {
                 all(collection)
             }
         }
-        onThreads(2) { number in
-            do {
-                if number == 0 {
-                    while !ends.load(ordering: .relaxed) {
-                        try subject.thin(subject.store)
-                        try subject.fill(subject.store)
-                    }
-                } else {
-                    defer { ends.store(true, ordering: .relaxed) }
-                    // What is not there any more when it is asked for is reported, and nothing else.
-                    do { try Store.checked { try subject.forEachKind(Meanwhile()) } } catch let error as ObjStoreError where error.code == .outOfRange {}
-                }
-            } catch {
-                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
-            }
+        whileAnotherThreadWrites(subject) {
+            // What is not there any more when it is asked for is reported, and nothing else.
+            do { try Store.checked { try subject.forEachKind(Meanwhile()) } } catch let error as ObjStoreError where error.code == .outOfRange {}
         }
-        #expect(errors.all.isEmpty)
     }
 
-    /// Algorithms for patterns, while another thread makes six of two and two of six.
+    /// Algorithms for patterns.
     @Test func patternsWhileAnotherThreadWrites() throws {
-        let subject = try LiveSubject(), ends = Atomic<Bool>(false), errors = Errors()
-        onThreads(2) { number in
-            do {
-                if number == 0 {
-                    while !ends.load(ordering: .relaxed) {
-                        try subject.thin(subject.store)
-                        try subject.fill(subject.store)
-                    }
-                } else {
-                    defer { ends.store(true, ordering: .relaxed) }
-                    let numbers = subject.kennel.numbers, pups = subject.store.objects(LivePup.self)
-                    for _ in 0..<300 {
-                        let found = numbers.firstRange(of: [3, 4])
-                        #expect(found == nil || found == 3..<5)
-                        let ranges = numbers.ranges(of: [1])
-                        #expect(ranges == [1..<2] && numbers.contains([0, 1]) && !numbers.contains([1, 0]))
-                        let parts = numbers.split(separator: [1]).map { Array($0) }
-                        #expect(parts == [[0]] || parts == [[0], [2, 3, 4, 5]])
-                        #expect([1, 5].contains(numbers.trimmingPrefix([0]).count) && [1, 5].contains(numbers.trimmingPrefix { $0 == 0 }.count))
-                        _ = (pups.firstRange(of: pups), pups.trimmingPrefix { $0.name == "pup 0" }.map { $0 }, [pups, pups].joined().map(\.name))
-                    }
-                }
-            } catch {
-                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+        let subject = try LiveSubject()
+        whileAnotherThreadWrites(subject) {
+            let numbers = subject.kennel.numbers, pups = subject.store.objects(LivePup.self)
+            for _ in 0..<300 {
+                let found = numbers.firstRange(of: [3, 4])
+                #expect(found == nil || found == 3..<5)
+                let ranges = numbers.ranges(of: [1])
+                #expect(ranges == [1..<2] && numbers.contains([0, 1]) && !numbers.contains([1, 0]))
+                let parts = numbers.split(separator: [1]).map { Array($0) }
+                #expect(parts == [[0]] || parts == [[0], [2, 3, 4, 5]])
+                #expect([1, 5].contains(numbers.trimmingPrefix([0]).count) && [1, 5].contains(numbers.trimmingPrefix { $0 == 0 }.count))
+                _ = (pups.firstRange(of: pups), pups.trimmingPrefix { $0.name == "pup 0" }.map { $0 }, [pups, pups].joined().map(\.name))
             }
         }
-        #expect(errors.all.isEmpty)
     }
 
     /// Who counts again while he goes on comes to an end, too, where the collection becomes shorter.
