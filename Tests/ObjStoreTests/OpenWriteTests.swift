@@ -123,10 +123,11 @@ import Testing
         try store.write { tx in try tx.create(Dog.self, value: [100]) }
     }
 
-    /// Memory of a task that has ended is that of another one at once.
+    /// Memory of a task that has ended is that of another one at once. Few rounds: a write that was left on a thread that has nothing to do is
+    /// found when the thread ends, after seconds.
     @Test func aTaskInThePlaceOfAnotherOne() async throws {
         let (store, errors) = try OpenWriteTests.told()
-        for id in 0..<60 {
+        for id in 0..<8 {
             await Task.detached { try? OpenWriteTests.begin(store, id) }.value
             let second = Task.detached {
                 #expect(!store.isInWrite)
@@ -139,8 +140,8 @@ import Testing
             if id % 2 == 0 { try await second.value } else { #expect(await second.result.failed) }
         }
         try store.write { tx in try tx.create(Dog.self, value: [5000]) }
-        #expect(store.objects(Dog.self).map(\.id) == (0..<30).map { 1000 + 2 * $0 } + [5000])
-        #expect(errors.all.count == 60 && errors.all.allSatisfy { $0.code == .cancelled })
+        #expect(store.objects(Dog.self).map(\.id) == (0..<4).map { 1000 + 2 * $0 } + [5000])
+        #expect(errors.all.count == 8 && errors.all.allSatisfy { $0.code == .cancelled })
     }
 
     /// What another task does on the same thread is not told to the one that has a write open.
