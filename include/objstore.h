@@ -46,7 +46,8 @@
  *      store open whose file is deleted or replaced all the same is told OBJSTORE_ERR_REPLACED, at the
  *      latest when it writes, and touches nothing of a new store in that place. The files beside a
  *      store, and copies of it, have its mode, owner and group, whatever the umask: who may write the
- *      store may write its lock file, and with that can stop the others.
+ *      store may write its lock file, and with that can stop the others; and who clears there which versions are read
+ *      lets other processes write over and cut what a reader still looks at, as if he had done it to the store itself.
  *      OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default that signal ends
  *      the process. A new store has the permissions that umask leaves of 0666. A store in a file needs /proc:
  *      objstore_open reads the id of the running system there (/proc/sys/kernel/random/boot_id), and is
