@@ -1,6 +1,6 @@
 internal import CFibers
 internal import CSystem
-package import ObjStoreCore
+internal import ObjStoreCore
 
 /// A thread that the engine started by itself: a task of its process that nobody waits for in the end.
 final class SimulatedThread: WorkerThread, @unchecked Sendable {

@@ -144,7 +144,7 @@ extension Database {
             return (SharedState(memory, limits: options.shared), false)
         }
         return try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
-            try retireLockFile(name, known: session?.lockFile, machine)
+            try retireLockFile(name, bytes, known: session?.lockFile, machine)
             // A clean store needs no log. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
             // be written by who had the old one open.
             if meta.isClean, !InjectedBug.active(.foreignLogKept), try isLogOrLink(path + "-log", machine) {
@@ -174,16 +174,16 @@ extension Database {
         if try isLogOrLink(name, machine) { try machine.removeIfPresent(name) }
     }
 
-    /// Before another one gets its name. Throws where it is none: it was written to, by somebody else. (A power cut may leave zeros.)
-    private static func retireLockFile(_ name: String, known: FileIdentity?, _ machine: Machine) throws(StoreError) {
+    /// Before another one gets its name. Throws where it is none: its content says so, or its size, for a power cut may leave any content.
+    private static func retireLockFile(_ name: String, _ bytes: Int, known: FileIdentity?, _ machine: Machine) throws(StoreError) {
         let old: StorageFile
         // What cannot be opened (a symbolic link, somebody else's) only loses its name.
         do throws(StoreError) { old = try machine.open(name, .side) } catch { return }
         defer { old.close() }
         var first: UInt64 = 0
         try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try old.read(into: bytes.baseAddress!, count: 8, at: 0) }
-        let identity = try old.identity(), names = try old.nameCount()
-        guard SharedState.isOurs(first) || known == identity else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
+        let size = try old.size(), identity = try old.identity(), names = try old.nameCount()
+        guard SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart || known == identity else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
         // With two names it may be the lock file of another store, whose users have nothing to do with this one.
         guard known == identity || names == 1 else { return }
         if let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) {
