@@ -177,6 +177,13 @@ def test_values_of_numpy_and_pandas() -> None:
                 store.create(Visit, {"id": 100, "ended": no_time})
         with pytest.raises((objstore.WrongType, objstore.OutOfRange), match="beyond what a datetime can say"):
             store.create(Visit, {"id": 100, "at": numpy.datetime64("20000-01-01")})
+        # Where NumPy begins anew, too; what is finer than a microsecond is cut off.
+        for far in (numpy.datetime64(2**63 - 1, "s"), numpy.datetime64(2**62, "s"), numpy.datetime64("586500-01-01"), numpy.datetime64(2**61, "ms")):
+            with pytest.raises((objstore.WrongType, objstore.OutOfRange), match="beyond what a datetime can say"):
+                store.create(Visit, {"id": 100, "at": far})
+        visit = store.create(Visit, {"id": 101, "at": numpy.datetime64("2024-01-01T12:00:00.123456789")})
+        assert visit.at.microsecond == 123456
+        store.delete(visit)
 
 
 class Timestamp(datetime):

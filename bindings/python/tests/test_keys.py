@@ -339,3 +339,20 @@ def test_generated_numbers_go_in_as_columns(store):
         assert mixed[1].id == 10_000 and mixed[2].id == 10_001 and mixed[0].id == first.id + 2001
         assert store.create_all(Ticket, [{"n": 1}, {"n": 2}]).created == 2
         assert len({ticket.id for ticket in store.objects(Ticket)}) == 2006
+
+
+def test_an_object_that_is_given_twice(tmp_path: pathlib.Path) -> None:
+    class Made(Model):
+        id: int = field(primary_key=True, generated=True)
+        name: str = ""
+
+    with objstore.open(tmp_path / "made", models=[Made]) as store:
+        with store.write():
+            made = Made(name="one")
+            with pytest.raises(objstore.InvalidArgument, match="a Made is there twice"):
+                store.add_all([made, Made(name="two"), made])
+            given = Made(id=7)
+            with pytest.raises(objstore.DuplicateKey):
+                store.add_all([given, given])
+            assert store.add_all([made, Made(name="two")]).created == 2
+        assert [made.name for made in store.objects(Made)] == ["one", "two"]

@@ -515,3 +515,29 @@ def test_random_edits_against_builtins(tmp_path: Path, seed: int) -> None:
             assert exact(store.get(Thing, n).extra.copy()) == exact(value), f"seed {seed}, round {round_}"
     store.verify()
     store.close()
+
+
+def test_operators_change_what_is_there(store: Any) -> None:
+    with store.write():
+        thing = store.add(Thing(id=1, extra={"x": {"a": 1}, "l": [3, 1, 2]}))
+        inner, numbers = thing.extra["x"], thing.extra["l"]
+        same = inner
+        inner |= {"b": 2}
+        assert inner is same and thing.extra["x"].copy() == {"a": 1, "b": 2}
+        assert {"a": 5, "z": 0} | inner == {"a": 1, "b": 2, "z": 0} and inner | {"a": 5} == {"a": 5, "b": 2}
+        inner |= [("c", 3)]
+        assert thing.extra["x"].copy() == {"a": 1, "b": 2, "c": 3}
+        numbers.sort()
+        assert numbers.copy() == [1, 2, 3]
+        numbers.sort(key=lambda n: -n, reverse=True)
+        assert numbers.copy() == [1, 2, 3] and [0] + numbers == [0, 1, 2, 3] and numbers * 2 == 2 * numbers == [1, 2, 3, 1, 2, 3]
+        again = numbers
+        numbers *= 2
+        assert numbers is again and thing.extra["l"].copy() == [1, 2, 3, 1, 2, 3]
+        with pytest.raises(TypeError):
+            numbers.append("x")
+            numbers.sort()
+        with pytest.raises((TypeError, ValueError)):
+            inner |= 5
+        assert "\ud800" not in inner and inner.get("\ud800", 7) == 7
+    assert thing.extra.copy() == {"x": {"a": 1, "b": 2, "c": 3}, "l": [1, 2, 3, 1, 2, 3, "x"]}

@@ -15,12 +15,13 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType
 from typing import Any
 
 from . import _ffi
 from ._check import failure
-from .errors import Error
+from .errors import Error, InvalidArgument
 
 _finish = _ffi.bind("objstore_finish")
 MUST_FINISH = _ffi.address("objstore_must_finish")  # for `free_userdata`: its callback ends by finish()
@@ -165,6 +166,24 @@ def _passed(error: BaseException) -> Iterator[CodeType]:
     while trace is not None:
         yield trace.tb_frame.f_code
         trace = trace.tb_next
+
+
+def plain(name: str, function: Any, awaits: bool = False) -> None:
+    """InvalidArgument: what runs nothing when it is called, but returns something that would. `awaits`: a coroutine is awaited here."""
+    code = _code_of(function)
+    flags = 0 if code is None else code.co_flags
+    if flags & (CO_GENERATOR | CO_ASYNC_GENERATOR):
+        raise InvalidArgument(f"{name} is a function, not a generator: its body would never run")
+    if flags & CO_COROUTINE and not awaits:
+        raise InvalidArgument(f"{name} is a function, not a coroutine function (async def): nobody would await it")
+
+
+def ended(name: str, result: Any) -> None:
+    """The same of what a function has returned."""
+    if hasattr(result, "__await__"):
+        if hasattr(result, "close"):
+            result.close()  # it was not forgotten
+        raise InvalidArgument(f"{name} returned {type(result).__name__!r}, which nobody awaits: it is a function that has done its work when it returns")
 
 
 def _code_of(function: Any) -> CodeType | None:

@@ -212,9 +212,10 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             binding = store._binding(model)
             _allow(binding, policy)
             _allow_alone(binding)
-        if (policy or not binding.key) and len(set(map(id, group))) < len(group):
-            raise InvalidArgument(f"{a(model.__name__)} is there twice", class_name=model.__name__)
         rows = list(map(_values_of, group))
+        # With a key that is given, the second one is DuplicateKey.
+        if len(set(map(id, group))) < len(group) and (policy or not binding.key or any(_is_due(p, values) for p in binding.generated for values in rows)):
+            raise InvalidArgument(f"{a(model.__name__)} is there twice", class_name=model.__name__)
         # What none of them has the library makes; nor has any of them embedded objects.
         due = frozenset(p.index for p in binding.generated if all(values[p.index] is None for values in rows))
         if _one_by_one(binding, group, policy, due):

@@ -186,9 +186,15 @@ def _of_numpy(prop: Described, value: Any) -> "datetime | None":
     found = value.astype("datetime64[us]").item()
     if found is None:
         return None
-    if not isinstance(found, datetime):  # NumPy gives a number then
+    # NumPy gives a number for what is far away, or begins anew behind the greatest.
+    if not isinstance(found, datetime) or (not _is_finer(value) and value.astype("datetime64[us]").astype(value.dtype) != value):
         raise _unfit(prop, f"{value!r} is beyond what a datetime can say")
     return found.replace(tzinfo=timezone.utc)
+
+
+def _is_finer(value: Any) -> bool:
+    """Than what a datetime has: nanoseconds, …"""
+    return str(value.dtype).partition("[")[2].lstrip("0123456789").startswith(("ns", "ps", "fs", "as"))
 
 
 def _is_of_numpy(value: object) -> bool:

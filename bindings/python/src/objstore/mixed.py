@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from . import _ffi, documents, jsons, kinds, objects
 from ._check import failure
 from .articles import a
-from .errors import Error, IndexOutOfRange, NoSuchClass, Status
+from .errors import Error, IndexOutOfRange, InvalidText, NoSuchClass, Status
 from .kinds import INT, LIST, MAP, STRING
 from .values import Values, give_back, take
 
@@ -238,6 +238,18 @@ class MixedList(Nested, MutableSequence[Any]):
     def __add__(self, other: Any) -> list[Any]:
         return [*self.copy(), *other] if isinstance(other, (list, MixedList)) else NotImplemented
 
+    def __radd__(self, other: Any) -> list[Any]:
+        return [*other, *self.copy()] if isinstance(other, list) else NotImplemented
+
+    def __mul__(self, count: SupportsIndex) -> list[Any]:
+        return self.copy() * count  # type: ignore[no-any-return]
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: SupportsIndex) -> "MixedList":
+        self._replace(self.copy() * count)
+        return self
+
     def _beyond(self, number: int) -> IndexOutOfRange:
         return IndexOutOfRange(
             f"{self._prop.path}: there is no element {number}", class_name=self._prop.model_name, property_name=self._prop.name
@@ -282,6 +294,9 @@ class MixedList(Nested, MutableSequence[Any]):
     def reverse(self) -> None:
         self._replace(self.copy()[::-1])
 
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        self._replace(sorted(self.copy(), key=key, reverse=reverse))
+
     def clear(self) -> None:
         self._replace([])
 
@@ -302,7 +317,7 @@ class MixedDict(Nested, MutableMapping[str, Any]):
         hash(key)  # TypeError, as a builtin has it
         try:
             return self._element(str.__str__(key)) if isinstance(key, str) else _ABSENT
-        except UnicodeEncodeError:
+        except (UnicodeEncodeError, InvalidText):
             return _ABSENT
 
     def __contains__(self, key: object) -> bool:
@@ -335,6 +350,13 @@ class MixedDict(Nested, MutableMapping[str, Any]):
 
     def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
         return {**self.copy(), **dict(other.items())} if isinstance(other, Mapping) else NotImplemented
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+        return {**dict(other.items()), **self.copy()} if isinstance(other, Mapping) else NotImplemented
+
+    def __ior__(self, other: Any) -> "MixedDict":  # type: ignore[misc]
+        self.update(other)
+        return self
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._change(_set, (*self._path, kinds.key(self._prop, key)), value)

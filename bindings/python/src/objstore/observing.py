@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _ffi, delivery
 from ._check import check, failure
-from .calls import MUST_FINISH, entry, finish
+from .calls import MUST_FINISH, entry, finish, plain
 from .changes import Changes
 from .errors import InvalidArgument, Status
 from .handles import Block, Handle, cell_of, ends_the_block
@@ -102,6 +102,7 @@ class ChangeToken(Token, Generic[M]):
         super().__init__()
         if not callable(handler):
             raise InvalidArgument(f"a function is wanted that takes a change, not {handler!r}")
+        plain("a handler", handler)
         self._store = store
         self._binding = binding
         self._handler = handler

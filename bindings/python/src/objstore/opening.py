@@ -8,7 +8,7 @@ from typing import Any
 from . import _ffi, config, maintenance
 from .arguments import seconds
 from .bound import Lent
-from .calls import Calls
+from .calls import Calls, ended, plain
 from .config import Creation, Durability, Mode
 from .errors import InvalidArgument
 from .handles import Handle
@@ -139,13 +139,15 @@ class _Opening:
         for name, function in (("initial_data", initial_data), ("migrate", migrate), ("compact", compact)):
             if function is not None and not callable(function):
                 raise InvalidArgument(f"{name} is a function, not {function!r}")
+            if function is not None:
+                plain(name, function)
         if initial_data is not None:
             fill = initial_data
 
             def filling(store: int, transaction: int, _: object) -> None:
                 opened = self._lend(store, transaction)
                 with Lent(opened, transaction).body():
-                    fill(opened)
+                    ended("initial_data", fill(opened))
 
             self.initial_data = self._calls.callback(_ffi.InitialData, filling)
         if migrate is not None:
@@ -158,7 +160,7 @@ class _Opening:
                     self._migrations.append(migration)
                     try:
                         migration.begin()
-                        convert(migration, before)
+                        ended("migrate", convert(migration, before))
                     finally:
                         migration.end()
 

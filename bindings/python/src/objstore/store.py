@@ -14,6 +14,7 @@ from . import _ffi, bound, delivery, dynamic, idle, info, inserting, maintenance
 from ._check import check, failure
 from .arguments import seconds
 from .bound import Bound
+from .calls import ended, plain
 from .changes import Changes
 from .errors import AlreadyInWrite, Closed, Forked, InvalidArgument, NoSuchObject, Status, WrongStore
 from .factory import Factory
@@ -173,11 +174,15 @@ class Store(Factory, WithBlock):
         transaction = Transaction(self, timeout)
         if body is None:
             return transaction
+        plain("the body", body)
         with transaction:
-            return body(transaction)
+            result = body(transaction)
+            ended("the body", result)
+            return result
 
     async def write_async(self, body: Callable[[Transaction], Any], *, timeout: float | None = _UNSET) -> Any:
         """Calls body(tx), a function or a coroutine function, inside of `async with store.write(timeout=…)`; its result."""
+        plain("the body", body, awaits=True)
         async with self.write(timeout=timeout) as tx:
             result = body(tx)
             return await result if inspect.isawaitable(result) else result
@@ -518,13 +523,15 @@ class Store(Factory, WithBlock):
                 write._abandon()
             elif not write.owner.is_alive():
                 lost.append(self._lose(write))
+            elif write.is_open and write._task is not None and write._task.done():
+                lost.append(self._lose(write, "its task"))
         tell(lost, 4)  # who said store.write()
 
-    def _lose(self, write: Transaction) -> str:
-        """Cancels a write whose thread ended, or is just ending; what is to be told of it. Of one that was still waiting, nothing."""
+    def _lose(self, write: Transaction, who: str = "") -> str:
+        """Cancels a write whose thread or task ended, or is just ending; what is to be told of it. Of one that was still waiting, nothing."""
         has_begun = bool(write._cell.value) and not write.lost
         if has_begun:
-            write.lost = f"thread {write.owner.name!r} ended inside of a write of {self._path!r}, which was cancelled"
+            write.lost = f"{who or f'thread {write.owner.name!r}'} ended inside of a write of {self._path!r}, which was cancelled"
         write._abandon()
         return write.lost if has_begun else ""
 

@@ -131,7 +131,7 @@ class Transaction(View, Block):
         self._version = ctypes.c_uint64(OPEN)  # and the version that the commit made
         self._is_over = False  # was it ended, and is everything in order again?
         self._thread: object = None
-        self._task: object = None
+        self._task: Any = None
         self.beside: set[Transaction] = set()  # what its thread has begun and not ended
         self.owner = threading.current_thread()  # who begins it
         self.waits = False  # is it in the queue of tasks?
@@ -168,6 +168,13 @@ class Transaction(View, Block):
         self.handle = self._cell.value or 0
         self.is_open = True
         self.store._began(self)
+        if self._task is not None:
+            self._task.add_done_callback(self._task_ended)
+
+    def _task_ended(self, _: object) -> None:
+        """Nobody else can end it: others wait for it."""
+        if self.is_open:
+            tell([self.store._lose(self, f"task {_name(self._task)!r}")], 1)
 
     async def __aenter__(self) -> "Transaction":
         self._enters()
@@ -197,7 +204,9 @@ class Transaction(View, Block):
         if self.is_open and kind is not None:
             self._cancel()
         elif self.is_open:
-            self._check_mine()
+            if not self.mine():
+                self._abandon()  # nobody else is going to end it
+                raise NotInWrite("the transaction belongs to another thread or task; it is cancelled")
             self._commit()
         elif self.lost and kind is None:
             raise NotInWrite(self.lost)
@@ -330,6 +339,8 @@ class Transaction(View, Block):
 
     def _end(self, committed: bool) -> None:
         self.is_open = self.waits = False
+        if self._task is not None:
+            self._task.remove_done_callback(self._task_ended)
         if committed:
             for group in self._added:
                 objects.forget(group)

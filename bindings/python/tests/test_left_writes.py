@@ -1,0 +1,158 @@
+"""Writes that nobody can end any more, and functions that would run nothing when they are called."""
+
+import asyncio
+import contextlib
+import functools
+import pathlib
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import objstore
+from objstore import Model, field
+
+
+class Note(Model):
+    id: int = field(primary_key=True)
+    text: str = ""
+
+
+def fits(store: objstore.Store) -> bool:
+    """Somebody else, of another thread, can write at once."""
+
+    def write() -> bool:
+        with store.write(timeout=0):
+            return True
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(write).result()
+
+
+def test_ended_on_another_thread(path: pathlib.Path) -> None:
+    with objstore.open(path, models=[Note]) as store, ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        stack = contextlib.ExitStack()
+
+        def begin() -> None:
+            stack.enter_context(store.write())
+            store.create(Note, {"id": 1})
+
+        first.submit(begin).result()
+        with pytest.raises(objstore.NotInWrite, match="belongs to another thread or task; it is cancelled"):
+            second.submit(stack.close).result()
+        assert fits(store) and len(store.objects(Note)) == 0
+
+
+@pytest.mark.parametrize("how", ["enter", "stack", "plain"])
+def test_a_task_that_ends_inside(path: pathlib.Path, how: str) -> None:
+    async def program(store: objstore.Store) -> None:
+        stack = contextlib.AsyncExitStack()
+        transactions: list[objstore.Transaction] = []
+
+        async def job() -> None:
+            transactions.append(store.write())
+            if how == "enter":
+                await transactions[0].__aenter__()
+            elif how == "stack":
+                await stack.enter_async_context(transactions[0])
+            else:
+                transactions[0].__enter__()
+            store.create(Note, {"id": 1})
+
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            await asyncio.create_task(job(), name="job")
+            await asyncio.sleep(0)
+            assert await asyncio.to_thread(fits, store)
+        assert ["task 'job' ended inside of a write" in str(warning.message) for warning in told] == [True]
+        assert not transactions[0].is_open
+        with pytest.raises(objstore.NotInWrite):
+            transactions[0].cancel()
+        with pytest.raises(objstore.NotInWrite, match="task 'job' ended inside of a write"):
+            await (stack.aclose() if how == "stack" else transactions[0].__aexit__(None, None, None))
+        async with store.write():
+            store.create(Note, {"id": 2})
+
+    with objstore.open(path, models=[Note]) as store:
+        asyncio.run(program(store))
+        assert fits(store) and [note.id for note in store.objects(Note)] == [2]
+
+
+def test_the_last_task(path: pathlib.Path) -> None:
+    """When the loop is over, too."""
+
+    async def program(store: objstore.Store) -> None:
+        await store.write().__aenter__()
+        store.create(Note, {"id": 1})
+
+    with objstore.open(path, models=[Note]) as store:
+        with pytest.warns(ResourceWarning, match="ended inside of a write"):
+            asyncio.run(program(store))
+            assert fits(store)
+        assert len(store.objects(Note)) == 0
+
+
+async def coroutine(*_: Any) -> None: ...
+
+
+def generator(*_: Any) -> Iterator[None]:
+    yield
+
+
+async def generator_of_a_task(*_: Any) -> AsyncIterator[None]:
+    yield
+
+
+class Called:
+    async def __call__(self, *_: Any) -> None: ...
+
+    def method(self, *_: Any) -> Iterator[None]:
+        yield
+
+
+FUNCTIONS = [coroutine, generator, generator_of_a_task, Called(), Called().method, functools.partial(coroutine, 1), lambda *_: coroutine()]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
+def test_functions_that_run_nothing(path: pathlib.Path, function: Any) -> None:
+    class Old(Model):
+        __stored_as__ = "Person"
+        first: str = ""
+
+    class New(Model):
+        __stored_as__ = "Person"
+        full: str = ""
+
+    with pytest.raises(objstore.InvalidArgument, match="initial_data"):
+        objstore.open(path, models=[Old], initial_data=function)
+    assert not path.exists()
+    with objstore.open(path, models=[Old]) as store:
+        with store.write():
+            store.add(Old(first="Ada"))
+        with pytest.raises(objstore.InvalidArgument, match="the body"):
+            store.write(function)
+        if function is not FUNCTIONS[-1]:
+            with pytest.raises(objstore.InvalidArgument, match="a handler"):
+                store.observe(Old, function)
+    with pytest.raises(objstore.InvalidArgument, match="migrate"):
+        objstore.open(path, models=[New], schema_version=2, migrate=function)
+    with objstore.open(path, models=[Old]) as store:
+        assert [person.first for person in store.objects(Old)] == ["Ada"]
+
+
+def test_coroutines_that_are_awaited(path: pathlib.Path) -> None:
+    async def body(tx: objstore.Transaction) -> int:
+        await asyncio.sleep(0)
+        tx.store.create(Note, {"id": 1})
+        return 5
+
+    async def program(store: objstore.Store) -> None:
+        assert await store.write_async(body) == 5
+        with pytest.raises(objstore.InvalidArgument, match="generator"):
+            await store.write_async(generator)
+        assert len(store.objects(Note)) == 1
+
+    with objstore.open(path, models=[Note]) as store:
+        asyncio.run(program(store))
