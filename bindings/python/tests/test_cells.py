@@ -202,3 +202,27 @@ def test_a_stranger(run: Run) -> None:
         other: Any = type(objstore.Model)("Cat", (objstore.Model,), {"__annotations__": {"x": int}, "__module__": __name__})
         with pytest.raises(objstore.NoSuchClass, match="opened with Person, Dog, Home, not with Cat"):
             store.objects(other)
+
+
+def test_results_from_before(run: Run, path: pathlib.Path) -> None:
+    """What was found before a cell is run again takes questions about the class that it makes."""
+    old = run(CELL)
+    with objstore.open(path, models=models(old)) as store:
+        fill(store, old)
+        dogs, rex, seen = store.objects(old.Dog), store.get(old.Dog, 1), []
+        new = run(CELL)
+        assert [type(d) for d in dogs.where(new.Dog.age > 2)] == [new.Dog] and [d.id for d in dogs.where(new.Dog.mood == new.Mood.WILD)] == [1]
+        assert dogs.sum(new.Dog.age) == dogs.sum(old.Dog.age) == dogs.sum("age") and dogs.to_numpy(new.Dog.age).tolist() == dogs.to_numpy("age").tolist()
+        assert store.get(new.Dog, 1) in dogs and rex in store.objects(new.Dog) and rex == store.get(new.Dog, 1) and new.Dog(id=1) not in dogs
+        assert store.get(new.Person, "Ann") not in dogs
+        with dogs.observe(lambda change: seen.append(change.modification_count), keys=[new.Dog.age]), rex.observe(lambda change: seen.append(-1), keys=[new.Dog.age]):
+            store.deliver()
+            seen.clear()
+            with store.write():
+                rex.age += 1
+            store.deliver()
+        assert sorted(seen) == [-1, 1]
+        with pytest.raises(objstore.InvalidArgument, match="is about Person, and these are Dog"):
+            dogs.where(new.Person.name == "x")
+        with pytest.raises(objstore.InvalidArgument, match="a property of Dog is wanted"):
+            dogs.sum(new.Person.name)

@@ -10,10 +10,10 @@ from . import links
 from .errors import NoSuchClass
 from .kinds import is_same
 from .models import ModelMeta
+from .properties import Property
 from .schema import Binding
 
 if TYPE_CHECKING:
-    from .properties import Property
     from .source import Source
 
 
@@ -42,6 +42,15 @@ def bind(source: "Source", model: type) -> Binding:
     for one in (source._live, source):
         one._bindings = {**one._bindings, **made}
     return made[model]
+
+
+def own(binding: Binding, prop: Any) -> "Property | None":
+    """The class's own property for one of it, or of the same class, defined again; None: it is neither."""
+    if any(prop is p for p in binding.properties):
+        return prop  # type: ignore[no-any-return]
+    if isinstance(prop, Property) and prop.model is not None and is_same(prop.model, binding.model):
+        return next((p for p in binding.properties if p.name == prop.name), None)
+    return None
 
 
 def _together(source: "Source", model: type) -> dict[type, Binding]:

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from . import _ffi, delivery
+from . import _ffi, again, delivery
 from ._check import check, failure
 from .calls import MUST_FINISH, entry, finish, plain
 from .changes import Changes
@@ -147,8 +147,8 @@ def properties(binding: "Binding", keys: "Iterable[object]") -> list[Property]:
         raise InvalidArgument(f"keys is a list of properties, such as [{keys!r}]")
     found = []
     for key in keys:
-        prop = property_named(binding.model, key) if isinstance(key, str) else key
-        if not isinstance(prop, Property) or not any(prop is p for p in binding.properties):
+        prop = property_named(binding.model, key) if isinstance(key, str) else again.own(binding, key)
+        if prop is None:
             name = binding.model.__name__
             raise InvalidArgument(f"a property of {name} is wanted, not {key!r}", class_name=name)
         found.append(prop)

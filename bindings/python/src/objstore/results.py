@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from . import aggregates, arrays, jsons, objects, packed, query, together
+from . import again, aggregates, arrays, jsons, objects, packed, query, together
 from .copies import detach_all
 from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
 from .evaluations import Evaluation
@@ -53,14 +53,16 @@ class Results(Generic[M]):
         """Those that satisfy a comparison of a property: `.where(Dog.age < 2)`."""
         if not isinstance(condition, Condition):
             raise InvalidArgument(f"a comparison of a property is wanted, such as Dog.age < 2, not {condition!r}")
-        if not any(condition.property is p for p in self._binding.properties):
+        own, model = again.own(self._binding, condition.property), condition.property.model
+        if own is None or model is None:
             raise InvalidArgument(
                 f"'{condition}' is about {condition.property.model_name}, and these are {self._binding.model.__name__}",
                 class_name=self._binding.model.__name__,
             )
         if self._condition is not None:
             raise NotSupported(f"'{self._condition}' and '{condition}': one comparison is all this version can do")
-        return Results(self._source, self._binding, condition)
+        # Of a class that was defined again the objects are those of the new one.
+        return Results(self._source, self._binding if own is condition.property else self._source._binding(model), condition)
 
     def filter(self, text: str, *arguments: Any) -> "Results[M]":
         """The same from text: `.filter("age < $0", 2)`; $0, $1 … stand for the arguments."""
@@ -149,7 +151,7 @@ class Results(Generic[M]):
         return None if key is None else self._one(key)
 
     def __contains__(self, obj: object) -> bool:
-        if not isinstance(obj, self._binding.model):
+        if not isinstance(obj, Model):
             return False
         mine = objects.identity(obj)
         if mine is None or mine[0] != self._binding.head:
@@ -168,8 +170,8 @@ class Results(Generic[M]):
         """Dog.age or "age"."""
         if isinstance(given, str):
             return property_named(self._binding.model, given)
-        if isinstance(given, Property) and any(given is p for p in self._binding.properties):
-            return given
+        if (prop := again.own(self._binding, given)) is not None:
+            return prop
         raise InvalidArgument(f"a property of {self._binding.model.__name__} is wanted, such as Dog.age or 'age'")
 
     @overload
