@@ -5,12 +5,14 @@ import random
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import objstore
 from models import Color, Everything, Mood
-from objstore import field
+from objstore import Model, field
 
 UTC = timezone.utc
 NOW = datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
@@ -286,3 +288,35 @@ def test_a_setter_takes_the_same_managed_or_not(path):
             managed.number = 1
         with pytest.raises(objstore.NotInWrite, match="setting Settable.number"):
             managed.freeze().number = 1
+
+
+def test_ints_of_thousands_of_digits(tmp_path: Path) -> None:
+    """Of which Python writes none: what is wrong is told all the same."""
+
+    class Box(Model):
+        id: int = field(primary_key=True)
+        real: float = 0.0
+        price: Decimal = Decimal(0)
+        any: Any = None
+        text: str = ""
+        numbers: list[int]
+        named: dict[int, int]
+
+    big = 10**5000
+    with objstore.open(tmp_path / "db", models=[Box]) as store:
+        with store.write():
+            for name, value in [("id", big), ("real", big), ("any", big), ("any", [{"x": big}]), ("numbers", [big]), ("named", {-big: 1}), ("price", big + 1)]:
+                for make in (lambda row: store.add(Box(**row)), lambda row: store.create(Box, row), lambda row: store.create_all(Box, [row])):
+                    with pytest.raises(objstore.OutOfRange, match=f"Box.{name}: .*(an int of 166[0-9]+ bits|Decimal)") as raised:
+                        make({"id": 1} | {name: value})
+                    assert (raised.value.class_name, raised.value.property_name) == ("Box", name)
+            with pytest.raises(objstore.WrongType, match="Box.text: a str is wanted, not an int of 16610 bits"):
+                store.create(Box, {"id": 1, "text": big})
+            box = store.create(Box, {"id": 1, "price": big})
+            with pytest.raises(objstore.IndexOutOfRange):
+                box.numbers[big]
+            assert box.price == Decimal("1E5000") and big not in box.numbers and box.named.get(big) is None
+        with pytest.raises(objstore.OutOfRange, match="Box.id"):
+            store.objects(Box).where(Box.id == big).count()
+        with pytest.raises(objstore.OutOfRange, match="schema_version is an int from"):
+            objstore.open(tmp_path / "db", models=[Box], schema_version=big)

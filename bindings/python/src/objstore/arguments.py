@@ -6,6 +6,7 @@ import numbers
 import operator
 from typing import Any
 
+from .articles import shown
 from .errors import InvalidArgument, OutOfRange
 
 INT32, INT64, UINT64 = (-(2**31), 2**31 - 1), (-(2**63), 2**63 - 1), (0, 2**64 - 1)
@@ -23,7 +24,7 @@ def whole(what: str, value: Any, limits: tuple[int, int]) -> int:
     low, high = limits
     if low <= number <= high:
         return number
-    raise OutOfRange(f"{what} is an int from {low:,} to {high:,}, not {number:,}")
+    raise OutOfRange(f"{what} is an int from {low:,} to {high:,}, not {f'{number:,}' if number.bit_length() < 1000 else shown(number)}")
 
 
 def switch(what: str, value: Any) -> bool:

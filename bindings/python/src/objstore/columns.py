@@ -9,6 +9,7 @@ from uuid import UUID as Uuid
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, decimals, documents, instants, kinds, links
+from .articles import shown
 from .errors import Error, OutOfRange, WrongStore
 from .kinds import BINARY, BOOL, DECIMAL, DOUBLE, FLOAT, INT, LINK, OBJECT_ID, STRING, UUID, encode
 from .object_id import ObjectId
@@ -132,7 +133,7 @@ def _integers(prop: "Property", values: list[int]) -> "array[int]":
     except OverflowError:
         row, number = next((i, v) for i, v in enumerate(values) if not kinds.SMALLEST <= v <= kinds.LARGEST)
         raise OutOfRange(
-            f"{prop.path}: {number} does not fit 64 bits",
+            f"{prop.path}: {shown(number)} does not fit 64 bits",
             class_name=prop.model_name,
             property_name=prop.name,
             position=row,

@@ -18,6 +18,10 @@ def bits(value: Decimal) -> int | None:
         if digits and digits != (0,):
             return None  # a NaN that says something
         return top | {"F": _INFINITY, "n": _NAN, "N": _SNAN}[exponent]
+    if len(digits) > 4000:  # of which Python makes no int
+        if any(digits[34:]):
+            return None
+        digits, exponent = digits[:34], exponent + len(digits) - 34
     coefficient = int("".join(map(str, digits)) or "0")
     stored = exponent + _BIAS
     if coefficient == 0:

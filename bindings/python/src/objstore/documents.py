@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 from . import decimals, kinds
+from .articles import shown
 from .errors import Embedded, NotSupported, OutOfRange
 from .kinds import BINARY, BOOL, DECIMAL, DEEPEST, DOUBLE, FLOAT, INT, LINK, LIST, MAP, NULL, OBJECT_ID, STRING, TIMESTAMP, UUID, Described
 from .object_id import ObjectId
@@ -89,7 +90,7 @@ def _int(prop: Described, value: int) -> bytes:
     for size, most in ((1, 1 << 7), (2, 1 << 15), (4, 1 << 31), (8, 1 << 63)):
         if -most <= value < most:
             return _INTS[size].pack(INT, value)
-    raise OutOfRange(f"{prop.path}: {value} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name)
+    raise OutOfRange(f"{prop.path}: {shown(value)} does not fit 64 bits", class_name=prop.model_name, property_name=prop.name)
 
 
 def _time(prop: Described, value: datetime) -> bytes:

@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Protocol
 
 from . import decimals
+from .articles import shown
 from .errors import InvalidText, NotNullable, NotSupported, OutOfRange, WrongType
 from .object_id import ObjectId
 
@@ -62,7 +63,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 def wrong(prop: Described, value: object, wanted: str) -> WrongType:
     return WrongType(
-        f"{prop.path}: {wanted} is wanted, not {value!r} ({type(value).__name__})",
+        f"{prop.path}: {wanted} is wanted, not {shown(value)} ({type(value).__name__})",
         class_name=prop.model_name,
         property_name=prop.name,
     )
@@ -87,7 +88,7 @@ def _int(prop: Described, value: Any) -> int:
         raise wrong(prop, value, "an int") from None
     if SMALLEST <= number <= LARGEST:
         return number
-    raise _unfit(prop, f"{number} does not fit 64 bits")
+    raise _unfit(prop, f"{shown(number)} does not fit 64 bits")
 
 
 def _float(prop: Described, value: Any) -> float:
@@ -99,7 +100,7 @@ def _float(prop: Described, value: Any) -> float:
         number = float("inf")
     if number == value or value != value:
         return number
-    raise _unfit(prop, f"{value!r} is not exactly a float")
+    raise _unfit(prop, f"{shown(value)} is not exactly a float")
 
 
 def _single(prop: Described, value: Any) -> float:
@@ -108,7 +109,7 @@ def _single(prop: Described, value: Any) -> float:
     try:
         number: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except (OverflowError, struct.error):
-        raise _unfit(prop, f"{value!r} is beyond a float of 32 bits") from None
+        raise _unfit(prop, f"{shown(value)} is beyond a float of 32 bits") from None
     return number
 
 
@@ -122,7 +123,7 @@ def _decimal(prop: Described, value: Any) -> Decimal:
             raise wrong(prop, value, "a Decimal") from None
     number = Decimal(value)
     if decimals.bits(number) is None:
-        raise _unfit(prop, f"{value!r} is not exactly a decimal of 34 digits and exponents from -6176 to 6111")
+        raise _unfit(prop, f"{shown(value)} is not exactly a decimal of 34 digits and exponents from -6176 to 6111")
     return number
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
 from . import _ffi, elements, embedded, filling
 from ._check import check, failure
+from .articles import shown
 from .collection import Collection, _get
 from .errors import IndexOutOfRange, OutOfRange, Status
 from .kinds import is_loose
@@ -269,7 +270,7 @@ class List(Collection, MutableSequence[T]):
 
     def _beyond(self, number: int, view: "View") -> OutOfRange:
         return IndexOutOfRange(
-            f"{self._prop.path}: index {number} of {self._count(view)} elements",
+            f"{self._prop.path}: index {shown(number)} of {self._count(view)} elements",
             class_name=self._prop.model_name,
             property_name=self._prop.name,
         )
