@@ -145,6 +145,8 @@ package final class Store: @unchecked Sendable {
     package func flush() throws(StoreError) {
         try checkWritable()
         try shared.checkOutside("flush")
+        // Nobody would find what is durable there. (The store's own thread flushes all the same.)
+        try shared.database.checkInPlace()
         try shared.database.flush()
     }
 

@@ -171,8 +171,6 @@ extension Database {
     /// Makes everything that is visible now durable (`flush` of relaxed commits).
     package func flush() throws(StoreError) {
         try checkOpen()
-        // Nobody would find what is durable there.
-        if !options.isInMemory { try checkInPlace() }
         // Only what relaxed commits left behind needs a sync.
         try waitDurable(shared.published.load())
     }
