@@ -204,9 +204,10 @@ class Transaction(View, Block):
         if self.is_open and kind is not None:
             self._cancel()
         elif self.is_open:
-            if not self.mine():
-                self._abandon()  # nobody else is going to end it
+            if self._ending is None and not self.mine():  # no with statement has it: nobody else is going to end it
+                self._abandon()
                 raise NotInWrite("the transaction belongs to another thread or task; it is cancelled")
+            self._check_mine()
             self._commit()
         elif self.lost and kind is None:
             raise NotInWrite(self.lost)
