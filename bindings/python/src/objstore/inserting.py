@@ -213,8 +213,11 @@ def add_all(transaction: Transaction, store: "Store", given: list[Any], policy: 
             _allow(binding, policy)
             _allow_alone(binding)
         rows = list(map(_values_of, group))
-        # With a key that is given, the second one is DuplicateKey.
-        if len(set(map(id, group))) < len(group) and (policy or not binding.key or any(_is_due(p, values) for p in binding.generated for values in rows)):
+        # With a key that is given, the second one is DuplicateKey, which the library finds.
+        never = policy or not binding.key
+        if (never or binding.generated) and len(set(map(id, group))) < len(group) and (
+            never or any(_is_due(p, values) for p in binding.generated for values in rows)
+        ):
             raise InvalidArgument(f"{a(model.__name__)} is there twice", class_name=model.__name__)
         # What none of them has the library makes; nor has any of them embedded objects.
         due = frozenset(p.index for p in binding.generated if all(values[p.index] is None for values in rows))

@@ -184,11 +184,12 @@ def _of_numpy(prop: Described, value: Any) -> "datetime | None":
     """A numpy.datetime64, which has no time zone, and is UTC as those of to_numpy() are; None: it is NaT."""
     if not _is_of_numpy(value):
         raise wrong(prop, value, "a datetime")
-    found = value.astype("datetime64[us]").item()
+    microseconds = value.astype("datetime64[us]")
+    found = microseconds.item()
     if found is None:
         return None
     # NumPy gives a number for what is far away, or begins anew behind the greatest.
-    if not isinstance(found, datetime) or (not _is_finer(value) and value.astype("datetime64[us]").astype(value.dtype) != value):
+    if not isinstance(found, datetime) or (not _is_finer(value) and microseconds.astype(value.dtype) != value):
         raise _unfit(prop, f"{value!r} is beyond what a datetime can say")
     return found.replace(tzinfo=timezone.utc)
 

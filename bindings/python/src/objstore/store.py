@@ -521,17 +521,15 @@ class Store(Factory, WithBlock):
         for write in list(self._writes):
             if write.is_left():
                 write._abandon()
-            elif not write.owner.is_alive():
+            elif not write.owner.is_alive() or (write.is_open and write.task_has_ended()):
                 lost.append(self._lose(write))
-            elif write.is_open and write._task is not None and write._task.done():
-                lost.append(self._lose(write, "its task"))
         tell(lost, 4)  # who said store.write()
 
-    def _lose(self, write: Transaction, who: str = "") -> str:
+    def _lose(self, write: Transaction) -> str:
         """Cancels a write whose thread or task ended, or is just ending; what is to be told of it. Of one that was still waiting, nothing."""
         has_begun = bool(write._cell.value) and not write.lost
         if has_begun:
-            write.lost = f"{who or f'thread {write.owner.name!r}'} ended inside of a write of {self._path!r}, which was cancelled"
+            write.lost = f"{write.whose()} ended inside of a write of {self._path!r}, which was cancelled"
         write._abandon()
         return write.lost if has_begun else ""
 

@@ -174,7 +174,14 @@ class Transaction(View, Block):
     def _task_ended(self, _: object) -> None:
         """Nobody else can end it: others wait for it."""
         if self.is_open:
-            tell([self.store._lose(self, f"task {_name(self._task)!r}")], 1)
+            tell([self.store._lose(self)], 1)
+
+    def task_has_ended(self) -> bool:
+        return self._task is not None and bool(self._task.done())
+
+    def whose(self) -> str:
+        """For messages about one that was left: who has ended."""
+        return f"task {_name(self._task)!r}" if self.task_has_ended() else f"thread {self.owner.name!r}"
 
     async def __aenter__(self) -> "Transaction":
         self._enters()
