@@ -145,11 +145,7 @@ extension Sequence where Element: LiveCollection {
 }
 
 extension LazySequenceProtocol where Element: LiveCollection {
-    public func joined() -> LazySequence<FlattenSequence<[Pinned<Element.Element>]>> {
-        var pins: [Pinned<Element.Element>] = []
-        for collection in self { pins.append(collection.pinned()) }
-        return pins.joined().lazy
-    }
+    public func joined() -> LazySequence<FlattenSequence<[Pinned<Element.Element>]>> { flatMap { $0 } }
 }
 
 extension LazySequenceProtocol {
