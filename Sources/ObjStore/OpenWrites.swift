@@ -18,13 +18,13 @@ final class WriteTether: Sendable {
     func letGo() { handle.withLock { $0 = nil } }
     var isLoose: Bool { handle.withLock { $0 == nil } }
 
-    /// Cancels the open write where this thread has left it, as `isLeft` says; who is to be told.
-    fileprivate func abandon(where isLeft: (StoreHandle) -> Bool) -> ErrorReports? {
+    /// Cancels the open write that this thread has left, as `left` says; who is to be told.
+    fileprivate func abandon(_ left: (StoreHandle) -> UInt64?) -> ErrorReports? {
         // The handle cannot be freed meanwhile: it first waits to let go. So nothing of the program runs here.
         handle.withLock { address in
             guard let address, let pointer = UnsafeRawPointer(bitPattern: address) else { return nil }
             return Unmanaged<StoreHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef { handle in
-                isLeft(handle) && handle.closeAbandoned() ? handle.reports : nil
+                handle.closeAbandoned(left(handle)) ? handle.reports : nil
             }
         }
     }
@@ -39,7 +39,7 @@ final class ThreadWrites {
     static func abandonLeft() {
         guard let pointer = cr_ending() else { return }
         let tethers = Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.tethers)
-        for tether in tethers { tether.abandon(where: \.isLeft)?.tell(abandoned(byTask)) }
+        for tether in tethers { tether.abandon(\.numberIfLeft)?.tell(abandoned(byTask)) }
     }
 
     /// This thread's end is to reach the handle.
@@ -49,7 +49,7 @@ final class ThreadWrites {
             writes.tethers.append(tether)
             cr_set_ending(Unmanaged.passRetained(writes).toOpaque()) { pointer in
                 let writes = Unmanaged<ThreadWrites>.fromOpaque(pointer).takeRetainedValue()
-                for tether in writes.tethers { tether.abandon(where: \.isThisThreads)?.tell(abandoned("the thread that was inside of it has ended")) }
+                for tether in writes.tethers { tether.abandon(\.numberOfThisThread)?.tell(abandoned("the thread that was inside of it has ended")) }
             }
             return
         }
@@ -73,24 +73,25 @@ extension StoreHandle {
     static var currentTask: UInt64 { cr_task_number() }
 
     /// Cancels a write that nobody can end, and tells so.
-    private func abandon(_ why: String) { if closeAbandoned() { reports.tell(ObjStore.abandoned(why)) } }
+    private func abandon(_ number: UInt64?, _ why: String) { if closeAbandoned(number) { reports.tell(ObjStore.abandoned(why)) } }
 
-    /// False: another thread was faster.
-    fileprivate func closeAbandoned() -> Bool {
-        guard let view = takeAbandoned() else { return false }
+    /// False: there is none, or another thread was faster.
+    fileprivate func closeAbandoned(_ number: UInt64?) -> Bool {
+        guard let number, let view = takeAbandoned(number) else { return false }
         view.close()
         return true
     }
 
     /// Where this thread, or this task, sees that a write that was begun with `beginWrite` can never be ended.
     func abandonIfLeft() {
-        if isLeft { return abandon(byTask) }
-        if isOfThisTaskElsewhere { abandon("its task began it on another thread, before an await: use write { … } in tasks") }
+        if let number = numberIfLeft { return abandon(number, byTask) }
+        abandon(numberIfElsewhere, "its task began it on another thread, before an await: use write { … } in tasks")
     }
 
-    /// Looks now and then, on whatever threads tasks run on, whether the thread where a task began a write does something else.
+    /// Looks now and then, on whatever threads tasks run on, whether the thread where a task began a write does something else. Each
+    /// priority has threads of its own: the one that has waited longest, if none is at work, is the one that looks.
     func watch(_ number: UInt64) {
-        Task.detached(priority: .utility) { [weak self] in
+        Task.detached(priority: Task.currentPriority) { [weak self] in
             while let handle = self, handle.isOpen(number) {
                 handle.abandonIfLeft()
                 try? await Task.sleep(for: .milliseconds(50))

@@ -126,31 +126,41 @@ final class StoreHandle: @unchecked Sendable {
 
     // MARK: Writing
 
+    // What is read first matters: a write of this thread that was left may be taken by another one meanwhile, which forgets the
+    // writer before the task.
+
     /// Is this thread inside a write of this store?
     @inline(__always)
-    var isWriting: Bool { isThisThreads && !isOfAnotherTask }
+    var isWriting: Bool {
+        let task = task.load(ordering: .acquiring)
+        return isThisThreads && (_fastPath(task == 0) || task == StoreHandle.currentTask)
+    }
 
     /// This thread began the open write.
     @inline(__always)
-    var isThisThreads: Bool {
+    private var isThisThreads: Bool {
         let writer = writer.load(ordering: .relaxed)
         return writer != 0 && writer == UInt(cr_thread_id())
     }
 
-    /// The open write, of this thread, is not the current task's.
-    @inline(__always)
-    private var isOfAnotherTask: Bool {
-        let task = task.load(ordering: .relaxed)
-        return _slowPath(task != 0) && task != StoreHandle.currentTask
+    /// The open write is this thread's; who takes it names its number, for it may be over.
+    var numberOfThisThread: UInt64? {
+        let number = openNumber.load(ordering: .acquiring)
+        return isThisThreads ? number : nil
     }
 
     /// This thread does something else than what began the open write: a task that is now elsewhere, or at its end.
-    var isLeft: Bool { isThisThreads && isOfAnotherTask }
+    var numberIfLeft: UInt64? {
+        let number = openNumber.load(ordering: .acquiring), task = task.load(ordering: .acquiring)
+        return task != 0 && isThisThreads && task != StoreHandle.currentTask ? number : nil
+    }
 
     /// This task began the open write, on another thread, which it therefore is not on any more.
-    var isOfThisTaskElsewhere: Bool {
-        let task = task.load(ordering: .relaxed), writer = writer.load(ordering: .relaxed)
-        return task != 0 && writer != 0 && task == StoreHandle.currentTask && writer != UInt(cr_thread_id())
+    var numberIfElsewhere: UInt64? {
+        let number = openNumber.load(ordering: .acquiring), task = task.load(ordering: .acquiring)
+        if task == 0 { return nil }
+        let writer = writer.load(ordering: .relaxed)
+        return writer != 0 && writer != UInt(cr_thread_id()) && task == StoreHandle.currentTask ? number : nil
     }
 
     func isOpen(_ number: UInt64) -> Bool { openNumber.load(ordering: .relaxed) == number }
@@ -178,7 +188,7 @@ final class StoreHandle: @unchecked Sendable {
         transactionNumber += 1
         encoder.removeAll()
         ThreadWrites.note(tether)
-        openNumber.store(transactionNumber, ordering: .relaxed)
+        openNumber.store(transactionNumber, ordering: .releasing)
         writer.store(UInt(cr_thread_id()), ordering: .relaxed)
     }
 
@@ -186,17 +196,17 @@ final class StoreHandle: @unchecked Sendable {
     func takeTransaction() -> View? {
         if isExplicit { reports.writer = nil }
         isExplicit = false
-        task.store(0, ordering: .relaxed)
         openNumber.store(0, ordering: .relaxed)
         writer.store(0, ordering: .relaxed)
+        task.store(0, ordering: .releasing)
         defer { transaction = nil }
         return transaction
     }
 
-    /// The same of a write whose thread is not in it any more; nil: another thread was faster.
-    func takeAbandoned() -> View? {
-        let left = writer.load(ordering: .acquiring)
-        guard left != 0, writer.compareExchange(expected: left, desired: 0, ordering: .acquiringAndReleasing).exchanged else { return nil }
+    /// The same of a write that was seen to be left; nil: it is over, another thread was faster.
+    func takeAbandoned(_ number: UInt64) -> View? {
+        guard number != 0, openNumber.compareExchange(expected: number, desired: 0, ordering: .acquiringAndReleasing).exchanged else { return nil }
+        writer.store(0, ordering: .relaxed)
         if isExplicit { reports.forgetWriter() }
         return takeTransaction()
     }

@@ -133,6 +133,12 @@ final class Errors: Sendable {
     private let list = Mutex<[ObjStoreError]>([])
     var all: [ObjStoreError] { list.withLock { $0 } }
     func add(_ error: ObjStoreError) { list.withLock { $0.append(error) } }
+
+    /// All of them, once there are so many: another thread tells of a write that was left after it has made room for the next one.
+    func all(_ count: Int) async -> [ObjStoreError] {
+        while all.count < count { await Task.yield() }
+        return all
+    }
 }
 
 /// The error of this code that a body throws; nil, and nothing else, where it throws none.
