@@ -17,9 +17,11 @@ let settings: [SwiftSetting] = [
 let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
 
 /// scripts/test builds the Swift tests: what they test is optimised, with its assertions, so that their histories take two minutes and not
-/// half an hour; the tests themselves are not, for that alone would take as long. The rigs, which are built for release, stay out.
+/// half an hour; the tests themselves are not, for that alone would take as long. Nor has anything what debuggers want to know, a quarter of
+/// the time: for them there is `swift build --build-tests`. The rigs, which are built for release, stay out.
 let isForTests = Context.environment["OBJSTORE_TESTS"] != nil
-let tested = settings + (isForTests ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug"])] : [])
+let tested = settings + (isForTests ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug", "-gnone"])] : [])
+let tests = settings + (isForTests ? [.unsafeFlags(["-gnone"])] : [])
 
 let package = Package(
     name: "objstore",
@@ -51,11 +53,11 @@ let package = Package(
             name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: tested),
         .executableTarget(  // the other process of tests of observing
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
-        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"], swiftSettings: settings),
-        .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: settings),
-        .testTarget(name: "CAPITests", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], swiftSettings: settings),
-        .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: settings),
-        .testTarget(name: "ObjStoreRealmTests", dependencies: ["ObjStoreRealm"], swiftSettings: settings),
+        .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"], swiftSettings: tests),
+        .testTarget(name: "ObjStoreSimulationTests", dependencies: ["ObjStoreSimulation", "ObjStoreCore"], swiftSettings: tests),
+        .testTarget(name: "CAPITests", dependencies: ["CObjStore", "CSystem", "ObjStoreC"], swiftSettings: tests),
+        .testTarget(name: "ObjStoreTests", dependencies: ["ObjStore"], swiftSettings: tests),
+        .testTarget(name: "ObjStoreRealmTests", dependencies: ["ObjStoreRealm"], swiftSettings: tests),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -133,7 +133,8 @@ private func values(_ view: OpaquePointer, _ boxes: Boxes, _ object: objstore_ob
     store = try Boxes.open(folder.store)
     try reading(store) { view in
         let all = try values(view, boxes, box, boxes.numbers)
-        #expect(all == [.int(100)] + (0..<3000).map { .int($0 * 3) } + [.int(0), .int(4)])
+        let middle: [Boxes.Element] = (0..<3000).map { .int($0 * 3) }
+        #expect(all == [.int(100)] + middle + [.int(0), .int(4)])
     }
     try writing(store) { tx in
         let list = objstore_collection_of(box, boxes.numbers)

@@ -200,7 +200,10 @@ private func schema(_ body: (OpaquePointer) throws -> Void) throws {
         defer { _ = objstore_buffer_free(&buffer) }
         var values = [objstore_value](repeating: objstore_null(), count: ids.count)
         try ok(objstore_get_row(view, object, ids, ids.count, &buffer, &values))
-        let wrong = (0..<65_000).filter { $0 % 2 == 0 ? string(values[$0]) != string(some) : values[$0].data.integer != ($0 == 64_999 ? -1 : Int64($0)) }
+        let wrong = (0..<65_000).filter { index in
+            if index % 2 == 0 { return string(values[index]) != string(some) }
+            return values[index].data.integer != (index == 64_999 ? -1 : Int64(index))
+        }
         #expect(wrong == [])
     }
     try verify(store)

@@ -182,7 +182,8 @@ private func fill(_ store: OpaquePointer, _ cls: ClassOf, _ count: Int) throws {
             #expect((bytes + Int(columns[1].values_offset)).load(fromByteOffset: row * 8, as: Int64.self) == (isNull ? 0 : Int64(index % 10)))
             let time = (bytes + Int(columns[2].values_offset)).load(fromByteOffset: row * 16, as: objstore_timestamp.self)
             #expect(time.seconds == (isNull ? 0 : Int64(index)) && time.nanoseconds == (isNull ? 0 : 5) && time.reserved == 0)
-            #expect((bytes + Int(columns[3].values_offset)).load(fromByteOffset: row, as: UInt8.self) == (!isNull && index % 2 == 0 ? 1 : 0))
+            let isSet: UInt8 = !isNull && index % 2 == 0 ? 1 : 0
+            #expect((bytes + Int(columns[3].values_offset)).load(fromByteOffset: row, as: UInt8.self) == isSet)
         }
         try ok(objstore_results_read(results, 20, 10, properties, 4, &buffer))
         #expect(UnsafeRawPointer(buffer.bytes!).load(as: objstore_packed.self).row_count == 0)
