@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
 import os
 import pathlib
@@ -112,8 +113,14 @@ def test_detached_objects_are_pickled_and_copied() -> None:
     assert detached.name == "Ann" and shallow.guests[0] is detached.guests[0]
 
 
+class Mood(enum.Enum):
+    calm = "calm"
+
+
 class Log(objstore.Model):
     id: int = field(primary_key=True)
+    mood: Mood = Mood.calm
+    seen_by: objstore.Counter = objstore.Counter(3)
     words: list[str]
     seen: set[int]
     times: dict[str, datetime]
@@ -126,6 +133,7 @@ def test_live_collections_go_through_the_json_module() -> None:
     with objstore.open(memory="", models=[Log, Host, Guest]) as store, store.write():
         log = store.add(Log(id=1, words=["a"], seen={2, 1}, times={"x": noon}, extra={"l": [1, {"m": None}]}, raw=[b"ab"]))
         given = {"words": log.words, "seen": log.seen, "times": log.times, "extra": log.extra, "inner": log.extra["l"], "raw": log.raw}
+        assert json.dumps([log.mood, log.seen_by], default=objstore.json_default) == '["calm", 3]'
         assert json.loads(json.dumps(given, default=objstore.json_default)) == {
             "words": ["a"], "seen": [1, 2], "times": {"x": "2024-01-01T12:00:00+00:00"}, "extra": {"l": [1, {"m": None}]},
             "inner": [1, {"m": None}], "raw": ["YWI="],

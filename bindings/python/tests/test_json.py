@@ -156,6 +156,19 @@ def test_many_in_pieces(store):
         store.objects(Dog).to_json(Full())
 
 
+def test_arguments_of_the_wrong_type(store):
+    for given in (5, None, ["{}"]):
+        with pytest.raises(objstore.InvalidArgument, match="JSON is a str or bytes, not "):
+            objstore.parse_json(given)
+    with store.write() as tx, pytest.raises(objstore.WrongType, match=r"Dog\.weight is of type double, not map$"):
+        tx.create_from_json(Dog, {"weight": {"a": 1}})
+    for depth in (1.5, "1", True):
+        with pytest.raises(objstore.InvalidArgument, match="depth is an int, not "):
+            store.objects(Dog).to_json(depth=depth)
+        with pytest.raises(objstore.InvalidArgument, match="depth is an int, not "):
+            Dog().to_json(depth=depth)
+
+
 def test_parsing():
     value = objstore.parse_json("{ name: 'Rex', n: 18446744073709551616, list: [true, 1, 1.0, null], }")
     assert value == {"name": "Rex", "n": Decimal("18446744073709551616"), "list": [True, 1, 1.0, None]}

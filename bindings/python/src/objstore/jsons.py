@@ -8,12 +8,14 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from . import _ffi, documents
 from ._check import check
-from .arguments import switch
+from .arguments import INT32, switch, whole
 from .calls import MUST_FINISH, Calls
+from .counters import Counter
 from .errors import InvalidArgument, OutOfRange
 from .object_id import ObjectId
 from .values import give_back, take
@@ -37,7 +39,7 @@ def flags(pretty: bool, extended: bool, nan_as_null: bool) -> int:
 
 def checked_depth(depth: int) -> int:
     """How many links are followed one after the other."""
-    if 0 <= depth <= DEEPEST:
+    if 0 <= whole("depth", depth, INT32) <= DEEPEST:
         return depth
     raise OutOfRange(f"a depth is 0 to {DEEPEST}, not {depth}")
 
@@ -49,6 +51,8 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
     {"$date": …}, {"$oid": …} and the like of MongoDB's Extended JSON. An integer beyond 64 bits is a Decimal.
     InvalidJSON and InvalidText have the byte as `position`, and line, column and path in the message; InvalidArgument: a
     key that comes twice; OutOfRange: a number that nothing here can hold, nested more than 100 deep."""
+    if not isinstance(text, (str, bytes, bytearray, memoryview)):
+        raise InvalidArgument(f"JSON is a str or bytes, not {text!r} ({type(text).__name__})")
     encoded = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
     buffer = _ffi.Buffer()
     value = _ffi.Value()
@@ -62,7 +66,8 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
 
 def json_default(value: Any) -> Any:
     """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts are written as
-    builtin ones (sets as lists), ids and Decimals as texts, datetimes by ISO 8601, bytes in base64. TypeError: anything else."""
+    builtin ones (sets as lists), counters and members of enumerations as their values, ids and Decimals as texts, datetimes by
+    ISO 8601, bytes in base64. TypeError: anything else."""
     from .collection import Collection
     from .mixed import MixedDict, MixedList
 
@@ -72,6 +77,8 @@ def json_default(value: Any) -> Any:
         return value
     if isinstance(value, (set, frozenset)):
         return list(value)
+    if isinstance(value, (Counter, Enum)):
+        return value.value
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, bytes):
