@@ -315,6 +315,19 @@ import Testing
         try database.close()
     }
 
+    @Test func aDefaultIsOfTheKindOfItsProperty() throws {
+        for (value, isSound) in [(Value.int(7), true), (.null, true), (.double(1), false), (.bool(true), false)] {
+            for isFill in [false, true] {
+                let property = PropertySchema(
+                    name: "age", kind: .int, columnID: 0, isNullable: true, defaultValue: isFill ? nil : OwnedValue(value), fill: OwnedValue(isFill ? value : .null))
+                let buffer = ByteBuffer()
+                SchemaCodec.append(Schema(classes: [ClassSchema(name: "Dog", id: 0, properties: [property], nextColumnID: 1)], version: 1), to: buffer)
+                var reader = buffer.reader
+                #expect(((try? SchemaCodec.read(&reader)) != nil) == isSound, "\(value) \(isFill)")
+            }
+        }
+    }
+
     /// What was written with constraints is not opened by who does not know them: the kind of a property is unknown there.
     @Test func schemaSaysThatThereIsMore() throws {
         var draft = SchemaDraft()

@@ -133,11 +133,12 @@ enum SchemaCodec {
                 guard column < nextColumnID, properties.last.map({ column > UInt64($0.columnID) }) ?? true else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
                 let defaultValue = flags & 8 != 0 ? OwnedValue(try ValueCodec.read(&reader)) : nil
                 let fill = OwnedValue(try ValueCodec.read(&reader))
+                // What rows have that were written before the property, or without it, is taken for what the property says.
+                for value in [defaultValue?.value ?? .null, fill.value] where !value.isNull {
+                    guard value.kind == kind else { throw StoreError(.corrupt, "the default of \(propertyName), \(kind.indefinite), is \(value.kind.indefinite)") }
+                    if kind == .mixed { try MixedCell.check(value) }
+                }
                 if kind == .mixed {
-                    for value in [defaultValue?.value ?? .null, fill.value] where !value.isNull {
-                        guard value.kind == .mixed else { throw StoreError(.corrupt, "the default of \(propertyName) is \(value.kind.indefinite)") }
-                        try MixedCell.check(value)
-                    }
                     guard flags & 3 == 1 else { throw StoreError(.corrupt, "the mixed property \(propertyName) is a key, or cannot be null") }
                 }
                 var elements: ElementSchema?
