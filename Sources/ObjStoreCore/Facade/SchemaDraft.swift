@@ -286,7 +286,7 @@ package struct SchemaDraft: Sendable {
         guard kind == .int || kind == .string else { throw refused(.wrongType, "an enumeration is of ints or of strings, not of kind \(kind)") }
         if property.isGenerated || property.isCounter { throw refused(.invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration") }
         for value in values {
-            guard value.kind == kind else { throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kind) (\(value.text))") }
+            guard value.kind == kind else { throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kindAndText)") }
             if kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) { throw refused(.invalidUTF8, "the text is not valid UTF-8") }
         }
         guard let enumeration = Enumeration(values) else { throw refused(.invalidArgument, "its enumeration has no values") }

@@ -179,7 +179,7 @@ extension View {
             }
             guard value.kind == cls.columns[position].kind else {
                 throw cls.named(
-                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \(value.kind) (\(value.text))"), position)
+                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite), not \(value.kindAndText)"), position)
             }
             if value.kind == .link { try checkTarget(value.givenObject, position, cls) }
             try ValueCheck.check(value, for: position, of: cls, limit: IndexLimits.longestText)

@@ -81,7 +81,7 @@ extension View {
     private func mixed(_ classID: UInt32, _ condition: Condition) throws(StoreError) -> (ClassSchema, Int)? {
         let cls = try schema.cls(classID), position = try cls.position(condition.propertyID), value = condition.value
         guard value.kind == .link else {
-            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): it links to objects, not to \(value.kind) (\(value.text))"), position)
+            throw cls.named(StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name): it links to objects, not to \(value.kindAndText)"), position)
         }
         if cls.mixedPosition(of: position) == nil { return nil }
         try checkMixedStore(value, position, cls)
@@ -170,7 +170,7 @@ extension View {
             guard isEquality else { throw wrong("null is neither less nor greater than anything") }
             return (cls, position)
         }
-        guard value.kind == kind else { throw wrong("it is \(kind.indefinite), and is compared with \(value.kind) (\(value.text))") }
+        guard value.kind == kind else { throw wrong("it is \(kind.indefinite), and is compared with \(value.kindAndText)") }
         if kind == .link {
             guard isEquality else { throw wrong("links are only compared for equality") }
             try checkTarget(value.givenObject, position, cls)

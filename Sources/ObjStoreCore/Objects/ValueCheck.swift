@@ -73,7 +73,7 @@ package enum ValueCheck {
             throw named(StoreError(.notNullable, "\(path(cls, property)): \(what) cannot be null"), cls, property)
         }
         guard value.kind == kind else {
-            throw named(StoreError(.wrongType, "\(path(cls, property)): \(what) is of type \(kind), not \(value.kind) (\(value.text))"), cls, property)
+            throw named(StoreError(.wrongType, "\(path(cls, property)): \(what) is of type \(kind), not \(value.kindAndText)"), cls, property)
         }
         do throws(StoreError) { try checkContent(value, property, cls, limit) } catch {
             throw named(StoreError(error.code, "\(error.message) (\(what))"), cls, property)
@@ -110,7 +110,7 @@ package enum ValueCheck {
         if column.kind.isCollection {
             throw named(StoreError(.wrongType, "\(path(cls, property)) is \(column.kind.indefinite): its elements are changed, it is not given a value"), cls, property)
         }
-        throw named(StoreError(.wrongType, "\(path(cls, property)) is of type \(column.kind), not \(value.kind) (\(value.text))"), cls, property)
+        throw named(StoreError(.wrongType, "\(path(cls, property)) is of type \(column.kind), not \(value.kindAndText)"), cls, property)
     }
 
     private static func tooLarge(_ value: Value, _ property: Int, _ cls: ClassSchema, _ limit: Int) -> StoreError {

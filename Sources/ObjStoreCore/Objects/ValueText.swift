@@ -44,6 +44,12 @@ extension Value {
         }
     }
 
+    /// For messages about a wrong type: "string ("five")", "null".
+    package var kindAndText: String {
+        let text = text
+        return text == "\(kind)" ? text : "\(kind) (\(text))"
+    }
+
     private static func hex(_ number: UInt64, _ digits: Int) -> String {
         let text = String(number, radix: 16)
         return String(repeating: "0", count: digits - text.utf8.count) + text
