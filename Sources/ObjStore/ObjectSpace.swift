@@ -222,7 +222,7 @@ final class ClassBinding {
     func set(_ key: Int64, _ index: UInt32, _ value: Value) {
         do throws(StoreError) {
             guard !space.isFrozen else { throw named(StoreError(.wrongView, "\(path(index)) cannot be set: the object is frozen"), index) }
-            guard space.handle.isWriting else { throw named(StoreError(.notInWrite, "\(path(index)) cannot be set outside a write"), index) }
+            guard space.handle.isWriting else { throw named(space.handle.notInWrite("\(path(index)) cannot be set outside a write"), index) }
             try space.current.set(id(key), properties[Int(index)], value)
         } catch {
             report(error, index)

@@ -213,7 +213,12 @@ final class StoreHandle: @unchecked Sendable {
 
     /// The transaction of this thread.
     func writing(_ operation: String) throws(ObjStoreError) -> View {
-        guard isWriting, let transaction else { throw ObjStoreError(.notInWrite, "\(operation) works inside a write only") }
+        guard isWriting, let transaction else { throw ObjStoreError(notInWrite("\(operation) works inside a write only")) }
         return transaction
+    }
+
+    /// Why this thread is in no write: `reason`, but for a store that cannot be written any more.
+    func notInWrite(_ reason: String) -> StoreError {
+        store.isClosed ? StoreError(.closedHandle, "the store was closed") : StoreError(.notInWrite, reason)
     }
 }

@@ -285,6 +285,7 @@ import Testing
         #expect(dog.isInvalidated)
         #expect(code { try store.write { _ in } } == .closedHandle)
         #expect(code { try dog.freeze() } == .closedHandle)
+        #expect(code { try Store.checked { dog.name = "Ben" } } == .closedHandle)
         try store.close()
     }
 

@@ -23,7 +23,7 @@ struct CollectionPlace {
         let binding = binding
         do throws(StoreError) {
             guard !binding.space.isFrozen else { throw StoreError(.wrongView, "\(binding.path(index)) cannot be changed: the object is frozen") }
-            guard binding.space.handle.isWriting else { throw StoreError(.notInWrite, "\(binding.path(index)) cannot be changed outside a write") }
+            guard binding.space.handle.isWriting else { throw binding.space.handle.notInWrite("\(binding.path(index)) cannot be changed outside a write") }
             return try body(binding.space.current, id)
         } catch {
             binding.report(error, index)

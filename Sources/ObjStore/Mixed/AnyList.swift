@@ -12,6 +12,8 @@ public final class AnyList {
     public init() { place = nil }
     init(_ place: AnyPlace) { self.place = place }
 
+    deinit { AnyValue.letGo(&elements) }
+
     public convenience init(_ elements: some Sequence<AnyValue>) {
         self.init()
         self.elements = Array(elements)
@@ -38,13 +40,15 @@ public final class AnyList {
     }
 
     /// The elements as they are now, copied.
-    var values: [AnyValue] { place == nil ? elements : detached().elements }
+    var values: [AnyValue] { place.map { $0.copy().list?.elements ?? [] } ?? elements }
 
     /// An unmanaged list with the same elements.
     public func detached() -> AnyList {
-        guard let place else { return AnyList(elements.map { $0.detached() }) }
-        return place.copy().list ?? AnyList()
+        AnyValue.list(self).detached().list ?? AnyList()
     }
+
+    /// Gives a list copies of the elements, which `copy` makes.
+    func fill(_ new: AnyList, _ copy: (AnyValue) -> AnyValue) { new.elements = values.map(copy) }
 
     public var isManaged: Bool { place != nil }
 }
@@ -98,9 +102,11 @@ extension AnyList {
 }
 
 extension AnyList: Equatable {
-    public static func == (left: AnyList, right: AnyList) -> Bool { left === right || left.values == right.values }
+    public static func == (left: AnyList, right: AnyList) -> Bool { AnyValue.list(left) == .list(right) }
 }
 
 extension AnyList: CustomStringConvertible {
-    public var description: String { "[" + values.map(\.description).joined(separator: ", ") + "]" }
+    public var description: String { describe(0) }
+
+    func describe(_ level: Int) -> String { "[" + values.map { $0.describe(level + 1) }.joined(separator: ", ") + "]" }
 }

@@ -11,6 +11,8 @@ public final class AnyMap {
     public init() { place = nil }
     init(_ place: AnyPlace) { self.place = place }
 
+    deinit { AnyValue.letGo(&content) }
+
     public convenience init(_ entries: [String: AnyValue]) {
         self.init()
         content = entries
@@ -37,13 +39,18 @@ public final class AnyMap {
     public var keys: [String] { place?.keys() ?? content.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
     /// The entries as they are now, copied.
-    var entries: [String: AnyValue] { place == nil ? content : detached().content }
+    var entries: [String: AnyValue] { place.map { $0.copy().dictionary?.content ?? [:] } ?? content }
+
+    /// The same in the order of the keys.
+    var sortedEntries: [(key: String, value: AnyValue)] { entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } }
 
     /// An unmanaged dictionary with the same entries.
     public func detached() -> AnyMap {
-        guard let place else { return AnyMap(content.mapValues { $0.detached() }) }
-        return place.copy().dictionary ?? AnyMap()
+        AnyValue.dictionary(self).detached().dictionary ?? AnyMap()
     }
+
+    /// Gives a dictionary copies of the values, which `copy` makes.
+    func fill(_ new: AnyMap, _ copy: (AnyValue) -> AnyValue) { new.content = entries.mapValues(copy) }
 
     public var isManaged: Bool { place != nil }
 }
@@ -51,16 +58,19 @@ public final class AnyMap {
 extension AnyMap: Sequence {
     /// The entries as they are now, in the order of the keys; lists and dictionaries in them stay managed.
     public func makeIterator() -> IndexingIterator<[(key: String, value: AnyValue)]> {
-        let entries = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        guard let place else { return entries.map { ($0.key, $0.value) }.makeIterator() }
-        return entries.map { (key: $0.key, value: $0.value.shown(at: place.at(.key($0.key)))) }.makeIterator()
+        guard let place else { return sortedEntries.makeIterator() }
+        return sortedEntries.map { (key: $0.key, value: $0.value.shown(at: place.at(.key($0.key)))) }.makeIterator()
     }
 }
 
 extension AnyMap: Equatable {
-    public static func == (left: AnyMap, right: AnyMap) -> Bool { left === right || left.entries == right.entries }
+    public static func == (left: AnyMap, right: AnyMap) -> Bool { AnyValue.dictionary(left) == .dictionary(right) }
 }
 
 extension AnyMap: CustomStringConvertible {
-    public var description: String { isEmpty ? "[:]" : "[" + map { "\($0.key): \($0.value)" }.joined(separator: ", ") + "]" }
+    public var description: String { describe(0) }
+
+    func describe(_ level: Int) -> String {
+        isEmpty ? "[:]" : "[" + map { "\($0.key): \($0.value.describe(level + 1))" }.joined(separator: ", ") + "]"
+    }
 }

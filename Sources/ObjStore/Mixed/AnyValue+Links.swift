@@ -7,36 +7,6 @@ extension AnyValue {
     /// The object that it links to; nil: it links to none, or its object was deleted.
     public var object: Object? { if case .object(let value) = self { value } else { nil } }
 
-    /// The objects in it, at any depth, as often as they come.
-    var objects: [Object] {
-        switch self {
-        case .object(let object): [object]
-        case .list(let list): list.values.flatMap(\.objects)
-        case .dictionary(let map): map.detached().flatMap(\.value.objects)
-        default: []
-        }
-    }
-
-    /// Those that are in no store yet. Nothing in a store leads to one.
-    var unmanagedObjects: [Object] {
-        switch self {
-        case .object(let object): object._binding == nil ? [object] : []
-        case .list(let list): list.isManaged ? [] : list.values.flatMap(\.unmanagedObjects)
-        case .dictionary(let map): map.isManaged ? [] : map.flatMap(\.value.unmanagedObjects)
-        default: []
-        }
-    }
-
-    /// A copy with other objects instead of these, and none instead of those that are nil.
-    func mapObjects(_ other: (Object) -> Object?) -> AnyValue {
-        switch self {
-        case .object(let object): other(object).map { .object($0) } ?? AnyValue.none
-        case .list(let list): .list(AnyList(list.values.map { $0.mapObjects(other) }))
-        case .dictionary(let map): .dictionary(AnyMap(map.entries.mapValues { $0.mapObjects(other) }))
-        default: self
-        }
-    }
-
     /// What a link of the core leads to, in a space that shows its store.
     init(link: CoreValue, _ space: ObjectSpace?) throws(StoreError) {
         guard let space else { throw StoreError(.notSupported, "the value has a link to an object, and belongs to no store in which it could be found") }

@@ -93,38 +93,6 @@ public enum AnyValue {
     public var uuid: UUID? { if case .uuid(let value) = self { value } else { nil } }
     public var list: AnyList? { if case .list(let value) = self { value } else { nil } }
     public var dictionary: AnyMap? { if case .dictionary(let value) = self { value } else { nil } }
-
-    /// The same value, its lists and dictionaries copied out of the store; the objects stay the same.
-    public func detached() -> AnyValue {
-        switch self {
-        case .list(let list): .list(list.detached())
-        case .dictionary(let map): .dictionary(map.detached())
-        default: self
-        }
-    }
-}
-
-/// Values are equal when they are of one type and equal; an `.int` equals no `.double`. Objects are equal as ``Object/isSameObject(as:)`` says.
-extension AnyValue: Equatable {
-    public static func == (left: AnyValue, right: AnyValue) -> Bool {
-        switch (left, right) {
-        case (.none, .none): true
-        case (.bool(let a), .bool(let b)): a == b
-        case (.int(let a), .int(let b)): a == b
-        case (.float(let a), .float(let b)): a == b
-        case (.double(let a), .double(let b)): a == b
-        case (.decimal128(let a), .decimal128(let b)): a == b
-        case (.string(let a), .string(let b)): a == b
-        case (.data(let a), .data(let b)): a == b
-        case (.date(let a), .date(let b)): a == b
-        case (.objectId(let a), .objectId(let b)): a == b
-        case (.uuid(let a), .uuid(let b)): a == b
-        case (.list(let a), .list(let b)): a == b
-        case (.dictionary(let a), .dictionary(let b)): a == b
-        case (.object(let a), .object(let b)): a.isSameObject(as: b)
-        default: false
-        }
-    }
 }
 
 /// In a query numbers of all types are compared exactly, so that `.int(1)` equals `.double(1)`, and strings and data by their bytes;
@@ -151,7 +119,10 @@ extension AnyValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Ex
 }
 
 extension AnyValue: CustomStringConvertible {
-    public var description: String {
+    public var description: String { describe(0) }
+
+    /// What no store takes is not written out: a text of it might use up the stack.
+    func describe(_ level: Int) -> String {
         switch self {
         case .none: "none"
         case .bool(let value): "\(value)"
@@ -164,8 +135,8 @@ extension AnyValue: CustomStringConvertible {
         case .date(let value): "\(value)"
         case .objectId(let value): "\(value)"
         case .uuid(let value): "\(value)"
-        case .list(let value): value.description
-        case .dictionary(let value): value.description
+        case .list(let value): level > AnyValue.deepest ? "…" : value.describe(level)
+        case .dictionary(let value): level > AnyValue.deepest ? "…" : value.describe(level)
         case .object(let value): value.name
         }
     }
@@ -184,12 +155,8 @@ extension AnyValue: Persistable {
     }
 
     public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {
-        switch wrapper(object, offset).pointee.value {
-        case .object(let object): references.add(object)
-        case .list(let list): references.add(list)
-        case .dictionary(let map): references.add(map)
-        default: return
-        }
+        guard let reference = wrapper(object, offset).pointee.value.reference else { return }
+        references.add(reference)
         wrapper(object, offset).pointee.value = .none
     }
 
@@ -198,7 +165,17 @@ extension AnyValue: Persistable {
     public static func _convert(_ value: Any?) -> AnyValue? { converted(value, AnyValue.deepest) }
 
     /// What is nested deeper is refused when it is stored; here it must not use up the stack.
-    private static let deepest = 200
+    private static let deepest = ClassInfo.deepest
+
+    /// Why an array or a dictionary is not converted.
+    static func isTooDeep(_ value: Any, _ left: Int = deepest) -> Bool {
+        switch ClassInfo.unwrap(value) {
+        case _ where left <= 0: true
+        case let value as any GivenArray: value.givenElements.contains { isTooDeep($0, left - 1) }
+        case let value as any GivenDictionary: value.givenEntries.contains { isTooDeep($0.value, left - 1) }
+        default: false
+        }
+    }
 
     private static func converted(_ value: Any?, _ left: Int) -> AnyValue? {
         let given = value.flatMap { ClassInfo.unwrap($0) }

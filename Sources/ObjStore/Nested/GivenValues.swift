@@ -94,6 +94,9 @@ extension ClassInfo {
         guard let value else {
             return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
         }
+        if property.type.isMixed, AnyValue.isTooDeep(value) {
+            return ObjStoreError(.outOfRange, "\(name).\(property.name): values are more than \(ClassInfo.deepest) deep inside each other", class: name, property: property.name)
+        }
         return ObjStoreError(
             .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
     }

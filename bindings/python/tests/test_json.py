@@ -160,8 +160,8 @@ def test_arguments_of_the_wrong_type(store):
     for given in (5, None, ["{}"]):
         with pytest.raises(objstore.InvalidArgument, match="JSON is a str or bytes, not "):
             objstore.parse_json(given)
-    with store.write() as tx, pytest.raises(objstore.WrongType, match=r"Dog\.weight is of type double, not map$"):
-        tx.create_from_json(Dog, {"weight": {"a": 1}})
+    with store.write(), pytest.raises(objstore.WrongType, match=r"Dog\.weight is of type double, not map$"):
+        store.create_from_json(Dog, {"weight": {"a": 1}})
     for depth in (1.5, "1", True):
         with pytest.raises(objstore.InvalidArgument, match="depth is an int, not "):
             store.objects(Dog).to_json(depth=depth)
