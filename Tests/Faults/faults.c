@@ -347,6 +347,11 @@ EXPORT int fstat(int fd, struct stat *status) {
     if (kind_of(fd) == STORE) FAIL_IF_DUE(FAULT_STATUS, name_of(fd));
     return real(fd, status);
 }
+EXPORT int statx(int fd, const char *restrict path, int flags, unsigned mask, struct statx *restrict status) {
+    REAL(statx, int, int, const char *restrict, int, unsigned, struct statx *restrict);
+    if (!*path && kind_of(fd) == STORE) FAIL_IF_DUE(FAULT_STATUS, name_of(fd));
+    return real(fd, path, flags, mask, status);
+}
 EXPORT int fstatfs(int fd, struct statfs *status) {
     REAL(fstatfs, int, int, struct statfs *);
     if (kind_of(fd) == STORE) FAIL_IF_DUE(FAULT_STATUS, name_of(fd));

@@ -102,14 +102,20 @@ final class RealFile: StorageFile, @unchecked Sendable {
         return result
     }
 
-    override func size() throws(StoreError) -> Int { try status("get the size of").st_size }
+    private func namesAndSize(_ operation: String) throws(StoreError) -> (names: UInt32, size: Int64) {
+        var names: UInt32 = 0, size: Int64 = 0
+        if cs_names_and_size(try descriptor(operation), &names, &size) != 0 { throw systemError(cs_errno(), "\(operation) \(path)") }
+        return (names, size)
+    }
+
+    override func size() throws(StoreError) -> Int { Int(try namesAndSize("get the size of").size) }
 
     override func identity() throws(StoreError) -> FileIdentity {
         _ = try descriptor("identify")
         return FileIdentity(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino))
     }
 
-    override func nameCount() throws(StoreError) -> Int { inMemory ? 1 : Int(try status("look at").st_nlink) }
+    override func nameCount() throws(StoreError) -> Int { inMemory ? 1 : Int(try namesAndSize("look at").names) }
 
     override func takeAccess(of other: StorageFile) throws(StoreError) {
         guard let other = other as? RealFile, !other.inMemory else { return }
