@@ -23,6 +23,7 @@ extension AnyValue {
 
     /// The same of a dictionary.
     static func letGo(_ content: inout [String: AnyValue]) {
+        if content.values.allSatisfy({ $0.reference == nil }) { return }
         var values = Array(content.values)
         content = [:]
         letGo(&values)
