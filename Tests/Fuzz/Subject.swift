@@ -338,7 +338,7 @@ enum Row {
     }
 
     /// How many elements the longest document has: some extents full. What libFuzzer has found is of stores with more of them, but they are a
-    /// third of the time of a case.
+    /// fifth of the time of a case.
     private static let longest = getenv("OBJSTORE_LIBFUZZER") == nil ? 800 : 3000
 
     /// The node of a mixed value: null (true), a plain one, a document, seldom one in an extent of its own.

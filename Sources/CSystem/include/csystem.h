@@ -115,7 +115,7 @@ static inline int32_t cs_ftruncate(int32_t fd, int64_t length) {
     int r; do r = ftruncate(fd, (off_t)length); while (r < 0 && errno == EINTR); return r;
 }
 /* How many names a file has, and its size; -1: errno says why. Without its times: since Linux 6.13 a file whose times somebody has looked at
-   gets new ones with the next write, and its inode is written with each sync (a third of the time of a durable commit). */
+   gets new ones with the next write, and its inode is written with each sync (more than a quarter of a durable commit). */
 int32_t cs_names_and_size(int32_t fd, uint32_t *names, int64_t *size);
 int32_t cs_rename_noreplace(const char *from, const char *to);
 /* Gives an unnamed file (cs_held_unnamed) a name that no file has. Needs /proc. */

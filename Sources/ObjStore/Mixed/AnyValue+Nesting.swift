@@ -50,19 +50,24 @@ extension AnyValue {
     }
 
     /// The same value, its lists and dictionaries copied out of the store; the objects stay the same.
-    public func detached() -> AnyValue { reference == nil ? self : copied { $0 } }
+    public func detached() -> AnyValue { reference == nil ? self : copied(wholePlaces: true) { $0 } }
 
     /// A copy with other objects instead of these, and none instead of those that are nil.
-    func mapObjects(_ other: (Object) -> Object?) -> AnyValue { reference == nil ? self : copied(other) }
+    func mapObjects(_ other: (Object) -> Object?) -> AnyValue { reference == nil ? self : copied(wholePlaces: false, other) }
 
-    private func copied(_ other: (Object) -> Object?) -> AnyValue {
+    /// - Parameter wholePlaces: what a store has is copied in one step, with the same objects.
+    private func copied(wholePlaces: Bool, _ other: (Object) -> Object?) -> AnyValue {
         var unfilled: [(AnyValue, AnyValue)] = []
         func begun(_ value: AnyValue) -> AnyValue {
             let new: AnyValue
             switch value {
             case .object(let object): return other(object).map { .object($0) } ?? AnyValue.none
-            case .list: new = .list(AnyList())
-            case .dictionary: new = .dictionary(AnyMap())
+            case .list(let list):
+                if wholePlaces, let place = list.place { return .list(place.copy().list ?? AnyList()) }
+                new = .list(AnyList())
+            case .dictionary(let map):
+                if wholePlaces, let place = map.place { return .dictionary(place.copy().dictionary ?? AnyMap()) }
+                new = .dictionary(AnyMap())
             default: return value
             }
             unfilled.append((value, new))

@@ -133,11 +133,8 @@ enum SchemaCodec {
                 guard column < nextColumnID, properties.last.map({ column > UInt64($0.columnID) }) ?? true else { throw StoreError(.corrupt, "column id of property \(propertyName) out of range") }
                 let defaultValue = flags & 8 != 0 ? OwnedValue(try ValueCodec.read(&reader)) : nil
                 let fill = OwnedValue(try ValueCodec.read(&reader))
-                // What rows have that were written before the property, or without it, is taken for what the property says.
-                for value in [defaultValue?.value ?? .null, fill.value] where !value.isNull {
-                    guard value.kind == kind else { throw StoreError(.corrupt, "the default of \(propertyName), \(kind.indefinite), is \(value.kind.indefinite)") }
-                    if kind == .mixed { try MixedCell.check(value) }
-                }
+                if let defaultValue { try checkDefault(defaultValue.value, kind, propertyName) }
+                try checkDefault(fill.value, kind, propertyName)
                 if kind == .mixed {
                     guard flags & 3 == 1 else { throw StoreError(.corrupt, "the mixed property \(propertyName) is a key, or cannot be null") }
                 }
@@ -182,6 +179,13 @@ enum SchemaCodec {
         let living = classes.filter { !$0.isDropped }
         guard Set(living.map(\.name)).count == living.count else { throw StoreError(.corrupt, "two classes have one name") }
         return Schema(classes: classes, version: version)
+    }
+
+    /// What rows have that were written before a property, or without it, is taken for what the property says.
+    private static func checkDefault(_ value: Value, _ kind: ValueKind, _ property: String) throws(StoreError) {
+        if value.isNull { return }
+        guard value.kind == kind else { throw StoreError(.corrupt, "the default of \(property), \(kind.indefinite), is \(value.kind.indefinite)") }
+        if kind == .mixed { try MixedCell.check(value) }
     }
 
     private static func readTarget(_ reader: inout ByteReader, _ name: String, _ classCount: Int) throws(StoreError) -> Int {
