@@ -1,6 +1,7 @@
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// A store whose class has unique properties and compound indexes of every kind of value, and beside it what must be in it:
 /// rows in a dictionary, unique values in dictionaries, every order by sorting.
@@ -95,7 +96,7 @@ final class ConstraintModel {
 
     func object(_ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: tx.shared.tag, key: key) }
     func below(_ bound: Int) -> Int { random.below(bound) }
-    func anyKey() -> Int64? { state.rows.isEmpty ? nil : state.rows.keys.sorted()[below(state.rows.count)] }
+    func anyKey() -> Int64? { state.rows.isEmpty ? nil : state.rows.keys.ascending()[below(state.rows.count)] }
 
     // MARK: Values
 
@@ -285,7 +286,7 @@ final class ConstraintModel {
             state = State(owners: state.owners.map { _ in [:] })
             return
         }
-        for key in state.rows.keys.sorted() where below(2) == 0 {
+        for key in state.rows.keys.ascending() where below(2) == 0 {
             try tx.delete(object(key))
             _ = ConstraintModel.put(nil, key, in: &state)
             operations += 1
@@ -380,13 +381,15 @@ final class ConstraintModel {
             }
         }
         for (number, index) in ConstraintModel.indexes.enumerated() {
-            let sorted = state.rows.map { (tuple: ConstraintModel.tuple($1, number), key: $0) }.sorted {
-                for (a, b) in zip($0.tuple, $1.tuple) {
+            let entries = state.rows.map { (tuple: ConstraintModel.tuple($1, number), key: $0) }
+            let sorted = WholeModel.order(entries.count) { left, right in
+                for column in index.properties.indices {
+                    let a = entries[left].tuple[column], b = entries[right].tuple[column]
                     if a < b { return true }
                     if b < a { return false }
                 }
-                return $0.key < $1.key
-            }
+                return entries[left].key < entries[right].key
+            }.map { entries[$0] }
             try compare(view, number, [], [], [], sorted.map(\.key))
             for _ in 0..<3 {
                 let from = try bound(index.properties), to = below(2) == 0 ? try bound(index.properties) : Array(from.prefix(below(from.count + 1)))
@@ -417,7 +420,8 @@ final class ConstraintModel {
     }
 
     private func order(_ tuple: [IndexSample], _ bound: [Cell]) -> Int {
-        for (a, b) in zip(tuple, bound.map(\.sample)) {
+        for column in bound.indices {
+            let a = tuple[column], b = bound[column].sample
             if a < b { return -1 }
             if b < a { return 1 }
         }

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// Lists, sets and maps of mixed elements, with links of any depth in them, against a model that knows nothing of inverses: whole content,
 /// all counts of who links to whom and `verify`.
@@ -58,7 +59,7 @@ import Testing
 
         /// Often one of few, so that some have many.
         func any(_ cls: Int) -> Int64? {
-            let keys = (cls == 0 ? Array(model.owners.keys) : Array(model.others)).sorted()
+            let keys = (cls == 0 ? Array(model.owners.keys) : Array(model.others)).ascending()
             return keys.isEmpty ? nil : keys[below(below(2) == 0 ? min(3, keys.count) : keys.count)]
         }
 

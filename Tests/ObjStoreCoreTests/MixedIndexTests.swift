@@ -1,6 +1,7 @@
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// Indexes of mixed properties, alone, unique and in tuples, and questions about them.
 @Suite struct MixedIndexTests {
@@ -111,7 +112,7 @@ final class MixedIndexModel {
 
     private func fail(_ what: String) -> IndexFailure { IndexFailure(description: "seed \(seed), operation \(operations): \(what)") }
     private func object(_ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: tx.shared.tag, key: key) }
-    private func anyKey() -> Int64? { rows.isEmpty ? nil : rows.keys.sorted()[random.below(rows.count)] }
+    private func anyKey() -> Int64? { rows.isEmpty ? nil : rows.keys.ascending()[random.below(rows.count)] }
 
     private func isTaken(_ code: OwnedValue, except own: Int64?) throws -> Bool {
         if code.value.isNull { return false }
@@ -179,7 +180,7 @@ final class MixedIndexModel {
     /// An element at the end of a list.
     private func edit() throws {
         let lists = try rows.filter { try $1.any.value.kind == .document && MixedNode($1.any.value.pointer, $1.any.value.count).kind == .list }
-        guard let key = lists.keys.sorted().first else { return }
+        guard let key = lists.keys.ascending().first else { return }
         let count = try MixedContainer(MixedNode(lists[key]!.any.value.pointer, lists[key]!.any.value.count)).count
         if count > 20 { return }
         operations += 1
@@ -209,7 +210,7 @@ final class MixedIndexModel {
     private func check(_ view: View) throws {
         checks += 1
         if try view.count(cls) != rows.count { throw fail("\(try view.count(cls)) objects, not \(rows.count)") }
-        let keys = rows.keys.sorted()
+        let keys = rows.keys.ascending()
         for _ in 0..<12 {
             let constant = random.below(3) == 0 || rows.isEmpty ? try MixedSample.next(&random) : rows[anyKey()!]!.any
             let comparison = Comparison(rawValue: UInt8(random.below(6)))!
@@ -253,10 +254,11 @@ final class MixedIndexModel {
             }
             return bound.count < 2 ? 0 : Int(row.number - bound[1].low)
         }
-        let sorted = try rows.sorted { a, b in
-            let order = try order(a.value, [b.value.any.value, .int(b.value.number)])
+        let entries = Array(rows)
+        let sorted = try WholeModel.order(entries.count) { left, right in
+            let a = entries[left], b = entries[right], order = try order(a.value, [b.value.any.value, .int(b.value.number)])
             return order != 0 ? order < 0 : a.key < b.key
-        }
+        }.map { entries[$0] }
         for round in 0..<6 {
             let owned = [try MixedSample.next(&random), rows.isEmpty ? OwnedValue(.int(1)) : rows[anyKey()!]!.any]
             let from: [Value] = round == 0 ? [] : [owned[0].value] + (random.below(2) == 0 ? [.int(2)] : [])

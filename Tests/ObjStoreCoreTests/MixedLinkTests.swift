@@ -1,6 +1,7 @@
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of who links to whom and `verify`
 /// after each step that ends something.
@@ -43,7 +44,7 @@ import Testing
 
         /// Often one of few, so that some have many.
         func any(_ cls: Int) -> Target? {
-            let keys = model[cls].keys.sorted()
+            let keys = model[cls].keys.ascending()
             if keys.isEmpty { return nil }
             return Target(cls: cls, key: keys[below(below(2) == 0 ? min(3, keys.count) : keys.count)])
         }
@@ -204,7 +205,7 @@ import Testing
                 for cls in 0..<3 {
                     for key in model[cls].keys {
                         let target = Target(cls: cls, key: key)
-                        let inside = Condition(ids[place], .equal, .link(object(target)), isInside: true), wanted = (owners[target] ?? []).sorted()
+                        let inside = Condition(ids[place], .equal, .link(object(target)), isInside: true), wanted = (owners[target] ?? []).ascending()
                         #expect(try tx.incomingCount(object(target), ids[place]) == wanted.count && tx.count(classes[spec.cls], where: inside) == wanted.count)
                         #expect(try tx.first(classes[spec.cls], where: inside)?.key == wanted.first)
                         let found = try tx.find(classes[spec.cls], where: inside).list()

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// Nested scopes inside transactions, against a stack of models: whole content compared after each step that undoes.
 @Suite struct SavepointTests {
@@ -54,7 +55,7 @@ import Testing
 
         func below(_ bound: Int) -> Int { random.below(bound) }
         func object(_ cls: UInt32, _ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: transaction.shared.tag, key: key) }
-        func anyKey() -> Int64? { model.rows.keys.sorted().randomElement(using: &random) }
+        func anyKey() -> Int64? { model.rows.keys.ascending().randomElement(using: &random) }
 
         /// Short ones, ones longer than an index stores, ones longer than a segment holds.
         func randomText() -> String {
@@ -168,7 +169,7 @@ import Testing
                 let wanted = model.rows.values.filter { $0.age == age }.count
                 if try transaction.count(cls, where: Condition(properties[1], .equal, .int(age))) != wanted { Issue.record("age \(age): not \(wanted)") }
             }
-            for key in model.rows.keys.sorted().prefix(20) {
+            for key in model.rows.keys.ascending().prefix(20) {
                 let text = model.rows[key]!.text
                 let wanted = model.rows.values.filter { $0.text == text }.count
                 try with(model.rows[key]!) { values in
@@ -233,7 +234,7 @@ import Testing
         var least = Int.max, most = 0
         for round in 0..<400 {
             let savepoint = try fixture.transaction.beginSavepoint()
-            for key in fixture.model.rows.keys.sorted().prefix(3) {
+            for key in fixture.model.rows.keys.ascending().prefix(3) {
                 try fixture.transaction.set(fixture.object(fixture.cls, key), fixture.properties[1], .int(Int64(round)))
             }
             if round % 2 == 0 { try fixture.transaction.releaseSavepoint(savepoint) } else { try fixture.transaction.rollBack(toSavepoint: savepoint) }

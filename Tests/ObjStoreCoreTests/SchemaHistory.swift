@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// A store whose class gains, loses and renames properties again and again, and beside it what must be in it.
 final class SchemaHistory {
@@ -310,7 +311,7 @@ final class SchemaHistory {
         case .double: return .double(Double(below(20)) / 2)
         case .timestamp: return .timestamp(seconds: Int64(below(1000)), nanoseconds: Int32(below(5)))
         case .uuid: return Value(kind: .uuid, low: Int64(below(9)), high: Int64(below(9)))
-        case .link: return state.rows.isEmpty ? .null : Value(kind: .link, low: state.rows.keys.sorted()[below(state.rows.count)])
+        case .link: return state.rows.isEmpty ? .null : Value(kind: .link, low: state.rows.keys.ascending()[below(state.rows.count)])
         default:
             // Now and then one that lies outside of its leaf.
             let count = below(40) == 0 ? 5000 + below(3000) : below(30)
@@ -325,7 +326,7 @@ final class SchemaHistory {
         func object(_ key: Int64) -> ObjectID { ObjectID(classID: cls, storeTag: tag, key: key) }
         func given(_ value: Value) -> Value { value.kind == .link ? .link(object(value.low)) : value }
         for _ in 0..<count {
-            let keys = below(3) > 0 ? state.rows.keys.sorted() : []
+            let keys = below(3) > 0 ? state.rows.keys.ascending() : []
             if keys.isEmpty || below(2) == 0 {
                 let ids = state.properties.filter { $0.kind != .list }
                 var row: Row = [:]
@@ -365,7 +366,7 @@ final class SchemaHistory {
     }
 
     private func writeOthers(_ tx: View) throws {
-        let cls = try tx.findClass("Other"), x = try tx.findProperty(cls, "x"), rows = try tx.findProperty(cls, "rows"), keys = state.rows.keys.sorted()
+        let cls = try tx.findClass("Other"), x = try tx.findProperty(cls, "x"), rows = try tx.findProperty(cls, "rows"), keys = state.rows.keys.ascending()
         let row = try tx.findClass("Row")
         for _ in 0..<below(4) {
             let number = Int64(below(1000))
