@@ -108,7 +108,8 @@ func compactionOfOneLeaf(bytes: Int) throws {
     let folder = TestFolder()
     let store = try openStore(folder.store, [people])
     let cls = try ClassOf(store, people)
-    func name(_ id: Int64) -> String { "\(id % 7) " + String(repeating: "z", count: bytes) + (id % 3 == 0 ? "\(id)" : "") }
+    let long = String(repeating: "z", count: bytes)
+    func name(_ id: Int64) -> String { "\(id % 7) " + long + (id % 3 == 0 ? "\(id)" : "") }
     func add(_ ids: Range<Int64>) throws {
         try writing(store) { tx in
             for id in ids { try cls.create(tx, ["id": objstore_int(id), "name": objstore_string(text(name(id))), "score": objstore_double(0)]) }

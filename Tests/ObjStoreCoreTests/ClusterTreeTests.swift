@@ -2,6 +2,7 @@ import Glibc
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// The object tree against a dictionary: whole content after every step of random histories.
 @Suite struct ClusterTreeTests {
@@ -477,7 +478,7 @@ import Testing
         let model = Model(TestSchema([(.int, false), (.binary, true)]), seed: 3)
         for index in 0..<100 { try model.append([.int(Int64(index)), .text([1, 2, 3])]) }
         try model.commit()
-        let huge = TestValue.text((0..<(64 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let huge = TestValue.text(pattern(64 << 20))
         try model.update(50, 1, huge)
         try model.commit()
         #expect(model.file.lastWritten < (64 << 20) + (64 << 10))

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 /// Deleting one by one what large lists and maps lead to, while they are changed in other ways, too, against a model of arrays: their
 /// places are guessed, and no guess may be believed.
@@ -71,7 +72,7 @@ import Testing
 
         private func forget(_ keys: Set<Int64>) {
             model.dogs.subtract(keys)
-            for number in model.lists.indices { model.lists[number].removeAll { keys.contains($0) } }
+            for number in model.lists.indices { model.lists[number].removeAll(in: keys) }
             model.map = model.map.map { $0.map { keys.contains($0) } == true ? nil : $0 }
         }
 

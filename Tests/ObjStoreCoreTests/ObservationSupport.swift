@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import ObjStoreCore
+import WholeModel
 
 typealias RowContent = [Int64: [TestValue]]
 
@@ -95,7 +96,7 @@ final class ObservedStore {
 
     func delete(_ items: ClassState, _ key: Int64) throws {
         try items.delete(key)
-        keys.removeAll { $0 == key }
+        keys.removeFirst(equalTo: key)
         done.append((.deleted, key, 0))
     }
 

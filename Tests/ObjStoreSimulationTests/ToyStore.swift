@@ -94,7 +94,9 @@ final class ToyStore {
 
     static func hash(_ words: [UInt64]) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for word in words.dropFirst() { hash = (hash ^ word) &* 0x0100_0000_01b3; hash ^= hash >> 31 }
+        // Not by way of an iterator: this is not optimised.
+        var at = 1
+        while at < words.count { hash = (hash ^ words[at]) &* 0x0100_0000_01b3; hash ^= hash >> 31; at += 1 }
         return hash
     }
 
