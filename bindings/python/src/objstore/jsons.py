@@ -66,17 +66,24 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
 
 def json_default(value: Any) -> Any:
     """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts are written as
-    builtin ones (sets as lists), counters and members of enumerations as their values, ids and Decimals as texts, datetimes by
+    builtin ones (sets as lists, in the order of a store), counters and members of enumerations as their values, ids and Decimals as texts, datetimes by
     ISO 8601, bytes in base64. TypeError: anything else."""
     from .collection import Collection
     from .mixed import MixedDict, MixedList
+    from .ordering import ordered
+    from .sets import Set
 
+    if isinstance(value, Set):
+        return list(value)  # a copy would have no order
     if isinstance(value, (Collection, MixedList, MixedDict)):
         value = value.copy()
     if isinstance(value, (list, dict)):
         return value
     if isinstance(value, (set, frozenset)):
-        return list(value)
+        try:
+            return ordered(value)
+        except TypeError:  # datetimes with and without a time zone, which no store has
+            return list(value)
     if isinstance(value, (Counter, Enum)):
         return value.value
     if isinstance(value, datetime):

@@ -8,18 +8,14 @@ A link is the object that it leads to, as far as the depth goes; what lies deepe
 import ctypes
 import enum
 import json
-import uuid
-from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from . import _ffi, elements, kinds, objects
+from . import _ffi, elements, kinds, objects, ordering
 from ._check import failure
 from .counters import Counter
 from .errors import Error, OutOfRange
 from .jsons import EXTENDED, NAN_AS_NULL, PRETTY, checked_depth
 from .kinds import MIXED, Described
-from .object_id import ObjectId
 from .values import Values
 
 if TYPE_CHECKING:
@@ -94,14 +90,16 @@ class _Writing:
         """A list, set or dict: in the order in which a store has it."""
         shape = prop.shape
         assert shape is not None
-        content = elements.content(prop, value.copy())
         is_loose = obj._o_block.store is None
+        is_set = shape.kind == kinds.SET
+        # A builtin set would have lost the order of a live one.
+        content = list(value) if is_set and not is_loose else elements.content(prop, value.copy())
         if isinstance(content, dict):
             assert shape.key is not None
             entries = sorted(content.items(), key=_order_of_key) if is_loose else content.items()
             return {self.key(shape.key, key): self._element(shape.element, e, left) for key, e in entries}
-        if shape.kind == kinds.SET:
-            content = sorted(content, key=_order) if is_loose else list(value)
+        if is_set and is_loose:
+            content = ordering.ordered(content)
         return [self._element(shape.element, e, left) for e in content]
 
     def _element(self, part: Any, value: Any, left: int) -> Any:
@@ -229,23 +227,5 @@ def _join(tree: Any, line: str, pieces: list[str]) -> None:
     pieces.append("}" if is_map else "]")
 
 
-_RANKS: tuple[tuple[Any, int], ...] = (
-    (bool, 1), ((int, float, Decimal), 2), ((str, bytes), 3), (datetime, 4), (ObjectId, 5), (uuid.UUID, 6),
-)  # fmt: skip
-
-
-def _order(value: Any) -> Any:
-    """The order of sets and of the keys of dicts in a store; objects that are in none come last, as they are."""
-    value = value.value if isinstance(value, enum.Enum) else value
-    if value is None:
-        return (0,)
-    rank = next((rank for types, rank in _RANKS if isinstance(value, types)), 7)
-    if rank == 2 and value != value:
-        return rank, 0, 0  # NaN, before all other numbers
-    if rank == 2:
-        return rank, 1, value
-    return rank, value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value.bytes if rank in (5, 6) else value if rank < 7 else 0
-
-
 def _order_of_key(entry: tuple[Any, Any]) -> Any:
-    return _order(entry[0])
+    return ordering.place(entry[0])
