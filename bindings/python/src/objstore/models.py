@@ -150,7 +150,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
         or it is null.
         Dates are ISO 8601 texts, bytes base64, ids hexadecimal; `extended`: as in MongoDB's Extended JSON, {"$date": …}.
         NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`. An unmanaged object is written in the same
-        form; one without a primary key has no other name: its "$id" is null."""
+        form, without the number that it is going to get where that is generated; one without a primary key has no other name: its "$id"
+        is null."""
         return jsons.of_object(self, depth, jsons.flags(pretty, extended, nan_as_null))
 
     def to_dict(self, depth: int = 1) -> "dict[str, Any]":

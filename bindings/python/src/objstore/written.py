@@ -72,14 +72,14 @@ class _Writing:
         self._open.append(_name(obj))
         for prop in model._objstore_properties:
             value, shape = getattr(obj, prop.name), prop.shape
+            if value is None and prop.generated:
+                continue  # the number comes when it is added; a None would ask for no number, which create() refuses
             if shape is not None:
                 made[self.name(prop.name)] = self._content(prop, obj, value, left)
             elif prop.target is not None:
                 made[self.name(prop.name)] = self._element(prop, kinds.convert(prop, value), left)
             elif prop.kind == MIXED:
                 made[self.name(prop.name)] = self._mixed(prop, kinds.convert(prop, value), left)
-            elif value is None and prop.generated:
-                made[self.name(prop.name)] = self.leaf(prop, None)  # the number comes when it is added
             else:
                 value = value.value if isinstance(value, Counter) else value
                 made[self.name(prop.name)] = self.leaf(prop, kinds.convert(prop, value))
