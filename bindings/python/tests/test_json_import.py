@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -260,3 +261,36 @@ def test_a_stream_longer_than_its_pieces(store):
 
     with store.write(), pytest.raises(OSError, match="gone"):
         store.create_all_from_json(Frog, Broken())
+
+
+@pytest.mark.parametrize("data", [float("nan"), 5, None, (1,), Toy, io.StringIO])
+def test_what_is_no_json_at_all(store, data):
+    with store.write():
+        for create in (store.create_from_json, store.create_all_from_json):
+            with pytest.raises(objstore.InvalidArgument) as caught:
+                create(Frog, data)
+            assert str(caught.value) == f"JSON is a str, bytes, a file, a path, a dict or a list, not {data!r} ({type(data).__name__})"
+    assert len(store.objects(Frog)) == 0
+
+
+@pytest.mark.parametrize("piece", [5, None, [], {"name": "x"}])
+def test_a_file_that_gives_no_text(store, piece):
+    class Odd:
+        def read(self, *size):
+            return piece
+
+    with store.write():
+        for create in (store.create_from_json, store.create_all_from_json):
+            with pytest.raises(objstore.InvalidArgument, match=r"read\(\) of a JSON file returns a str or bytes, not") as caught:
+                create(Frog, Odd())
+            assert str(caught.value).endswith(f"({type(piece).__name__})")
+
+
+def test_numbers_that_are_none_in_a_dict(store):
+    """JSON has none of them; a parser of Python gives them nevertheless."""
+    given = {"weight": float("nan")}
+    with store.write():
+        with pytest.raises(objstore.InvalidArgument, match="the dict is no JSON: .*float.*; relaxed=True takes NaN and the infinities"):
+            store.create_from_json(Dog, given)
+        assert math.isnan(store.create_from_json(Dog, given, relaxed=True).weight)
+        assert store.create_all_from_json(Dog, [{"weight": float("-inf")}], relaxed=True) == 1

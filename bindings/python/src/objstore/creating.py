@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from . import _ffi
 from .arguments import switch
+from .articles import shown
 from .calls import MUST_FINISH, Calls
 from .errors import Error, InvalidArgument
 from .jsons import EXTENDED, RELAXED
@@ -53,9 +54,7 @@ class _Callbacks(Calls):
 
     def _read(self, room: int, capacity: int, count: Any, _: object) -> None:
         # A piece of a text file may have more bytes than characters were asked for.
-        piece = self._rest or self._file.read(capacity)
-        if isinstance(piece, str):
-            piece = piece.encode("utf-8", "surrogatepass")
+        piece = self._rest or _read(self._file, capacity)
         piece, self._rest = piece[:capacity], piece[capacity:]
         ctypes.memmove(room, piece, len(piece))
         count[0] = len(piece)
@@ -92,28 +91,43 @@ def flags(data: Any, relaxed: bool | None, extended: bool) -> int:
     return RELAXED * wanted | EXTENDED * switch("extended", extended)
 
 
-def _text(data: Any) -> bytes:
+def _is_file(data: Any) -> bool:
+    return not isinstance(data, type) and callable(getattr(data, "read", None))
+
+
+def _read(file: Any, *size: int) -> bytes:
+    """A piece of a file of bytes or of texts, or all of it."""
+    piece = file.read(*size)
+    if isinstance(piece, str):
+        return piece.encode("utf-8", "surrogatepass")
+    if isinstance(piece, (bytes, bytearray, memoryview)):
+        return bytes(piece)
+    raise InvalidArgument(f"read() of a JSON file returns a str or bytes, not {shown(piece)} ({type(piece).__name__})")
+
+
+def _text(data: Any, flags: int) -> bytes:
     if isinstance(data, str):
         return data.encode("utf-8", "surrogatepass")
     if isinstance(data, (bytes, bytearray, memoryview)):
         return bytes(data)
     if isinstance(data, (dict, list)):
         try:
-            return json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            return json.dumps(data, ensure_ascii=False, allow_nan=bool(flags & RELAXED)).encode("utf-8", "surrogatepass")
         except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidArgument(f"the {type(data).__name__} is no JSON: {error}") from None
-    if hasattr(data, "read"):
-        return _text(data.read())
+            hint = "; relaxed=True takes NaN and the infinities" if "float" in str(error) else ""
+            raise InvalidArgument(f"the {type(data).__name__} is no JSON: {error}{hint}") from None
+    if _is_file(data):
+        return _read(data)
     if isinstance(data, os.PathLike):
         with open(data, "rb") as file:
             return file.read()
-    raise InvalidArgument(f"JSON is a str, bytes, a file, a path, a dict or a list, not {data!r}")
+    raise InvalidArgument(f"JSON is a str, bytes, a file, a path, a dict or a list, not {shown(data)} ({type(data).__name__})")
 
 
 def create(transaction: "Transaction", binding: "Binding", data: Any, policy: int, flags: int, convert: Convert | None) -> int:
     """Creates or updates one object; its key."""
     callbacks, made = _Callbacks(transaction, convert), _ffi.Object()
-    text = _ffi.text_of(_text(data))
+    text = _ffi.text_of(_text(data, flags))
     transaction.settle()
     head = (transaction.handle, binding.class_id, policy, flags, text)
     try:
@@ -136,10 +150,10 @@ def create_all(transaction: "Transaction", binding: "Binding", data: Any, policy
     tail = (callbacks.convert, None, MUST_FINISH, ctypes.byref(count))
     transaction.settle()
     try:
-        if hasattr(data, "read"):
+        if _is_file(data):
             callbacks.run(_create_all_stream, *head, callbacks.read, *tail)
         else:
-            callbacks.run(_create_all, *head, _ffi.text_of(_text(data)), *tail)
+            callbacks.run(_create_all, *head, _ffi.text_of(_text(data, flags)), *tail)
         callbacks.check()
     finally:
         transaction._wrote_many()
