@@ -305,3 +305,66 @@ def test_closing_while_a_transaction_waits(path):
         thread.join(20)
     assert problems == ["closed"]
     store.close()
+
+
+LEAVING = """
+import os, sys, objstore
+from models import Person
+
+def leave():
+    child = os.fork()
+    if child == 0:
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+def plain(store, tx):
+    leave()
+
+def in_a_scope(store, tx):
+    with tx.savepoint():
+        store.add(Person(id=5001))
+        leave()
+
+def in_loops(store, tx):
+    for person in store.objects(Person):
+        leave()
+        break
+
+def in_a_call_back(store, tx):
+    token = store.observe(Person, lambda change: leave())
+    store.deliver()
+    token.close()
+
+with objstore.open(sys.argv[1], models=[Person]) as store:
+    with store.write():
+        store.add_all([Person(id=i) for i in range(5000)])
+    if sys.argv[2] == "in_a_call_back":
+        in_a_call_back(store, None)
+    with store.write() as tx:
+        store.add(Person(id=5000))
+        if sys.argv[2] != "in_a_call_back":
+            globals()[sys.argv[2]](store, tx)
+    assert len(store.objects(Person)) > 5000
+"""
+
+
+@pytest.mark.parametrize("where", ["plain", "in_a_scope", "in_loops", "in_a_call_back"])
+def test_a_forked_child_leaves_by_its_own_exception(path, where):
+    """What a child inherits is the parent's: leaving it by an exception neither replaces that nor shows anything."""
+    ended = subprocess.run([sys.executable, "-c", LEAVING, str(path), where], env=ENVIRONMENT, timeout=60, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    with objstore.open(path, models=[Person]) as store:
+        store.verify()
+
+
+def test_what_a_forked_child_asks_of_an_inherited_write(store):
+    with store.write() as tx, tx.savepoint() as scope:
+        store.add(Dog(name="Rex"))
+
+        def child():
+            for end in (scope.cancel, tx.cancel):
+                with pytest.raises(objstore.Forked):
+                    end()
+
+        in_child(child)
+    assert len(store.objects(Dog)) == 1

@@ -68,7 +68,8 @@ class Delivered:
     def result(self) -> int:
         """The number of handlers, or the first exception; others are shown."""
         raised = self.calls.raised
-        if self.problem is not None and not (raised and self.problem.status == Status.CALLBACK):
+        # Forked: a handler forked, and this is the child, which ends by what the handler raised.
+        if self.problem is not None and not (raised and self.problem.status in (Status.CALLBACK, Status.FORKED)):
             raised.append(self.problem)
         self.calls.check()
         return self.count

@@ -71,10 +71,13 @@ class Savepoint(Block):
         """Undoes what was done in the scope and ends it; what follows in the with block belongs to the scope around it."""
         if not self.is_open:
             raise InvalidArgument("the savepoint is not open")
-        self._check()
+        self._check().store._open_handle()  # Forked: there is nothing to undo
         self._undo()
 
     def _undo(self) -> None:
+        if self._transaction.store._is_inherited:  # in a forked child: the write is the parent's, and what the program raised gets out
+            self.is_open = False
+            return
         self._transaction.settle()
         again, self._is_undone = self._is_undone, True
         status = _rollback(self._transaction.handle, self._cell.value)

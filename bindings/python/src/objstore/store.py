@@ -78,7 +78,7 @@ class Store(Factory, WithBlock):
         self._transaction: Transaction | None = None
         self._writes: set[Transaction] = set()  # those that were begun, and are not over
         self._used = False
-        self._forked = False  # does the store belong to the parent process?
+        self._is_inherited = False  # does the store belong to the parent process?
         self._frozen: Bag[Frozen] = Bag()
         self._blocks: dict[Binding, Block] = {}
         probe = self._open_probe()
@@ -386,7 +386,7 @@ class Store(Factory, WithBlock):
     # For objects and results
 
     def _open_handle(self) -> int:
-        if self._forked:
+        if self._is_inherited:
             raise Forked(f"the store {self._path!r} was opened by the parent process: open it again in this one")
         if self._handle is None:
             raise Closed(f"the store {self._path!r} is closed")
@@ -561,7 +561,7 @@ class Store(Factory, WithBlock):
     def _forget_parent(self) -> None:
         """In a forked child: nothing is at hand any more, so that every use asks the library, which says no."""
         self._lock = threading.RLock()
-        self._forked = True
+        self._is_inherited = True
         self._drop()
         self._transaction = None
         self._expire_frozen()

@@ -208,7 +208,9 @@ class Transaction(View, Block):
         self._exit(kind)
 
     def _exit(self, kind: type[BaseException] | None) -> None:
-        if self.is_open and kind is not None:
+        if self.is_open and kind is not None and self.store._is_inherited:
+            self._abandon()  # in a forked child: the write is the parent's, and what the program raised gets out
+        elif self.is_open and kind is not None:
             self._cancel()
         elif self.is_open:
             if self._ending is None and not self.mine():  # no with statement has it: nobody else is going to end it
@@ -356,7 +358,7 @@ class Transaction(View, Block):
         else:
             self._loosen(0)
         self.store._ended(self, committed)
-        if not committed and not self.store.is_closed:
+        if not committed and not self.store.is_closed and not self.store._is_inherited:
             for loop in self.loops:
                 loop.leave_out_undone()
         self._is_over = True
