@@ -471,6 +471,70 @@ def test_while_something_else_is_shown(store: Any, monkeypatch: pytest.MonkeyPat
         assert shown[-1] is KeyError
 
 
+# Of another thread: PyThreadState_SetAsyncExc raises in the same places
+
+
+def on_another_thread(action: Callable[[], None], files: tuple[str, ...], step: int = 1) -> int:
+    """Raises at every byte code of a thread that is not the main one, or at every step-th; at how many. What comes out is what was raised there."""
+
+    def run() -> int:
+        places = 0
+        for where, raised in at_every_byte_code(action, files, step):
+            assert isinstance(raised, Stop), where
+            places += 1
+        return places
+
+    return int(elsewhere(run))
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_every_callback_on_another_thread(store: Any, name: str, tmp_path: pathlib.Path) -> None:
+    action, _ = CALLBACKS[name]
+    store.write(lambda tx: store.create_all(Leaf, [{"id": -n} for n in range(1, 5)]))
+    hook = sys.unraisablehook
+    assert on_another_thread(lambda: action(store, tmp_path), ("calls.py", "jsons.py", "creating.py", "maintenance.py")) > 20
+    assert sys.unraisablehook is hook
+    usable(store)
+
+
+def test_observers_on_another_thread(store: Any) -> None:
+    mirror = Mirror()
+
+    def delivered() -> None:
+        store.write(lambda tx: store.create(Leaf, [next(numbers)]))
+        store.deliver()
+
+    with store.observe(Leaf, mirror.told):
+        assert on_another_thread(delivered, ("calls.py", "delivery.py", "observing.py")) > 50
+        store.deliver()
+        assert mirror.ids == {leaf.id for leaf in store.objects(Leaf)}
+
+
+@pytest.mark.filterwarnings("ignore:.*never closed")
+def test_a_migration_on_another_thread(tmp_path: pathlib.Path) -> None:
+    made = itertools.count()
+
+    def session() -> None:
+        path = tmp_path / f"{next(made)}.objstore"
+        objstore.open(path, models=[Leaf, Tree], durability="none").close()
+        objstore.open(path, models=[Leaf, Tree], durability="none", schema_version=2, migrate=lambda migration, old_version: None).close()
+
+    assert on_another_thread(session, ("calls.py", "bound.py"), 7) > 20
+
+
+def test_beside_a_call_of_the_main_thread(store: Any) -> None:
+    """Each call has what its own callbacks raised; what has nothing to do with either is shown."""
+    places = []
+
+    def progress(done: int, total: int) -> None:
+        if not places:
+            places.append(on_another_thread(lambda: json_of(store), ("calls.py", "jsons.py")))
+
+    hook = sys.unraisablehook
+    store.verify(progress)
+    assert places[0] > 20 and sys.unraisablehook is hook
+
+
 # Real signals, at random moments
 
 

@@ -6,8 +6,10 @@
 A signal handler may raise in a callback before its first line, and behind its last one. ctypes shows such an exception by
 sys.unraisablehook, drops it, and hands the library whatever lies on the stack. So callbacks tell the library that they
 have ended by a call (objstore_finish): without it they have not, and what they belong to is undone or comes again. And
-while a call of the library goes on that may call back, the hook is one that keeps these exceptions; it is of C, since a
-signal handler could raise in one of Python, and that would be lost with what it was given.
+while a call of the library goes on that may call back, the hook is one that keeps these exceptions; on the main thread it is of C, since
+a signal handler could raise in one of Python, and that would be lost with what it was given. On other threads there are no signal
+handlers, but what one thread raises in another (PyThreadState_SetAsyncExc) comes in the same places: there the hook is of Python, and
+shows at once what is not for a call, since such a thread may wait in the library for hours.
 """
 
 import ctypes
@@ -16,7 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from . import _ffi
@@ -65,42 +67,57 @@ class Calls:
         is left, since who keeps a traceback keeps frames, for which Python makes objects then, and the garbage collector may run."""
         outer = lent.calls
         is_main = threading.current_thread() is threading.main_thread()  # only there Python runs signal handlers
-        if is_main and outer is not None:
-            outer.take()
+        if not is_main and outer is not None and _running(sys._getframe(1)) is not outer:
+            outer = None  # it was interrupted where it would have said that it is over
+        if outer is not None:
+            outer.take(is_main)
         lent.calls = self
         ends_keeping = is_main and (outer is None or sys.unraisablehook is not _keep)
-        if is_main and sys.unraisablehook is not _keep:
-            _hook.others = sys.unraisablehook
-            sys.unraisablehook = _keep
+        if not is_main:
+            _threads[threading.get_ident()] = self
+        # From a look at the hook to its exchange nothing is called: no other thread comes in between.
+        hook, wanted = sys.unraisablehook, _keep if is_main else _sort
+        if hook is not _keep and hook is not wanted:
+            if hook is not _sort:
+                _hook.others = hook
+            sys.unraisablehook = wanted
         try:
             status = function(*arguments)
             if status:
                 self.problem = failure(status)
-            if is_main:
-                self.take()
+            self.take(is_main)
         except BaseException as error:  # a signal handler's, after the call
-            if is_main:
-                self.take()
+            self.take(is_main)
             self.show(error)
             raise
         finally:
             lent.calls = outer
-            if ends_keeping and sys.unraisablehook is _keep:
-                sys.unraisablehook = _hook.others
+            if not is_main and outer is None:
+                _threads.pop(threading.get_ident(), None)
+                if not _threads and sys.unraisablehook is _sort:
+                    sys.unraisablehook = _hook.others
+            elif not is_main and outer is not None:
+                _threads[threading.get_ident()] = outer
+            elif ends_keeping and sys.unraisablehook is _keep:
+                sys.unraisablehook = _sort if _threads else _hook.others
         return status
 
-    def take(self) -> None:
+    def take(self, is_main: bool) -> None:
         """Of what was kept, what callbacks of this call raised before their first line: it goes before what they raised behind
-        it. The rest is shown. No byte code between noting one and forgetting it lets a signal handler run."""
-        while _kept:
-            kept = _kept[0]
-            trace = kept.exc_traceback
-            if trace is not None and kept.exc_value is not None and trace.tb_frame.f_code in _entries:
+        it. Those of other threads' calls stay; the rest the main thread shows. No byte code between noting one and forgetting it lets a
+        signal handler run."""
+        at = 0
+        while at < len(_kept):
+            kept = _kept[at]
+            calls = _calls_of(kept)
+            if calls is self and kept.exc_value is not None:
                 self.raised[:0] = [kept.exc_value]
-                del _kept[0]
-            else:
-                del _kept[0]
+                _kept.remove(kept)
+            elif is_main and (calls is None or calls not in _threads.values()):
+                _kept.remove(kept)
                 _hook.others(kept)
+            else:
+                at += 1
 
     def check(self) -> None:
         """Raises what was raised, or else what the library said."""
@@ -144,7 +161,36 @@ class _Hook:
 
 _hook = _Hook()
 _kept: "list[sys.UnraisableHookArgs]" = []  # since a call of the main thread began, by any thread
-_keep = _kept.append  # the hook meanwhile
+_keep: Any = _kept.append  # the hook meanwhile
+_threads: dict[int, Calls] = {}  # other threads that are in a call, by their idents, and the innermost one
+
+
+def _calls_of(kept: "sys.UnraisableHookArgs") -> Calls | None:
+    """The call whose callback raised that before its first line, or behind its last one: who made it is below in the stack, or was."""
+    trace = kept.exc_traceback
+    if trace is None or trace.tb_frame.f_code not in _entries:
+        return None
+    return _running(trace.tb_frame.f_back)
+
+
+def _running(frame: FrameType | None) -> Calls | None:
+    """The innermost call in a stack."""
+    while frame is not None and frame.f_code is not _RUN:
+        frame = frame.f_back
+    found: Calls | None = None if frame is None else frame.f_locals.get("self")
+    return found
+
+
+def _sort(given: "sys.UnraisableHookArgs") -> None:
+    """The hook while a call of other threads goes on, and none of the main thread."""
+    calls = _calls_of(given)
+    if calls is None or given.exc_value is None:
+        _hook.others(given)
+    else:
+        calls.raised[:0] = [given.exc_value]
+
+
+_RUN = Calls.run.__code__
 
 
 def is_interruption(error: BaseException) -> bool:
