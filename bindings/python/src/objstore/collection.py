@@ -154,11 +154,11 @@ class Collection:
         block, model = self._source._unread(binding), binding.model
         return [None if key is None else objects.make(model, block, key) for key in values]
 
-    def _range(self, view: "View", start: int, stop: int) -> list[Any]:
+    def _range(self, view: "View", start: int, stop: int, live: bool = True) -> list[Any]:
         """The values of the elements from `start` up to `stop`."""
         found: list[Any] = []
         while start < stop:
-            block = self._block(view, start, stop - start)
+            block = self._block(view, start, stop - start, live=live)
             if not block:
                 break
             found += block

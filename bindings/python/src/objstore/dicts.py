@@ -3,7 +3,7 @@
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, MutableMapping, ValuesView
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from . import _ffi, elements, filling
+from . import _ffi, elements, filling, mixed
 from ._check import failure
 from .collection import Collection
 from .kinds import is_loose
@@ -130,7 +130,10 @@ class Dict(Collection, MutableMapping[K, V]):
     def _put(self, transaction: "Transaction", key: Any, value: Any) -> None:
         shape = self._shape
         assert shape.key is not None
-        key, value = shape.key.convert(key), shape.element.convert(value)
+        key = shape.key.convert(key)
+        if isinstance(value, mixed.Nested) and value._is_at(self._source, self._place, (str(getattr(key, "value", key)),)):
+            return  # dog.notes["seen"] += …: it is there already
+        value = shape.element.convert(value)
         if shape.embeds and is_loose(value):
             return filling.merge(transaction, self._c, shape, {key: value})
         with filling.linked(transaction, shape, [value]):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, overload
 
-from . import _ffi, elements, embedded, filling
+from . import _ffi, elements, embedded, filling, kinds, mixed
 from ._check import check, failure
 from .articles import shown
 from .collection import Collection, _get
@@ -14,6 +14,7 @@ from .kinds import is_loose
 from .values import give_back, take
 
 if TYPE_CHECKING:
+    from .transaction import Transaction
     from .views import View
 
 _remove = _ffi.bind("objstore_collection_remove")
@@ -135,6 +136,8 @@ class List(Collection, MutableSequence[T]):
             self._assign(index, elements.content(self._prop, value))
             return
         at = self._at(index, transaction)
+        if isinstance(value, mixed.Nested) and value._is_at(self._source, self._place, (at,)):
+            return  # dog.things[0] += …: it is there already
         converted = self._shape.element.convert(value)
         if self._shape.embeds and is_loose(converted):
             with transaction.savepoint():
@@ -175,8 +178,11 @@ class List(Collection, MutableSequence[T]):
 
     def extend(self, values: Iterable[T]) -> None:
         """Adds elements at the end: all of them, or none."""
-        transaction = self._writing()
-        filling.insert(transaction, self._c, self._shape, filling.END, elements.content(self._prop, values))
+        transaction, content = self._writing(), elements.content(self._prop, values)
+        if content:
+            filling.insert(transaction, self._c, self._shape, filling.END, content)
+        else:
+            self._count(transaction)  # which says whether the object is there
 
     def __iadd__(self, values: Iterable[T]) -> "List[T]":
         self.extend(values)
@@ -210,7 +216,7 @@ class List(Collection, MutableSequence[T]):
 
     def reverse(self) -> None:
         """Turns the order around."""
-        self._arrange(self[::-1])
+        self._arrange(self._all(live=False)[::-1])
 
     def sort(self, *, key: Callable[[T], Any] | None = None, reverse: bool = False) -> None:
         """Sorts the elements as list.sort() does."""
@@ -222,6 +228,8 @@ class List(Collection, MutableSequence[T]):
         transaction = self._writing()
         if self._shape.embeds:
             return self._move_all(transaction.handle, values)
+        if self._has(transaction, range(len(values)), values):
+            return  # sorted already, or the same from both ends: nobody is to be told of a change
         filling.replace(transaction, self._c, self._shape, values)
 
     def _move_all(self, handle: int, values: list[Any]) -> None:
@@ -241,6 +249,8 @@ class List(Collection, MutableSequence[T]):
             whole = self._all()
             whole[index] = values  # what stays, or goes to another place, is the object that it is
             embedded.place(transaction, self._source._binding(self._prop.model), self._c.owner.key, self._prop, whole)
+        elif len(values) == len(wanted) and self._has(transaction, wanted, values):
+            return
         elif wanted.step == 1:
             with transaction.savepoint():
                 if wanted:
@@ -252,6 +262,15 @@ class List(Collection, MutableSequence[T]):
                     self._put(handle, at, value)
         else:
             raise ValueError(f"attempt to assign sequence of size {len(values)} to extended slice of size {len(wanted)}")
+
+    def _has(self, transaction: "Transaction", places: range, values: list[Any]) -> bool:
+        """Are these, to the bit, the elements at these places?"""
+        if not places:
+            return not values and self._count(transaction) >= 0  # which says whether the object is there
+        if any(map(is_loose, kinds.objects_in(values))):
+            return False
+        low, high = min(places[0], places[-1]), max(places[0], places[-1])
+        return elements.same(self._shape, self._range(transaction, low, high + 1, live=False)[:: places.step], values)
 
     def _put(self, handle: int, at: int, converted: Any) -> None:
         s = take()

@@ -174,6 +174,10 @@ class Nested:
 
     # Changing
 
+    def _is_at(self, source: "Source", place: tuple[int, int, int], path: tuple[int | str, ...]) -> bool:
+        """Does it show what stands there? Giving it to its own place, as `dog.extra["seen"] += …` does in the end, writes nothing."""
+        return self._source is source and (self._head, self._key, self._property_id) == place and self._path == path
+
     def _change(self, function: Any, path: tuple[int | str, ...], *value: Any) -> int:
         """Changes one value; the status, of which NOT_FOUND is the caller's."""
         from .links import added
@@ -198,7 +202,23 @@ class Nested:
             raise problem
         return status
 
+    def _put(self, step: int | str, value: Any) -> int:
+        """Gives an element a value; the status."""
+        path = (*self._path, step)
+        if isinstance(value, Nested) and value._is_at(self._source, (self._head, self._key, self._property_id), path):
+            prop: Any = self._prop  # for a message
+            self._source._writing(prop)
+            return 0
+        return self._change(_set, path, value)
+
     def _replace(self, content: Any) -> None:
+        """Another content, and nothing where it is the same to the bit: nobody is to be told of a change then."""
+        prop: Any = self._prop  # for a message
+        self._source._writing(prop)
+        now, wanted = self.copy(), kinds.convert(self._prop, content)
+        if type(now) is type(wanted) and not any(map(kinds.is_loose, kinds.objects_in(wanted))):
+            if documents.pack(self._prop, now) == documents.pack(self._prop, wanted):
+                return
         self._change(_set, self._path, content)
 
 
@@ -260,7 +280,7 @@ class MixedList(Nested, MutableSequence[Any]):
             content = self.copy()
             content[index] = value
             self._replace(content)
-        elif self._change(_set, (*self._path, operator.index(index)), value):
+        elif self._put(operator.index(index), value):
             raise self._beyond(operator.index(index))
 
     def __delitem__(self, index: SupportsIndex | slice) -> None:
@@ -359,7 +379,7 @@ class MixedDict(Nested, MutableMapping[str, Any]):
         return self
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._change(_set, (*self._path, kinds.key(self._prop, key)), value)
+        self._put(kinds.key(self._prop, key), value)
 
     def __delitem__(self, key: str) -> None:
         if self._change(_remove, (*self._path, kinds.key(self._prop, key))):

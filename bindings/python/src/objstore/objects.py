@@ -4,7 +4,7 @@ from collections import deque
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from . import collection, embedded, filling, kinds
+from . import collection, embedded, filling, kinds, mixed
 from .collection import Collection
 from .errors import Closed, NoSuchObject, NotInWrite, WrongStore
 
@@ -111,7 +111,10 @@ def write(obj: Any, prop: "Property", value: Any) -> None:
     if prop.embeds:
         embedded.place(transaction, store._binding(type(obj)), obj._o_key, prop, kinds.convert(prop, value))
         return
-    binding, converted = store._binding(type(obj)), kinds.convert(prop, value)
+    binding = store._binding(type(obj))
+    if isinstance(value, mixed.Nested) and value._is_at(store, (binding.head, obj._o_key, binding.ids[prop.index]), ()):
+        return  # dog.extra += …: it is there already
+    converted = kinds.convert(prop, value)
     led = [converted] if prop.target is not None else kinds.objects_in(converted) if prop.kind == kinds.MIXED else ()
     if any(map(kinds.is_loose, led)):
         from .links import added
