@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -351,3 +351,44 @@ def test_an_upsert_looks_up_children_whether_or_not_the_parent_exists(path, upda
         assert [c.id for c in store.objects(Child)] == [1, 2, 3] and len(store.objects(Parent)) == 1
         assert (known.name, known.age) == ("a", 5)  # what is not given stays
         assert list(parent.children) == [known, parent.first] and parent.first.name == "b" and parent.by_name["x"].id == 3
+
+
+class NamedChild(NamedTuple):
+    name: str
+    id: int
+
+
+class Misspelt(NamedTuple):
+    id: int
+    nam: str
+
+
+class Known(objstore.Model):
+    id: int = field(primary_key=True)
+    name: str = ""
+
+
+class Leader(objstore.Model):
+    id: int = field(primary_key=True)
+    known: Known | None = None
+    all: list[Known]
+
+
+def test_named_tuples_are_taken_by_their_names(path):
+    """In whichever order they have them; the names are checked like those of a dictionary."""
+    with objstore.open(path, models=[Known, Leader]) as store:
+        check_named_tuples(store)
+
+
+def check_named_tuples(store):
+    with store.write():
+        assert store.create(Known, NamedChild("a", 1)).name == "a"
+        assert store.create(Known, NamedChild("b", 1), "modified", by="id").name == "b"
+        assert store.create_all(Known, [NamedChild("c", 3), NamedChild("d", 4), (5, "e"), {"id": 6}]).created == 4
+        for create in (lambda: store.create(Known, Misspelt(7, "x")), lambda: store.create_all(Known, [Misspelt(7, "x")])):
+            with pytest.raises(objstore.NoSuchProperty, match="Known has no property 'nam'"):
+                create()
+        leader = store.create(Leader, {"id": 1, "known": NamedChild("n", 8), "all": [NamedChild("o", 9)]})
+        assert (leader.known.name, leader.all[0].name) == ("n", "o")
+    assert Known.from_values(NamedChild("p", 2)).to_dict() == {"id": 2, "name": "p"}
+    assert [(k.id, k.name) for k in store.objects(Known)] == [(1, "b"), (3, "c"), (4, "d"), (5, "e"), (6, ""), (8, "n"), (9, "o")]

@@ -23,6 +23,16 @@ def is_possible(values: Any) -> bool:
     return values is not None and type(values) not in kinds.BY_TYPE and not isinstance(values, (str, bytes, bytearray, type, enum.Enum))
 
 
+def is_record(kind: type) -> bool:
+    """Is it a class of named tuples, which say by their names what their values are for?"""
+    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def by_name(values: Any) -> Any:
+    """The values of a named tuple as a dict; others as they are."""
+    return dict(zip(type(values)._fields, values)) if is_record(type(values)) else values
+
+
 def describes(prop: "Property", value: Any) -> bool:
     """Does a value for a property describe objects, as in create(), or have what does among its elements?"""
     if prop.target is None or value is None:
@@ -52,7 +62,7 @@ def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property
     """The properties that values are given for, and the values. With `exact` a sequence has one for each."""
     from .models import properties_of, property_named
 
-    properties = properties_of(model)
+    properties, values = properties_of(model), by_name(values)
     kind = type(values)
     if kind is dict:  # as a rule
         return [(property_named(model, name), value) for name, value in values.items()]

@@ -26,8 +26,8 @@ class Factory(Source):
             store.create(Person, {"id": 7, "name": "Jane", "dogs": [rex, {"name": "Ella"}], "address": {"city": "Rome"}})
             store.create(Person, [7, "Jane", [rex, ["Ella", 5]]])
 
-        The values are named by a dictionary; or a sequence in the order of the properties, as many as there are (with `exact`:
-        all); or anything that has such attributes, such as an object of another class. What is left out has its default.
+        The values are named by a dictionary, or a named tuple; or a sequence in the order of the properties, as many as there are (with
+        `exact`: all); or anything that has such attributes, such as an object of another class. What is left out has its default.
         Where a link leads, in a list of links, and for embedded objects, there are objects, which are linked, and added
         if they are unmanaged; or values, of which objects are created.
 

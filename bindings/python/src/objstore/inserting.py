@@ -329,6 +329,7 @@ def create_by(
 
 def _create(transaction: Transaction, binding: "Binding", values: Any, policy: int, exact: bool) -> tuple[int, int]:
     """One object, of values; its key and what became of it."""
+    values = described.by_name(values)
     if exact or not _is_flat(binding, values) or _leaves_out(binding, values):
         return Assembly(transaction, policy, exact).create(binding, values)
     properties = _named(binding, values)
@@ -443,6 +444,8 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
     """In groups of rows that give the same properties, one after the other; usually that is one group."""
     _allow(binding, policy)
     rows = list(rows)
+    if any(map(described.is_record, set(map(type, rows)))):
+        rows = [described.by_name(row) for row in rows]
     regular = all(issubclass(t, (Mapping, Sequence)) and not issubclass(t, str) for t in set(map(type, rows)))
     if not regular or (binding.mixed or not binding.is_alone) and any(_is_nested(transaction, binding, row) for row in rows):
         return _create_each(transaction, binding, rows, policy)
