@@ -277,3 +277,47 @@ def test_errors_can_be_pickled():
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), again.class_name, again.position) == (type(error), "there already", "Dog", 3)
     assert again.status is objstore.Status.DUPLICATE_KEY
+
+
+IN_A_FILE = """
+{future}
+import datetime
+import uuid
+from datetime import date
+from typing import Any
+from objstore import Model, field
+
+class Odd(Model):
+{lines}
+"""
+
+
+def declared(lines, future=""):
+    names = {"__name__": "a file"}
+    exec(IN_A_FILE.format(future=future, lines=f"    {lines}"), names)
+    return names["Odd"]
+
+
+@pytest.mark.parametrize("lines", ["int: int = 5\n    x: int = 6", "str: str | None = None\n    x: str = ''", "list: list[int] = field(default_factory=list)"])
+def test_a_property_called_like_its_type(lines):
+    """Where annotations are texts, which name types; a default under the name is none."""
+    model = declared(lines, "from __future__ import annotations")
+    assert all(p.type_name in ("int", "str", "list[int]") for p in objstore.fields(model)) and model().to_dict()
+    model().to_json()
+
+
+@pytest.mark.parametrize(
+    ("future", "lines", "message"),
+    [
+        ("", "int: int = 5", "Odd.int: its type is 5, which is none: in a class body a property that has a default hides the type"),
+        ("", "int: int = field(indexed=True)", r"Odd.int: its type is what field\(\) returned, which is none"),
+        ("", "date: date = date(2020, 1, 1)", r"Odd.date: its type is datetime.date\(2020, 1, 1\), which is none"),
+        ("", "datetime: datetime", "Odd.datetime: its type is the module datetime, and not a class in it"),
+        ("from __future__ import annotations", "uuid: uuid = None", "Odd.uuid: its type is the module uuid, and not a class in it"),
+        ("from __future__ import annotations", "x: uuid.Uuid", "Odd.x: its type 'uuid.Uuid' cannot be read: module 'uuid' has no attribute 'Uuid'"),
+        ("from __future__ import annotations", "date: date = date(2020, 1, 1)", "Odd.date: properties of type date are not in this version"),
+    ],
+)
+def test_what_is_no_type(future, lines, message):
+    with pytest.raises(objstore.Error, match=message):
+        declared(lines, future)

@@ -288,10 +288,15 @@ def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> An
     while isinstance(annotation, (str, typing.ForwardRef)):  # a text that says a text: quoted under `from __future__ import annotations`
         if isinstance(annotation, typing.ForwardRef):
             annotation = annotation.__forward_arg__
+        # What the class has under the name of a property is its default, and no type: `date: date = field(…)`.
+        inside = {known: value for known, value in vars(cls).items() if known not in inspect.get_annotations(cls)}
+        text = annotation
         try:
-            annotation = eval(annotation, {}, links.Names(cls.__module__, {**scope, **vars(cls)}))
+            annotation = eval(text, {}, links.Names(cls.__module__, {**scope, **inside}))
         except TypeError:
-            raise _unsupported(cls, name, annotation) from None  # what is made of a class that comes later
+            raise _unsupported(cls, name, text) from None  # what is made of a class that comes later
+        except Exception as error:
+            raise _refused(cls, name, f"its type {text!r} cannot be read: {error}") from None
     arguments = typing.get_args(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
         if kinds.Single in arguments[1:]:
@@ -305,7 +310,10 @@ def _resolve(cls: type, name: str, annotation: Any, scope: dict[str, Any]) -> An
     return annotation
 
 
-def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
+def _unsupported(cls: type, name: str, annotation: Any) -> Exception:
+    is_default = annotation is vars(cls).get(name, MISSING) and not isinstance(annotation, (str, type))
+    if is_default or isinstance(annotation, (types.ModuleType, Declared)):
+        return _no_type(cls, name, annotation)
     shown = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", None) or repr(annotation)
     if typing.get_origin(annotation) is not None:
         shown = str(annotation)
@@ -317,6 +325,16 @@ def _unsupported(cls: type, name: str, annotation: Any) -> NotSupported:
         class_name=cls.__name__,
         property_name=name,
     )
+
+
+def _no_type(cls: type, name: str, given: Any) -> SchemaError:
+    if isinstance(given, types.ModuleType):
+        return _refused(cls, name, f"its type is the module {given.__name__}, and not a class in it")
+    shown = "what field() returned" if isinstance(given, Declared) else repr(given)
+    return _refused(
+        cls, name, f"its type is {shown}, which is none: in a class body a property that has a default hides the type that is called like it; "
+        "import that by another name, or begin the file with `from __future__ import annotations`"
+    )  # fmt: skip
 
 
 def _scalar(cls: type, name: str, annotation: Any, whole: Any) -> tuple[int, bool, type[enum.Enum] | None]:
