@@ -3,10 +3,13 @@
 import ctypes
 import gc
 import os
+import re
 
 from . import _ffi
 from .errors import Error, Status, class_for
 
+# Parameters of functions in C, which a program in Python does not know.
+_PARAMETER = re.compile(r"^(?:class_id: |[a-z_]+: (?=line \d+, column \d))")
 _last_error = _ffi.bind("objstore_last_error")
 
 
@@ -37,8 +40,10 @@ def _failure(status: int) -> Error:
             "system_error": error.system_error,
             "callback_code": error.callback_code,
         }
-        if error.system_error:
-            message += f" ({os.strerror(error.system_error)})"
+        message = _PARAMETER.sub("", message)
+        reason = os.strerror(error.system_error) if error.system_error else ""
+        if reason not in message:  # as a rule the library has said it
+            message += f" ({reason})"
     known = Status(status) if status in Status.__members__.values() else status
     return class_for(status)(message, status=known, **details)  # type: ignore[arg-type]
 

@@ -85,7 +85,7 @@ class Config:
         check(_set_durability(self.handle, number, milliseconds(wait)))
 
     def schema(self, schema: Any, version: int) -> None:
-        check(_set_schema(self.handle, schema, whole("schema_version", version, UINT64)))
+        check(_set_schema(self.handle, schema, whole("schema_version", version, (1, UINT64[1]))))
 
     def seed(self, path: "str | os.PathLike[str] | None", sha256: str | None) -> None:
         if path is not None:

@@ -91,8 +91,13 @@ def _int(prop: Described, value: Any) -> int:
     raise _unfit(prop, f"{shown(number)} does not fit 64 bits")
 
 
+def _is_real(value: Any) -> bool:
+    """Is it a number, and no bool? A duration of NumPy calls itself one."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not _is_of_numpy(value, "timedelta64")
+
+
 def _float(prop: Described, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not _is_real(value):
         raise wrong(prop, value, "a float")
     try:
         number = float(value)
@@ -104,7 +109,7 @@ def _float(prop: Described, value: Any) -> float:
 
 
 def _single(prop: Described, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if not _is_real(value):
         raise wrong(prop, value, "a float")
     try:
         number: float = struct.unpack("<f", struct.pack("<f", value))[0]
@@ -148,7 +153,7 @@ def _str(prop: Described, value: Any) -> str:
 def _bytes(prop: Described, value: Any) -> bytes:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    raise wrong(prop, value, "bytes")
+    raise wrong(prop, value, "a bytes object")
 
 
 def _datetime(prop: Described, value: Any) -> Any:
@@ -199,8 +204,8 @@ def _is_finer(value: Any) -> bool:
     return str(value.dtype).partition("[")[2].lstrip("0123456789").startswith(("ns", "ps", "fs", "as"))
 
 
-def _is_of_numpy(value: object) -> bool:
-    return (type(value).__module__, type(value).__name__) == ("numpy", "datetime64")
+def _is_of_numpy(value: object, name: str = "datetime64") -> bool:
+    return type(value).__name__ == name and type(value).__module__ == "numpy"
 
 
 def aware(prop: Described, value: datetime) -> datetime:
@@ -247,7 +252,7 @@ def plain(prop: Described, value: Any, left: int = DEEPEST) -> Any:
             raise too_deep(prop)
         return {key(prop, k): plain(prop, v, left - 1) for k, v in value.items()}
     for kind, types in _BASES:
-        if isinstance(value, types):
+        if isinstance(value, types) and not _is_of_numpy(value, "timedelta64"):
             return _CONVERT[kind](prop, value)
     if isinstance(value, Sequence):
         if not left:

@@ -96,7 +96,7 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
     if found["argument"]:
         used = int(found["argument"])
         if used >= len(arguments):
-            raise reader.wrong(f"{text}: there are {len(arguments)} arguments", found.start())
+            raise reader.wrong(f"{text}: {_how_many(len(arguments))}", found.start())
         value = arguments[used]
     elif found["real"]:
         value = Decimal(text) if prop.kind == kinds.DECIMAL else float(text)
@@ -125,3 +125,9 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
         return converted, used, found.start()
     except (WrongType, OutOfRange) as error:
         raise reader.wrong(error.message, found.start()) from None
+
+
+def _how_many(arguments: int) -> str:
+    if arguments == 0:
+        return "no arguments are given"
+    return f"{arguments} arguments are given, which begin with $0" if arguments > 1 else "one argument is given, which is $0"

@@ -1,0 +1,79 @@
+"""What messages say: what was given, what is expected, and nothing twice."""
+
+from typing import Any
+
+import numpy
+import pytest
+
+import objstore
+from conftest import store_of
+from objstore import EmbeddedModel, Float32, Model, field
+
+
+class Place(EmbeddedModel):
+    city: str = ""
+
+
+class Note(Model):
+    text: str = ""
+
+
+class Trip(Model):
+    id: int = field(primary_key=True)
+    real: float = 0.0
+    single: Float32 = 0.0
+    photo: bytes = b""
+    extra: Any = None
+
+
+store = store_of([Place, Note, Trip])
+
+
+@pytest.mark.parametrize(
+    ("filter_", "arguments", "message"),
+    [
+        ("id == $0", (), "$0: no arguments are given"), ("id == $1", (5,), "$1: one argument is given, which is $0"),
+        ("id == $2", (5, 6), "$2: 2 arguments are given, which begin with $0"),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_missing(store, filter_, arguments, message):
+    with pytest.raises(objstore.InvalidQuery) as caught:
+        store.objects(Trip).filter(filter_, *arguments)
+    assert str(caught.value).splitlines()[0] == message
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("id", "an int"), ("real", "a float"), ("single", "a float"), ("photo", "a bytes object"), ("extra", "None, bool, int, ")]
+)
+def test_a_duration_is_no_number(name, wanted):
+    """Of NumPy it says that it is one."""
+    given = numpy.timedelta64(5, "s")
+    with pytest.raises(objstore.WrongType) as caught:
+        Trip(**({"id": 1} | {name: given})).to_dict()
+    assert str(caught.value).startswith(f"Trip.{name}: {wanted}") and str(caught.value).endswith(f" is wanted, not {given!r} (timedelta64)")
+
+
+def test_a_reason_is_said_once(tmp_path):
+    with pytest.raises(objstore.StorageError) as caught:
+        objstore.open(tmp_path, models=[Trip])
+    assert str(caught.value).count("Is a directory") == 1
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_the_version_of_a_schema(path, version):
+    with pytest.raises(objstore.OutOfRange, match=f"schema_version is an int from 1 to [0-9,]*, not {version}$"):
+        objstore.open(path, models=[Trip], schema_version=version)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "update"), [(Trip, "{", "error"), (Place, "{}", "error"), (Note, "{}", "modified"), (Trip, '{"id": 1, "id": 2}', "error")]
+)
+def test_parameters_of_c_are_not_named(store, model, text, update):
+    with store.write():
+        for create, json in ((store.create_from_json, text), (store.create_all_from_json, f"[{text}")):
+            with pytest.raises(objstore.Error) as caught:
+                create(model, json, update, relaxed=False)
+            assert not str(caught.value).startswith(("class_id", "json"))
+    with pytest.raises(objstore.InvalidJSON, match="^line 1, column 2, "):
+        objstore.parse_json("[")
