@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import Backlinks, backlinks, field
+from objstore import Backlinks, backlinks, field, transaction
 
 
 class Host(objstore.Model):
@@ -316,7 +316,7 @@ def test_a_thread_that_ends_inside_of_a_write() -> None:
             assert not kept.pop().is_open and len(store.objects(Host)) == 0
 
 
-def test_a_thread_that_waits_while_another_one_ends_inside_of_a_write() -> None:
+def test_a_thread_that_waits_while_another_one_ends_inside_of_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
     with objstore.open(memory="", models=[Host, Guest]) as store:
         begun, end = threading.Event(), threading.Event()
         kept: list[objstore.Transaction] = []
@@ -330,9 +330,15 @@ def test_a_thread_that_waits_while_another_one_ends_inside_of_a_write() -> None:
         thread = threading.Thread(target=leave)
         thread.start()
         begun.wait()
+        wait = transaction._begin_within
+
+        def waits(*arguments: object) -> int:
+            end.set()
+            return int(wait(*arguments))
+
+        monkeypatch.setattr(transaction, "_begin_within", waits)
         with pytest.warns(ResourceWarning, match="ended inside of a write"):
             # It warns as it ends, before or while this one waits.
-            threading.Timer(0.05, end.set).start()
             with store.write():
                 store.create(Host, {"id": 1})
             thread.join()

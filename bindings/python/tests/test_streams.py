@@ -78,7 +78,8 @@ def test_two_streams_handlers_and_keys(store):
         by_age = turtles.changes(keys=[Turtle.age], initial=False)
         token = turtles.observe(lambda c: log.append(c.modifications), initial=False)
         tasks = [asyncio.create_task(anext(s)) for s in (by_name, by_age)]
-        await asyncio.sleep(0.01)
+        while by_name._arrivals.waiter is None or by_age._arrivals.waiter is None:
+            await asyncio.sleep(0)
         with store.write():
             store.get(Turtle, 1).name = "x"
         assert (await tasks[0]).written(0) == ("name",)
@@ -191,11 +192,16 @@ def test_closing_the_store_ends_the_loop(path):
 
 def test_closing_a_stream_that_is_waited_for(store):
     async def main():
-        changes = store.objects(Turtle).changes(initial=False)
-        asyncio.get_running_loop().call_later(0.02, changes.close)
-        assert [c async for c in changes] == []
-        threading.Timer(0.02, (changes := store.objects(Turtle).changes(initial=False)).close).start()
-        assert [c async for c in changes] == []
+        for close in (lambda stream: stream.close(), lambda stream: threading.Thread(target=stream.close).start()):
+            changes = store.objects(Turtle).changes(initial=False)
+            waited = []
+
+            def close_it(changes=changes, close=close, waited=waited):
+                waited.append(changes._arrivals.waiter is not None)
+                close(changes)
+
+            asyncio.get_running_loop().call_soon(close_it)  # when the loop below has nothing to do
+            assert [c async for c in changes] == [] and waited == [True]
 
     run(main())
 
