@@ -53,6 +53,11 @@ def test_a_duration_is_no_number(name, wanted):
     assert str(caught.value).startswith(f"Trip.{name}: {wanted}") and str(caught.value).endswith(f" is wanted, not {given!r} (timedelta64)")
 
 
+def test_a_duration_is_no_number_of_seconds(store):
+    with pytest.raises(objstore.InvalidArgument, match="timeout is a number of seconds, or None for ever, not .*timedelta64"):
+        store.wait(numpy.timedelta64(1, "s"))
+
+
 def test_a_reason_is_said_once(tmp_path):
     with pytest.raises(objstore.StorageError) as caught:
         objstore.open(tmp_path, models=[Trip])
@@ -77,3 +82,16 @@ def test_parameters_of_c_are_not_named(store, model, text, update):
             assert not str(caught.value).startswith(("class_id", "json"))
     with pytest.raises(objstore.InvalidJSON, match="^line 1, column 2, "):
         objstore.parse_json("[")
+
+
+def test_a_property_stands_in_front(store):
+    with store.write():
+        trip = store.create(Trip, [1])
+        with pytest.raises(objstore.KeyImmutable, match="^Trip.id is the primary key: it cannot be changed$"):
+            trip.id = 2
+    with pytest.raises(objstore.WrongType, match="^Trip.real: null is neither less nor greater than anything$"):
+        store.objects(Trip).where(Trip.real < None).count()
+
+
+def test_a_repr_of_what_cannot_be_asked(store):
+    assert repr(store.objects(Trip).where(Trip.real < None)).endswith(": Trip.real: null is neither less nor greater than anything>")

@@ -41,6 +41,10 @@ def _failure(status: int) -> Error:
             "callback_code": error.callback_code,
         }
         message = _PARAMETER.sub("", message)
+        where = f"{details['class_name']}.{details['property_name']}"
+        parameter, _, rest = message.partition(": ")
+        if parameter.replace("_", "").isalpha() and rest.startswith(where):
+            message = rest
         reason = os.strerror(error.system_error) if error.system_error else ""
         if reason not in message:  # as a rule the library has said it
             message += f" ({reason})"

@@ -39,7 +39,8 @@ def seconds(what: str, value: Any, *, ever: bool = True) -> float | None:
         return None
     or_none = ", or None for ever" if ever else ""
     number: Any = value  # numbers.Real declares no comparisons
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    # NumPy's durations are ints to Python, and say nothing of seconds.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or type(value).__name__ == "timedelta64":
         raise InvalidArgument(f"{what} is a number of seconds{or_none}, not {value!r} ({type(value).__name__})")
     if number >= 0 and (ever or number != math.inf):  # which NaN is not
         return None if number == math.inf else float(min(number, LONGEST))

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from . import again, aggregates, arrays, jsons, objects, packed, query, together
 from .copies import detach_all
-from .errors import Closed, IndexOutOfRange, InvalidArgument, NotSupported
+from .errors import Closed, Error, IndexOutOfRange, InvalidArgument, NotSupported
 from .evaluations import Evaluation
 from .html import results_table
 from .indexes import Stretch
@@ -274,6 +274,8 @@ class Results(Generic[M]):
             count = f"{self.count():,}"
         except Closed:
             count = "closed"
+        except Error as error:  # who shows values wants no exception of them
+            count = error.message
         where = "" if self._condition is None else f" where {self._condition}"
         return f"<Results of {self._binding.model.__name__}{where}: {count}>"
 
