@@ -19,15 +19,17 @@ enum KeyPaths {
     /// Literals are objects of the program; who makes key paths at run time makes new ones for ever.
     private static let limit = 4096
 
-    /// Errors: `.invalidQuery` where it does not lead to a `@Persisted` property of the class itself.
+    /// Errors: `.invalidQuery` where it does not lead to a `@Persisted` property of the class itself, or beyond one (`\.age.nonzeroBitCount`).
     static func property<Root: Object>(_ keyPath: PartialKeyPath<Root>) throws(ObjStoreError) -> ClassInfo.Property {
         let info = try ClassInfo.of(Root.self)
         let id = ObjectIdentifier(keyPath)
         if let known = known.withLock({ $0[id] }) { return info.properties[Int(known.index)] }
         let tracer = _Tracer()
         let prototype = prototype(Root.self, info, tracer)
-        _ = prototype[keyPath: keyPath]
-        guard tracer.path.count == 1, tracer.path[0] < info.properties.count else {
+        let value = prototype[keyPath: keyPath]
+        guard tracer.path.count == 1, tracer.path[0] < info.properties.count,
+            ends(value, type(of: keyPath).valueType, at: info.properties[Int(tracer.path[0])])
+        else {
             throw ObjStoreError(.invalidQuery, "the key path does not lead to one @Persisted property of \(info.name)", class: info.name)
         }
         known.withLock { known in
@@ -35,6 +37,20 @@ enum KeyPaths {
             known[id] = Known(keyPath: keyPath, index: tracer.path[0])
         }
         return info.properties[Int(tracer.path[0])]
+    }
+
+    /// Whether a key path that has read one property ends there: what it gives is what the getter gave.
+    private static func ends(_ value: Any, _ type: Any.Type, at property: ClassInfo.Property) -> Bool {
+        func isSame<Value: Persistable>(_: Value.Type) -> Bool {
+            // `\.nickname!` is the property as well.
+            guard type == Value.self || _openExistential(type, do: optional) == Value.self else { return false }
+            // Of the others each getter gives a new one.
+            guard let value = value as? any _PersistableValue & Equatable else { return true }
+            return isEqual(value, Value._traced(_Tracer()))
+        }
+        func optional<Wrapped>(_: Wrapped.Type) -> Any.Type { Wrapped?.self }
+        func isEqual<Value: Equatable>(_ a: Value, _ b: Any) -> Bool { b as? Value == a }
+        return isSame(property.accessor)
     }
 
     /// An object whose getters tell the tracer which property they are.

@@ -20,6 +20,8 @@ public protocol Persistable: SendableMetatype {
     static func _get(_ object: Object, _ index: UInt32) -> Self
     static func _set(_ object: Object, _ index: UInt32, _ value: Self)
 
+    /// What the property has while a key path is traced: a value from which computed properties lead to others, so that it is seen where
+    /// a key path goes beyond the property.
     static func _traced(_ tracer: _Tracer) -> Self
     /// The value as this type, where it is one; nil stands for null.
     static func _convert(_ value: Any?) -> Self?
@@ -228,7 +230,7 @@ extension _PersistableValue {
         if let value { _set(object, index, value) } else { object._setNull(index) }
     }
     /// Not nil: a key path may go on from here.
-    public static func _tracedOptional(_ tracer: _Tracer) -> Self? { _initial }
+    public static func _tracedOptional(_ tracer: _Tracer) -> Self? { _traced(tracer) }
     public static func _convertOptional(_ value: Any) -> Self? { _convert(value) }
     public static func _encodeOptional(_ value: Self?, _ encoder: _RowEncoder) {
         if let value { _encode(value, encoder) } else { encoder.append(.null) }

@@ -37,6 +37,7 @@ extension _PersistableInteger {
         return 0
     }
     @inlinable public static func _set(_ object: Object, _ index: UInt32, _ value: Self) { object._setInt(index, Int64(value)) }
+    public static func _traced(_ tracer: _Tracer) -> Self { 2 }
     public static func _encode(_ value: Self, _ encoder: _RowEncoder) { encoder.append(.int(Int64(value))) }
     public static func _hash(_ value: Self, into hasher: inout Hasher) { hasher.combine(value) }
     /// Any integer that fits; never a fraction, never a bool.
@@ -63,6 +64,7 @@ extension Double: _PersistableValue {
         object._optionalNumber(index).map { Double(bitPattern: UInt64(bitPattern: $0)) }
     }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Double) { object._set(index, .double(value)) }
+    public static func _traced(_ tracer: _Tracer) -> Double { -2.5 }
     public static func _encode(_ value: Double, _ encoder: _RowEncoder) { encoder.append(.double(value)) }
     /// A double or float, or an integer that a double holds exactly.
     public static func _convert(_ value: Any?) -> Double? {
@@ -86,6 +88,7 @@ extension Float: _PersistableValue {
         object._optionalNumber(index).map { Float(bitPattern: UInt32(truncatingIfNeeded: $0)) }
     }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Float) { object._set(index, .float(value)) }
+    public static func _traced(_ tracer: _Tracer) -> Float { -2.5 }
     public static func _encode(_ value: Float, _ encoder: _RowEncoder) { encoder.append(.float(value)) }
     /// A float, a double rounded to the nearest one (what is written as 0.1 in a dictionary or a query is a double), or
     /// an integer that a float holds exactly.
@@ -110,6 +113,7 @@ extension String: _PersistableValue {
         var value = value
         value.withUTF8 { object._set(index, .string(UnsafeRawPointer($0.baseAddress), $0.count)) }
     }
+    public static func _traced(_ tracer: _Tracer) -> String { "aB" }
     public static func _encode(_ value: String, _ encoder: _RowEncoder) { encoder.append(value) }
     public static func _hash(_ value: String, into hasher: inout Hasher) { hasher.combine(value) }
     public static func _convert(_ value: Any?) -> String? {

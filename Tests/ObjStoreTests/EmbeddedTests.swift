@@ -138,6 +138,37 @@ import Testing
         #expect(store.objects(R.Business.self).isEmpty && store.objects(R.EAddress.self).isEmpty)
     }
 
+    /// Objects that have a place each are given places of each other, by the methods of a list and by code that knows only what it sorts.
+    @Test func listsAreSorted() throws {
+        let store = try memoryStore(R.models)
+        let business = try R.Business(value: ["id": 1])
+        business.addresses.append(objectsIn: ["c", "a", "e", "b", "a", "d"].map { R.address($0) })
+        try store.write { tx in try tx.add(business) }
+        let objects = Array(business.addresses)
+        func sortAnything<C: MutableCollection & RandomAccessCollection>(_ collection: C) -> C where C.Element == R.EAddress {
+            var collection = collection
+            collection.sort { ($0.street ?? "") > ($1.street ?? "") }
+            return collection
+        }
+        try store.write { _ in
+            var addresses = business.addresses
+            addresses.sort { ($0.street ?? "") < ($1.street ?? "") }
+        }
+        #expect(business.addresses.map(\.street) == ["a", "a", "b", "c", "d", "e"] && business.addresses[0].isSameObject(as: objects[1]))
+        try store.write { _ in _ = sortAnything(business.addresses) }
+        #expect(business.addresses.map(\.street) == ["e", "d", "c", "b", "a", "a"])
+        try store.write { _ in
+            var addresses = business.addresses
+            addresses.reverse()
+            #expect(addresses.partition { ($0.street ?? "") < "b" } == 4)
+            addresses.shuffle()
+        }
+        #expect(business.addresses.map { $0.street ?? "" }.sorted() == ["a", "a", "b", "c", "d", "e"])
+        #expect(objects.allSatisfy { !$0.isInvalidated } && store.objects(R.EAddress.self).count == 6)
+        #expect(try store.verify() == [])
+        #expect(code { try Store.checked { _ = sortAnything(business.addresses) } } == .notInWrite)
+    }
+
     @Test func listsAndMaps() throws {
         let folder = Folder()
         do {

@@ -40,6 +40,33 @@ import Testing
 
     var ponds: [String] { store.objects(Pond.self).map(\.name).sorted() }
 
+    /// Whatever gives it an element.
+    @Test func elementsAreNotNestedTooDeep() throws {
+        var deep: AnyValue = 1
+        for _ in 0..<150 { deep = [deep] }
+        var given: Any = 1
+        for _ in 0..<150 { given = [given] }
+        let deeper: Any = [[[given]]]
+        let frog = frog(1), value = deep
+        try store.write { tx in try tx.add(frog) }
+        let bodies: [(Transaction) throws -> Void] = [
+            { _ in frog.things.append(value) }, { _ in frog.seen.insert(value) }, { _ in frog.notes["k"] = value }, { _ in frog.things = [value] },
+            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "things": [deeper]] as [String: Any]) },
+            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "seen": [deeper]] as [String: Any]) },
+            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "notes": ["k": deeper]] as [String: Any]) },
+            { _ in try frog.setValue([deeper], forKey: "things") }, { _ in try frog.setValue(["k": deeper], forKey: "notes") },
+            { _ in _ = try Frog(value: ["id": 3, "things": [deeper]] as [String: Any]); try frog.setValue([deeper], forKey: "seen") },
+            { _ in try frog.dynamic().collection("things").append(deeper) },
+        ]
+        for (number, body) in bodies.enumerated() {
+            try store.write { tx in
+                let code = code { try Store.checked { try body(tx) } }
+                #expect(code == .outOfRange, "\(number): \(String(describing: code))")
+            }
+        }
+        #expect(frog.things.isEmpty && frog.seen.isEmpty && frog.notes.count == 0 && store.objects(Frog.self).count == 1)
+    }
+
     static var every: [AnyValue] { [
         .none, true, .int(.max), 1, 1.0, .float(1.5), "", .string(String(repeating: "é", count: 400)), .data([]), .data([0, 255]),
         .date(Timestamp(seconds: -5, nanoseconds: 7)), [], [:], [[1, ["a": .none]], ["b": [true, 2.5]]],

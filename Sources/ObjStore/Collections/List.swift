@@ -134,6 +134,26 @@ extension List: MutableLiveCollection {
         place.changing((), with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
     }
 
+    /// What sorts elements gets embedded objects in an array of its own, and afterwards they are moved: one by one they could not be given
+    /// places of each other. Cost for such: O(n²) moves in memory, O(n) in the store.
+    public func withContiguousMutableStorageIfAvailable<R>(_ body: (inout UnsafeMutableBufferPointer<Element>) throws -> R) rethrows -> R? {
+        guard let place, place.embeds else { return nil }
+        var elements = ContiguousArray(self)
+        var keys = elements.map { Element._linked($0)?._key }
+        let result = try elements.withUnsafeMutableBufferPointer { try body(&$0) }
+        for (target, element) in elements.enumerated() {
+            let key = Element._linked(element)?._key
+            if keys[target] == key { continue }
+            if let key, let from = keys[target...].firstIndex(of: key) {
+                move(from: from, to: target)
+                keys.insert(keys.remove(at: from), at: target)
+            } else {
+                _set(element, at: target)
+            }
+        }
+        return result
+    }
+
     /// Makes an unmanaged embedded object where another one is, which goes.
     private func embed(_ object: Object, at index: Int, _ place: CollectionPlace) {
         place.changing(()) { (view, id) throws(StoreError) in

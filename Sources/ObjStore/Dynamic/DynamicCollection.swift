@@ -207,7 +207,10 @@ public struct DynamicCollection {
             }
             if kind == .mixed, values.count > 1 {
                 // A list or dictionary in a value of any type: one document.
-                guard let given = AnyValue._convert(value) else { throw StoreError(.wrongType, "\(name): no value of any type").at(class: nil, property: name) }
+                guard let given = AnyValue._convert(value) else {
+                    guard let value, AnyValue.isTooDeep(value) else { throw StoreError(.wrongType, "\(name): no value of any type").at(class: nil, property: name) }
+                    throw StoreError(.outOfRange, "\(name): values are more than \(ClassInfo.deepest) deep inside each other").at(class: nil, property: name)
+                }
                 return try given.withValue { (value) throws(StoreError) in try body(view, id, value) }
             }
             try body(view, id, kind == .mixed ? first : first.widened(to: kind) ?? first)
