@@ -44,7 +44,7 @@ enum KeyPaths {
         func isSame<Value: Persistable>(_: Value.Type) -> Bool {
             // `\.nickname!` is the property as well.
             guard type == Value.self || _openExistential(type, do: optional) == Value.self else { return false }
-            // Of the others each getter gives a new one.
+            // Of objects and collections each getter gives a new one: there the type says it.
             guard let value = value as? any _PersistableValue & Equatable else { return true }
             return isEqual(value, Value._traced(_Tracer()))
         }

@@ -40,28 +40,26 @@ import Testing
 
     var ponds: [String] { store.objects(Pond.self).map(\.name).sorted() }
 
-    /// Whatever gives it an element.
-    @Test func elementsAreNotNestedTooDeep() throws {
-        var deep: AnyValue = 1
-        for _ in 0..<150 { deep = [deep] }
-        var given: Any = 1
-        for _ in 0..<150 { given = [given] }
-        let deeper: Any = [[[given]]]
-        let frog = frog(1), value = deep
+    /// Whatever gives it an element: deeper than a store has them, and deeper than what describes objects may be.
+    @Test(arguments: [150, 198, 199, 200, 201, 250]) func elementsAreNotNestedTooDeep(depth: Int) throws {
+        var value: AnyValue = 1, given: Any = 1
+        for _ in 0..<depth { (value, given) = ([value], [given]) }
+        let deep = value, described = given, frog = frog(1)
         try store.write { tx in try tx.add(frog) }
         let bodies: [(Transaction) throws -> Void] = [
-            { _ in frog.things.append(value) }, { _ in frog.seen.insert(value) }, { _ in frog.notes["k"] = value }, { _ in frog.things = [value] },
-            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "things": [deeper]] as [String: Any]) },
-            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "seen": [deeper]] as [String: Any]) },
-            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "notes": ["k": deeper]] as [String: Any]) },
-            { _ in try frog.setValue([deeper], forKey: "things") }, { _ in try frog.setValue(["k": deeper], forKey: "notes") },
-            { _ in _ = try Frog(value: ["id": 3, "things": [deeper]] as [String: Any]); try frog.setValue([deeper], forKey: "seen") },
-            { _ in try frog.dynamic().collection("things").append(deeper) },
+            { _ in frog.things.append(deep) }, { _ in frog.seen.insert(deep) }, { _ in frog.notes["k"] = deep }, { _ in frog.things = [deep] },
+            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "things": [described]] as [String: Any]) },
+            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "seen": [described]] as [String: Any]) },
+            { tx in _ = try tx.create(Frog.self, value: ["id": 2, "notes": ["k": described]] as [String: Any]) },
+            { _ in try frog.setValue([described], forKey: "things") }, { _ in try frog.setValue(["k": described], forKey: "notes") },
+            { tx in try tx.add(try Frog(value: ["id": 3, "things": [described]] as [String: Any])) },
+            { _ in try frog.dynamic().collection("things").append(described) }, { _ in try frog.dynamic().collection("things").append(deep) },
         ]
         for (number, body) in bodies.enumerated() {
             try store.write { tx in
                 let code = code { try Store.checked { try body(tx) } }
                 #expect(code == .outOfRange, "\(number): \(String(describing: code))")
+                try tx.cancel()
             }
         }
         #expect(frog.things.isEmpty && frog.seen.isEmpty && frog.notes.count == 0 && store.objects(Frog.self).count == 1)

@@ -94,7 +94,10 @@ extension ClassInfo {
         guard let value else {
             return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
         }
-        return tooDeep(property, value) ?? ObjStoreError(
+        if property.type.isMixed, AnyValue.isTooDeep(value) {
+            return ObjStoreError(.outOfRange, "\(name).\(property.name): values are more than \(ClassInfo.deepest) deep inside each other", class: name, property: property.name)
+        }
+        return ObjStoreError(
             .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
     }
 
@@ -102,13 +105,8 @@ extension ClassInfo {
         guard let value else {
             return ObjStoreError(.notNullable, "\(name).\(property.name): an element cannot be nil", class: name, property: property.name)
         }
-        return tooDeep(property, value) ?? ObjStoreError(
+        return ObjStoreError(
             .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
-    }
-
-    private func tooDeep(_ property: Property, _ value: Any) -> ObjStoreError? {
-        guard property.type.isMixed, AnyValue.isTooDeep(value) else { return nil }
-        return ObjStoreError(.outOfRange, "\(name).\(property.name): values are more than \(ClassInfo.deepest) deep inside each other", class: name, property: property.name)
     }
 
     func tooDeep() -> ObjStoreError {
