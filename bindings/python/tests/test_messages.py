@@ -1,5 +1,6 @@
 """What messages say: what was given, what is expected, and nothing twice."""
 
+import threading
 from typing import Any
 
 import numpy
@@ -7,7 +8,7 @@ import pytest
 
 import objstore
 from conftest import store_of
-from objstore import EmbeddedModel, Float32, Model, field
+from objstore import EmbeddedModel, Float32, Model, field, objects
 
 
 class Place(EmbeddedModel):
@@ -95,3 +96,41 @@ def test_a_property_stands_in_front(store):
 
 def test_a_repr_of_what_cannot_be_asked(store):
     assert repr(store.objects(Trip).where(Trip.real < None)).endswith(": Trip.real: null is neither less nor greater than anything>")
+
+
+def test_objects_are_shown_while_another_thread_deletes_them(store):
+    """As they were, or that they are gone; and tables have as many rows as there were."""
+    ends, problems = threading.Event(), []
+
+    def fill():
+        store.create_all(Trip, [[n] for n in range(4)])
+
+    def write():
+        try:
+            while not ends.is_set():
+                with store.write():
+                    store.delete_all(Trip)
+                with store.write():
+                    fill()
+        except Exception as error:
+            problems.append(error)
+
+    with store.write():
+        fill()
+    shown = {repr(trip) for trip in store.objects(Trip)}
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        gone = 0
+        for _ in range(1500):
+            for trip in store.objects(Trip):
+                text = repr(trip)
+                assert text in shown or text.endswith("deleted or closed>") or "was deleted" in text
+                gone += text not in shown
+                assert objects.named(trip).startswith("<Trip ")
+                assert trip._repr_html_().startswith(("<table>", "<p><b>Trip</b>: deleted"))
+            assert store.objects(Trip)._repr_html_().count("<tr>") in (1, 5)
+    finally:
+        ends.set()
+        writer.join()
+    assert not problems

@@ -4,6 +4,7 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from . import objects
+from .errors import Error
 
 if TYPE_CHECKING:
     from .models import Model
@@ -15,11 +16,13 @@ LONGEST = 80
 
 
 def _cell(obj: "Model", prop: "Property") -> str:
-    if prop.shape is not None:
-        return _cut(objects.shown(obj, prop))
-    value = getattr(obj, prop.name)
-    text = "" if value is None else value if isinstance(value, str) else objects.named(value)
-    return _cut(text)
+    try:
+        if prop.shape is not None:
+            return _cut(objects.shown(obj, prop))
+        value = getattr(obj, prop.name)
+        return _cut("" if value is None else value if isinstance(value, str) else objects.named(value))
+    except Error as error:  # another thread deletes it, or closes the store, just now
+        return f"<i>{_cut(error.message)}</i>"
 
 
 def _cut(text: str) -> str:

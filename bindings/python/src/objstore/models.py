@@ -16,7 +16,7 @@ from .constructors import constructor
 from .counters import Counter
 from .dicts import Dict
 from .elements import Element, Shape
-from .errors import InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
+from .errors import Error, InvalidArgument, MissingValue, NoSuchProperty, NotSupported, SchemaError
 from .html import object_table
 from .indexes import Index, check_indexes
 from .links import DeclaredBacklinks, Inverse, Later, backlinks
@@ -172,10 +172,13 @@ class Model(objects.Slots, metaclass=ModelMeta):
         return objects.hash_of(self)
 
     def __repr__(self) -> str:
-        if not self.is_valid:
-            return f"<{type(self).__name__} {self._o_key}, deleted or closed>"
-        values = ", ".join(f"{p.name}={objects.shown(self, p)}" for p in type(self)._objstore_properties)
-        return f"{type(self).__name__}({values})"
+        name, why = type(self).__name__, "deleted or closed"
+        if self.is_valid:
+            try:
+                return f"{name}({', '.join(f'{p.name}={objects.shown(self, p)}' for p in type(self)._objstore_properties)})"
+            except Error as error:  # another thread deletes it, or closes the store, just now
+                why = error.message if self.is_valid else why
+        return f"<{name} {self._o_key}, {why}>"
 
     def _repr_html_(self) -> str:
         return object_table(self)

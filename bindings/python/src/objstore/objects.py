@@ -1,12 +1,13 @@
 """Reading and writing the attributes of objects, wherever their values are."""
 
 from collections import deque
+from contextlib import suppress
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from . import collection, embedded, filling, kinds, mixed
 from .collection import Collection
-from .errors import Closed, NoSuchObject, NotInWrite, WrongStore
+from .errors import Closed, Error, NoSuchObject, NotInWrite, WrongStore
 
 from .views import Block
 
@@ -209,7 +210,8 @@ def named(value: Any) -> str:
     model: Any = type(value)
     key = model._objstore_key
     if key and exists(value):
-        return f"<{model.__name__} {', '.join(repr(getattr(value, part.name)) for part in key)}>"
+        with suppress(Error):  # gone just now
+            return f"<{model.__name__} {', '.join(repr(getattr(value, part.name)) for part in key)}>"
     return f"<{model.__name__}>" if value._o_block.store is None else f"<{model.__name__} #{value._o_key}>"
 
 
