@@ -16,11 +16,21 @@ final class ErrorCollector {
     func add(_ error: ObjStoreError) { if first == nil { first = error } }
 
     /// Runs `body` with this collector in place. What it throws itself comes before what was reported.
-    func run<R>(_ body: () throws -> R) throws -> R {
+    func run<R>(_ body: () throws -> R) rethrows -> R {
         let outer = cr_collector()
         cr_set_collector(Unmanaged.passUnretained(self).toOpaque())
         defer { cr_set_collector(outer) }
         return try body()
+    }
+
+    /// What `body` gives; nil where what it reads was deleted or closed, maybe just now and by another thread, which is nothing to
+    /// report. Everything else that `body` reports goes to `reports`.
+    static func unlessGone<R>(_ reports: ErrorReports?, _ body: () -> R) -> R? {
+        let collector = ErrorCollector(), result = collector.run(body)
+        guard let error = collector.first else { return result }
+        if error.code == .noSuchObject || error.code == .closedHandle { return nil }
+        if let reports { reports.report(error) } else { ErrorReports.reportOfNoStore(error) }
+        return result
     }
 
     /// The one that is in place on this thread.

@@ -137,7 +137,7 @@ extension Object {
 }
 
 /// As dictionaries and sets see objects: with a primary key, by class and key; without one, by identity. So an object
-/// stays the same before and after it is added.
+/// stays the same before and after it is added, and when it was deleted.
 extension Object: Hashable {
     public static func == (left: Object, right: Object) -> Bool {
         if left === right { return true }
@@ -155,21 +155,30 @@ extension Object: Hashable {
     }
 }
 
+/// For people. Another thread may delete the object meanwhile: that is shown, and no error.
 extension Object: CustomStringConvertible {
     public var description: String {
         guard let info = try? ClassInfo.of(type(of: self)) else { return "\(type(of: self))" }
-        if isInvalidated { return "\(info.name) { deleted or closed }" }
-        let values = info.properties.map { property in
-            let value = ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
-            return "\(property.name) = \((value as? Object)?.name ?? value.map { "\($0)" } ?? "nil")"
+        let values = unlessGone {
+            info.properties.map { property in
+                let value = ClassInfo.unwrap(property.accessor._anyValue(self, property.offset))
+                return "\(property.name) = \((value as? Object)?.name ?? value.map { "\($0)" } ?? "nil")"
+            }
         }
-        return "\(info.name) { \(values.joined(separator: ", ")) }"
+        return "\(info.name) { \(values?.joined(separator: ", ") ?? "deleted or closed") }"
     }
 
     /// Class and primary key: links lead in circles.
     var name: String {
-        guard let info = try? ClassInfo.of(type(of: self)), !info.key.isEmpty, !isInvalidated else { return "\(type(of: self))" }
-        let key = info.key.map { part in ClassInfo.unwrap(part.accessor._anyValue(self, part.offset)).map { "\($0)" } ?? "nil" }
-        return "\(info.name)(\(key.joined(separator: ", ")))"
+        guard let info = try? ClassInfo.of(type(of: self)), !info.key.isEmpty else { return "\(type(of: self))" }
+        let key = unlessGone {
+            info.key.map { part in ClassInfo.unwrap(part.accessor._anyValue(self, part.offset)).map { "\($0)" } ?? "nil" }
+        }
+        return key.map { "\(info.name)(\($0.joined(separator: ", ")))" } ?? "\(type(of: self))"
+    }
+
+    private func unlessGone<R>(_ body: () -> R) -> R? {
+        if isInvalidated { return nil }
+        return ErrorCollector.unlessGone(_space?.handle.reports, body)
     }
 }

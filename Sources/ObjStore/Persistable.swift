@@ -1,4 +1,5 @@
 internal import ObjStoreCore
+internal import Synchronization
 
 /// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
 /// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each;
@@ -162,17 +163,35 @@ extension Persistable {
 
     public static func _takeReferences(_ object: Object, _ offset: Int, _ references: _References) {}
 
-    /// For primary keys, which never change while an object is managed: the first hash of a live object is kept in
-    /// the payload, so that a set can still find it when it was deleted.
+    /// For primary keys, which never change while an object is managed: what the first hash of it finds is kept in the payload for
+    /// those that follow, so that a set still finds an object that was deleted. Several threads may do so at a time.
     public static func _hash(_ object: Object, _ offset: Int, into hasher: inout Hasher) {
         let wrapper = wrapper(object, offset)
         let index = wrapper.pointee.index
-        if !isManaged(index) || object.isInvalidated { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
-        let value = _get(object, index)
-        // Frozen objects are read by several threads at a time, and never go.
-        if !object.isFrozen { _write(&wrapper.pointee.value, value) }
-        _hash(value, into: &hasher)
+        guard isManaged(index) else { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
+        if hashKept(wrapper, orInitial: false, into: &hasher) { return }
+        if !object.isInvalidated, let value = ErrorCollector.unlessGone(object._space?.handle.reports, { _get(object, index) }) {
+            KeptKeys.lock.withLock { _ in
+                _write(&wrapper.pointee.value, value)
+                wrapper.pointee.flags |= Persisted<Self>._isKept
+            }
+        }
+        _ = hashKept(wrapper, orInitial: true, into: &hasher)
     }
+
+    /// Hashes the payload if the key is kept there, or anyway.
+    private static func hashKept(_ wrapper: UnsafeMutablePointer<Persisted<Self>>, orInitial: Bool, into hasher: inout Hasher) -> Bool {
+        KeptKeys.lock.withLock { _ in
+            guard orInitial || wrapper.pointee.flags & Persisted<Self>._isKept != 0 else { return false }
+            _hash(_read(&wrapper.pointee.value), into: &hasher)
+            return true
+        }
+    }
+}
+
+/// Guards the primary keys that are kept in managed objects, whose payload nothing else touches.
+private enum KeptKeys {
+    static let lock = Mutex<Void>(())
 }
 
 /// Types whose optional is ``Persistable``.

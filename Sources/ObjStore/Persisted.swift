@@ -20,6 +20,8 @@ public struct Persisted<Value: Persistable> {
     @usableFromInline static var _isUnique: UInt8 { @inlinable get { 8 } }
     @usableFromInline static var _isCascading: UInt8 { @inlinable get { 16 } }
     @usableFromInline static var _isGenerated: UInt8 { @inlinable get { 32 } }
+    /// Of a managed object: the value is the primary key, for hashes.
+    static var _isKept: UInt8 { 64 }
 
     @inlinable
     public init() {

@@ -183,7 +183,7 @@ struct Subject {
             try database.checkpoint()
             for key in [1, 2] as [Int64] {
                 let transaction = try WriteTransaction.begin(database)
-                try transaction.state(1).update(key, 4, .string("changed", 7))
+                try Array("changed".utf8).withUnsafeBytes { try transaction.state(1).update(key, 4, .string($0.baseAddress, $0.count)) }
                 try transaction.state(0).update(key, 1, .bool(key == 1))
                 // Of a document, one value: see `Row.mixed`.
                 for edited in [3, 4] as [Int64] {

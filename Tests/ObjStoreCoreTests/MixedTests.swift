@@ -74,7 +74,7 @@ import Testing
                 #expect(error.code == .corrupt || error.code == .invalidUTF8)
             }
             for _ in 0..<4 {
-                let steps = (0..<1 + random.below(3)).map { _ in random.below(2) == 0 ? MixedStep.index(random.below(4) - 1) : .key(UnsafeRawBufferPointer(start: "key 1", count: 5)) }
+                let steps = (0..<1 + random.below(3)).map { _ in random.below(2) == 0 ? MixedStep.index(random.below(4) - 1) : .key(Self.literal("key 1")) }
                 _ = try? node.node(at: steps[...])
                 let value: [UInt8] = [2, 5]
                 value.withUnsafeBytes { value in
@@ -98,7 +98,7 @@ import Testing
             if container.kind == .map { _ = try? container.key(index).reduce(0, &+) }
             if let inner = try? container.node(index) { touch(inner, depth - 1) }
         }
-        if container.kind == .map { _ = try? container.search(UnsafeRawBufferPointer(start: "key 1", count: 5)) }
+        if container.kind == .map { _ = try? container.search(literal("key 1")) }
     }
 
     private static func copy(_ node: MixedNode, to builder: DocumentBuilder) throws {
@@ -140,7 +140,7 @@ import Testing
     private static func numbers(_ count: Int) throws -> [UInt8] {
         let builder = DocumentBuilder()
         try builder.begin(.map)
-        try builder.key(UnsafeRawBufferPointer(start: "a", count: 1))
+        try builder.key(literal("a"))
         try builder.begin(.list)
         for number in 0..<count { try builder.append(.int(Int64(number))) }
         try builder.end()
@@ -148,7 +148,12 @@ import Testing
         return Array(builder.node)
     }
 
-    private static var a: MixedStep { .key(UnsafeRawBufferPointer(start: UnsafeRawPointer(("a" as StaticString).utf8Start), count: 1)) }
+    private static var a: MixedStep { .key(literal("a")) }
+
+    /// A text that is there for as long as the program.
+    private static func literal(_ text: StaticString) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
 
     /// One element of 10,000 changes: the log has the path, whatever the size, and replay comes to the same bytes.
     @Test func anEditIsLoggedByPath() throws {

@@ -2,6 +2,11 @@ import ObjStore
 import Synchronization
 import Testing
 
+final class Named: Object {
+    @Persisted(primaryKey: true) var key: String
+    @Persisted var note: String?
+}
+
 /// One store, many threads: no thread owns an object, and a transaction is its thread's alone.
 @Suite struct ThreadTests {
     @Test func anotherThreadSeesNothingOfATransaction() throws {
@@ -54,6 +59,62 @@ import Testing
         #expect(errors.all.isEmpty)
         #expect(try store.objects(Dog.self).sum(of: \.age) == 2000)
         #expect(try store.verify() == [])
+    }
+
+    /// A description, and a hash, of an object that goes meanwhile: as it was, or that it is gone. Nothing is reported.
+    @Test func describedWhileTheyGo() throws {
+        let store = try memoryStore([Named.self])
+        let keys = (0..<8).map { "the key of number \($0), longer than what a String holds in itself" }
+        func fill(_ tx: Transaction) throws { for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) } }
+        try store.write(fill)
+        let texts = Set(store.objects(Named.self).map { "\($0)" } + ["Named { deleted or closed }"])
+        let names = Set(keys.map { "Named(\($0))" } + ["Named"])
+        #expect(texts.count == 9)
+        let ends = Atomic<Bool>(false), errors = Errors()
+        onThreads(2) { number in
+            do {
+                if number == 0 {
+                    while !ends.load(ordering: .relaxed) {
+                        try store.write { tx in try tx.deleteAll(Named.self) }
+                        try store.write { tx in for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) } }
+                    }
+                } else {
+                    defer { ends.store(true, ordering: .relaxed) }
+                    for _ in 0..<4000 {
+                        try Store.checked {
+                            for object in store.objects(Named.self) {
+                                let (text, name) = ("\(object)", "\(AnyValue.object(object))")
+                                #expect(texts.contains(text))
+                                #expect(names.contains(name))
+                                #expect(Set([object, object]).count == 1)
+                            }
+                            for object in store.dynamicObjects("Named") { _ = "\(object)" }
+                        }
+                    }
+                }
+            } catch {
+                errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+            }
+        }
+        #expect(errors.all.isEmpty)
+        #expect(store.lastError == nil)
+    }
+
+    /// An object's hash stays what it was first, whoever asks, and when the object is deleted.
+    @Test func hashedByManyThreads() throws {
+        let store = try memoryStore([Named.self])
+        for round in 0..<200 {
+            let key = "the key of round \(round), longer than what a String holds in itself"
+            let object = Carried(value: try store.write { tx in try tx.create(Named.self, value: ["key": key]) })
+            let hash = try #require(try store.object(ofType: Named.self, forPrimaryKey: key)).hashValue
+            let others = Atomic<Int>(0)
+            onThreads(3) { _ in
+                for _ in 0..<50 where object.value.hashValue != hash { others.add(1, ordering: .relaxed) }
+            }
+            try store.write { tx in try tx.delete(object.value) }
+            #expect(others.load(ordering: .relaxed) == 0 && object.value.hashValue == hash)
+        }
+        #expect(store.lastError == nil)
     }
 
     /// Objects, results and counts of the live store on threads that do not write, while one does.

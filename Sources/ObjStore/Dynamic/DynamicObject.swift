@@ -174,7 +174,10 @@ extension DynamicObject: Hashable {
 }
 
 extension DynamicObject: CustomStringConvertible {
-    public var description: String { isInvalidated ? "\(id.key), deleted or closed" : "\(className)#\(id.key)" }
+    public var description: String {
+        let name = isInvalidated ? nil : ErrorCollector.unlessGone(space.handle.reports) { className }
+        return name.map { "\($0)#\(id.key)" } ?? "\(id.key), deleted or closed"
+    }
 }
 
 extension Object {
