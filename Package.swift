@@ -16,12 +16,13 @@ let settings: [SwiftSetting] = [
 /// nor even resolve, another one for it.
 let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
 
-/// scripts/test builds the Swift tests: what they test is optimised, with its assertions, so that their histories take two minutes and not
-/// half an hour; the tests themselves are not, for that alone would take as long. Nor has anything what debuggers want to know, a quarter of
-/// the time: for them there is `swift build --build-tests`. The rigs, which are built for release, stay out.
+/// scripts/release builds the Swift tests: what they test is what is shipped, the same build, so that their histories take two minutes and not
+/// half an hour; the tests themselves are not optimised, for that alone would take as long. A debug build, for debuggers, is
+/// `swift build --build-tests`. The rigs stay out.
 let isForTests = Context.environment["OBJSTORE_TESTS"] != nil
-let tested = settings + (isForTests ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug", "-gnone"])] : [])
-let tests = settings + (isForTests ? [.unsafeFlags(["-gnone"])] : [])
+let tests = settings + (isForTests ? [.unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"])] : [])
+/// What scripts/release builds has the runtime of Swift in it; but for the tests, whose library comes as a shared one and brings it along.
+let linking: [LinkerSetting] = Context.environment["OBJSTORE_RELEASE"] != nil && !isForTests ? [.unsafeFlags(["-static-stdlib"])] : []
 
 let package = Package(
     name: "objstore",
@@ -39,18 +40,18 @@ let package = Package(
         .target(name: "CRuntime"),  // layout of classes, for the Swift interface
 
         // Swift.
-        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: tested),
-        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: tested),
-        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: tested),
+        .target(name: "ObjStoreCore", dependencies: ["CSystem", "CFFI", "CCrypto"], swiftSettings: settings, linkerSettings: linking),
+        .target(name: "ObjStoreC", dependencies: ["CObjStore", "CSystem", "ObjStoreCore"], swiftSettings: settings),
+        .target(name: "ObjStore", dependencies: ["ObjStoreCore", "CRuntime"], swiftSettings: settings),
         .target(name: "ObjStoreRealm", dependencies: ["ObjStore"], swiftSettings: settings),
 
         // The simulated machine: test code, in no product.
         .target(name: "CFibers"),  // coroutines
-        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: tested),
+        .target(name: "ObjStoreSimulation", dependencies: ["ObjStoreCore", "CSystem", "CFibers"], swiftSettings: settings),
 
         // Tests.
         .target(  // a naive model of objects, and random histories of a store against it
-            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: tested),
+            name: "WholeModel", dependencies: ["ObjStoreCore"], path: "Tests/WholeModel", swiftSettings: settings),
         .executableTarget(  // the other process of tests of observing
             name: "store-writer", dependencies: ["ObjStoreCore"], path: "Tests/StoreWriter", swiftSettings: settings),
         .testTarget(name: "ObjStoreCoreTests", dependencies: ["ObjStoreCore", "CSystem", "CFFI", "store-writer", "WholeModel"], swiftSettings: tests),
@@ -62,7 +63,10 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-if !isForTests {
+if isForTests {
+    // It would be linked without the runtime of Swift, over the one for users.
+    package.products.removeAll { $0.name == "objstore" }
+} else {
     package.targets += [
         // The demo's questions, asked from Swift.
         .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Creating and updating from nested values, against an interpreter that keeps people in a dictionary: what fails changes nothing, what
 /// succeeds leaves exactly what the interpreter says, whole content compared.

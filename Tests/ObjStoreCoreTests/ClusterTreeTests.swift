@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// The object tree against a dictionary: whole content after every step of random histories.

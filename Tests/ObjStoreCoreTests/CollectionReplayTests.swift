@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// What a recovery makes of logged changes of collections whose elements have bytes of their own.
 @Suite struct CollectionReplayTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Every page of collection trees damaged in turn: verify names the property, salvage keeps what can be read.
 @Suite struct CollectionSalvageTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A collection tree beside arrays that say what must be in it.
 final class CollectionSubject {

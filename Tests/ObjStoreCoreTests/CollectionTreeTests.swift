@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Collection trees against arrays: every small case, and long random histories.
 @Suite struct CollectionTreeTests {

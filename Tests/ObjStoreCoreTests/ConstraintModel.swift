@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// A store whose class has unique properties and compound indexes of every kind of value, and beside it what must be in it:

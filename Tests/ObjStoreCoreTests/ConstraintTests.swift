@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Unique properties and compound indexes, through the same calls as the interfaces'.
 @Suite struct ConstraintTests {

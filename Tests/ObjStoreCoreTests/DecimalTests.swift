@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Decimals against vectors that Python's `decimal` made, and against `NaiveDecimal`.
 @Suite struct DecimalTests {

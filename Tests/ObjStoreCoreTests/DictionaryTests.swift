@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Text columns with few values, which are stored as dictionaries.
 @Suite struct DictionaryTests {

@@ -1,7 +1,7 @@
 import CSystem
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct DoorbellTests {
     let machine = RealMachine.shared
@@ -94,7 +94,12 @@ import Testing
             let shared = SharedState(memory, limits: limits)
             shared.initialize(.init(nonce: 1, boot: (2, 3), incarnation: 4), firstVersion: 1_000_003)
             for index in 0..<limits.slots { shared.slot(index).version.store(UInt64(index) + 1) }
-            for version in 1_000_003..<UInt64(1_000_003 + limits.ringEntries) { shared.setRingEntry(.init(version: version, filePages: Int(version) * 2)) }
+            var entry = shared.ringEntry(1_000_003)
+            for version in 1_000_003..<UInt64(1_000_003 + limits.ringEntries) {
+                entry.version = version
+                entry.filePages = Int(version) * 2
+                shared.setRingEntry(entry)
+            }
             for index in 0..<limits.classes { shared.nextKey(index).pointee = Int64(index) * 3 }
             #expect((0..<limits.slots).allSatisfy { shared.slot($0).version.load() == UInt64($0) + 1 && shared.slot($0).instance.load() == 0 })
             #expect((1_000_003..<UInt64(1_000_003 + limits.ringEntries)).allSatisfy { shared.ringEntry($0).version == $0 && shared.ringEntry($0).filePages == Int($0) * 2 })

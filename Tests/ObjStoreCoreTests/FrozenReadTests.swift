@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Frozen views are read without a lock.
 @Suite struct FrozenReadTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Logs whose hashes and chain are right and whose operations are anything: recovery refuses what does not fit, or applies it; a salvage
 /// leaves it out, and what it makes is sound. Neither traps.

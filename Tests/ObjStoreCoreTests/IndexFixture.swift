@@ -1,6 +1,6 @@
 import Glibc
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A file in memory for index tests: extents are placed one after another and never reused.
 final class IndexFile: StorageFile, @unchecked Sendable {

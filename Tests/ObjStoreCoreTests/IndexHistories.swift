@@ -1,4 +1,4 @@
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Values that are close together, far apart, and at the edges.
 struct IndexSampler {

@@ -1,4 +1,4 @@
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Inserts the entries in each order, merging and checking after every one; then removes them in the same
 /// order and, from a tree built in ascending order, too.

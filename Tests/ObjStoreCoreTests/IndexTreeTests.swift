@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct IndexTreeTests {
     // MARK: Small and exhaustive

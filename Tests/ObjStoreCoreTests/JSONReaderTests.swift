@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct JSONReaderTests {
     /// Each text from memory, byte by byte, and by three bytes: the same values, or the same error at the same byte.

@@ -1,4 +1,4 @@
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Reads texts, and shows what a reader made of them: numbers with a text of their own as #text, errors as their code and place.
 enum JSONSample {

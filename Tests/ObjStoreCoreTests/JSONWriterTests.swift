@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct JSONWriterTests {
     private func write(_ values: [Value], _ options: JSONWriter.Options = []) throws(StoreError) -> String {

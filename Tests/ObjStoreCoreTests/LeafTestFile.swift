@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A store file in memory with a page allocator, for tests of trees: begin, change, commit, read.
 ///

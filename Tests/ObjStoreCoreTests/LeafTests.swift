@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// Encodings and layouts of single leaves; damage.

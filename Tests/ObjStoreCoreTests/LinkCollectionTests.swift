@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Lists, sets and maps of links and their inverses, against a model of arrays that is searched from end to end: whole content
 /// in both directions after each step that ends something.

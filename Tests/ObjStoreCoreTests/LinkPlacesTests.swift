@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// Deleting one by one what large lists and maps lead to, while they are changed in other ways, too, against a model of arrays: their

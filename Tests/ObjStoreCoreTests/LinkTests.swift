@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Links and their inverses, against a model that knows nothing of indexes: whole content, all inverses and every way to ask
 /// compared after each step that ends something.

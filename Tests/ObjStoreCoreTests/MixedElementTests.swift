@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// Lists, sets and maps of mixed elements, with links of any depth in them, against a model that knows nothing of inverses: whole content,

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// Indexes of mixed properties, alone, unique and in tuples, and questions about them.

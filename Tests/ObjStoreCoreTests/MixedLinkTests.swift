@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// Links in mixed values, against a model that knows nothing of inverses: whole content, all counts of who links to whom and `verify`

@@ -1,4 +1,4 @@
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Values that a mixed property can have, among them those that are hard to tell apart: neighbours of doubles, one number in
 /// several kinds, texts with zeros, documents that begin like others.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Mixed values where they meet a hostile file, the log, a comparison and a rescue. What they mean is tested through the C interface.
 @Suite struct MixedTests {

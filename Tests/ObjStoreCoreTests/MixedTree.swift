@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A mixed value as a model has it.
 indirect enum MixedTree: Hashable {

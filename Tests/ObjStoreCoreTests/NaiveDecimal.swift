@@ -1,4 +1,4 @@
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A decimal128 as the tests think of it: its digits one by one, compared without the engine's help.
 struct NaiveDecimal: Comparable, Hashable, CustomStringConvertible {

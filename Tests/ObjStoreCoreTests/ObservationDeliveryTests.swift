@@ -1,7 +1,7 @@
 import CSystem
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// When handlers are called, on which thread, and what they may do.
 @Suite struct ObservationDeliveryTests {

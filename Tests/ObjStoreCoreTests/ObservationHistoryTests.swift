@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// What observers are told after random histories, against a naive comparison of whole contents.
 @Suite struct ObservationHistoryTests {

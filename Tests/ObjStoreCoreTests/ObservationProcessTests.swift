@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Observing what other processes do, and what observing costs.
 @Suite(.serialized) struct ObservationProcessTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Files of other libraries, forged files, and the rarer ways to open a store.
 @Suite struct OpeningTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Embedded objects, cascading links and generated values, against a model of nested values: whole content and all parents compared.
 @Suite struct OwnershipTests {

@@ -2,7 +2,7 @@ import CSystem
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct PlatformFileTests {
     let folder = TestFolder()

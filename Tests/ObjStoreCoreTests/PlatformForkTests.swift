@@ -2,7 +2,7 @@ import CSystem
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// What a forked child sees. That it keeps no lock of a killed parent is tested with real processes by
 /// Tests/Package/fork.sh.

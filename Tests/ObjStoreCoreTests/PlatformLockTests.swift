@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite(.serialized) struct PlatformLockTests {
     let folder = TestFolder()

@@ -2,7 +2,7 @@ import CSystem
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A folder of its own for each test, removed when the test lets go of it.
 final class TestFolder: Sendable {

@@ -2,7 +2,7 @@ import CSystem
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct PlatformThreadTests {
     final class Box: @unchecked Sendable { var values: [Int] = [] }

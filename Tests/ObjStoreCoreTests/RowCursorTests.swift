@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Rows inside a transaction, while it writes: each shows what its object is now, wherever that lies.
 @Suite struct RowCursorTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// A store of several classes with every kind of property, what it holds, and where in its file everything lies.
 final class SalvageFixture: @unchecked Sendable {  // immutable once made

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Each kind of page damaged in turn: verify names it, salvage keeps all that does not depend on it, and says exactly
 /// what is lost.
@@ -86,9 +86,7 @@ import Testing
     /// A place in a transaction's memory is none in a file: such a meta is none, whatever its hash says. (Found by libFuzzer.)
     @Test(arguments: [72, 80]) func aMetaThatLeadsIntoMemory(offset: Int) throws {
         let page = ByteBuffer(capacity: PageSize.page)
-        let meta = Meta(
-            uuid: (1, 2), incarnation: 3, generation: 4, version: 5, root: Ref(raw: 3 * UInt64(PageSize.page)), freeMap: Ref(raw: 4 * UInt64(PageSize.page)), filePages: 6,
-            log: LogPosition(lsn: 0, epoch: 1, chain: 2, region: LogRegion(offset: 4096, bytes: 1 << 20)), hashSeed: 7, created: 8, isClean: true)
+        let meta = try fixture.store.withUnsafeBytes { try #require(Meta.decode($0.baseAddress!)) }
         meta.encode(to: page.base)
         #expect(Meta.decode(page.base) == meta)
         page.base.storeBytes(of: page.base.load(fromByteOffset: offset, as: UInt64.self) | Ref.dirtyBit, toByteOffset: offset, as: UInt64.self)

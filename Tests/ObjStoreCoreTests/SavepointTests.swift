@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// Nested scopes inside transactions, against a stack of models: whole content compared after each step that undoes.

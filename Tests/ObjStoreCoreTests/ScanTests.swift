@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Every scan against a plain loop over the oracle's rows.
 @Suite struct ScanTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Properties that are dropped and renamed, through the same calls as the interfaces'.
 @Suite struct SchemaChangeTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 import WholeModel
 
 /// A store whose class gains, loses and renames properties again and again, and beside it what must be in it.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// What a program uses of a schema that another one gives a higher version (ruling X14).
 @Suite struct SchemaInUseTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Changes of many objects at once where others go with them: embedded objects, and what cascading links lead to.
 @Suite struct SetWiseOwnershipTests {

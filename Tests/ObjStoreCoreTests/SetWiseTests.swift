@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Changes of all objects of results or of a collection at once, against dictionaries that are changed one after the other: what is
 /// refused has changed nothing, and everything is compared after each step, in both directions of all links.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Transactions that change more than they keep in memory. Random histories of them with savepoints are in
 /// `SavepointTests`, with crashes in `crash`.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// The course of a history against a model: transactions that are committed or cancelled, savepoints in them, a store that is opened
 /// again and copied. What happens in a transaction, and what is compared, says the class that inherits from it.

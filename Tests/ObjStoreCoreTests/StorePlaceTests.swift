@@ -2,7 +2,7 @@ import CSystem
 import Foundation
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Where a store lies: files that are deleted or replaced under it, what stands beside it, who may use that.
 @Suite struct StorePlaceTests {

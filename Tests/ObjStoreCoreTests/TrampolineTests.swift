@@ -1,7 +1,7 @@
 import CSystem
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Functions made at run time: bound contexts, and callbacks with a signature given as text.
 @Suite(.serialized) struct TrampolineTests {

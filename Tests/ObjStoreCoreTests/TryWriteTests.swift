@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Writers that do not want to wait for another one.
 @Suite struct TryWriteTests {

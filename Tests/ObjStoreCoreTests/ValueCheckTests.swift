@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 @Suite struct ValueCheckTests {
     /// Against Swift's own validation: texts of every length that the eight bytes at a time divide differently, with a

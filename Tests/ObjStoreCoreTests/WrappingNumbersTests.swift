@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ObjStoreCore
+import ObjStoreCore
 
 /// Numbers of which the last is one behind the greatest, which is the least: they do not count up, though adding one leads from one to the next.
 @Suite struct WrappingNumbersTests {

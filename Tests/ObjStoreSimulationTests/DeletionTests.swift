@@ -1,4 +1,4 @@
-@testable import ObjStoreCore
+import ObjStoreCore
 import ObjStoreSimulation
 import Testing
 

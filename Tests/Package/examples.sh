@@ -52,7 +52,7 @@ mkdir -p "$package/Sources/kennel"
 block() { awk -v wanted="$1" '/^```swift$/ { inside = ++count == wanted; next } /^```$/ { inside = 0 } inside' README.md; }
 block 1 | sed "s|\"../objstore\"|\"$PWD\"|" >"$package/Package.swift"
 block 2 >"$package/Sources/kennel/main.swift"
-swift build --package-path "$package" --scratch-path "$build" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
+swift build --package-path "$package" --scratch-path "$build" -Xswiftc -gnone >"$folder/output" 2>&1 || { cat "$folder/output" >&2; exit 1; }
 # Nothing else is fetched for it: what the command-line tool needs, the tool alone gets.
 [ ! -e "$package/Package.resolved" ] && ! grep -F 'argument-parser' "$folder/output" >&2 || { echo "examples.sh: other packages are fetched for the Swift program" >&2; exit 1; }
 ! grep -F 'warning:' "$folder/output" >&2 || { echo "examples.sh: the Swift program is built with warnings" >&2; exit 1; }

@@ -16,9 +16,9 @@ public struct ObjectID: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// Class ids of the interfaces: position in the schema + 1, so that 0 is none.
-enum ClassID {
+package enum ClassID {
     @inline(__always) static func of(_ index: Int) -> UInt32 { UInt32(truncatingIfNeeded: index &+ 1) }
-    @inline(__always) static func index(_ id: UInt32) -> Int { Int(id) &- 1 }
+    @inline(__always) package static func index(_ id: UInt32) -> Int { Int(id) &- 1 }
 }
 
 /// Property ids of the interfaces: class id << 16 | column id + 1. No property id is a class id or a property

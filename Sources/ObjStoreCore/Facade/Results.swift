@@ -46,7 +46,7 @@ package final class Results: @unchecked Sendable {
     }
 
     /// The list as it stands now: stays as it is, whoever updates meanwhile.
-    func list() -> KeyBuffer { lock.withLock { keys } }
+    package func list() -> KeyBuffer { lock.withLock { keys } }
     func listAndVersion() -> (KeyBuffer, UInt64) { lock.withLock { (keys, version) } }
 
     package var count: Int { list().count }

@@ -24,11 +24,11 @@ package final class View: @unchecked Sendable {
     let lock = Lock()
 
     /// Of live and frozen views; nil once closed.
-    private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot.map { SnapshotAccess($0) } } }
+    package private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot.map { SnapshotAccess($0) } } }
     /// The same for reads of a few nanoseconds: a reference counted costs more than the read.
     private(set) var lookUp: SnapshotAccess?
     /// Of transactions; nil once it ended.
-    private(set) var transaction: WriteTransaction? { didSet { written = nil } }
+    package private(set) var transaction: WriteTransaction? { didSet { written = nil } }
     /// The class that was written last, of the transaction: to find it anew costs more than many a change.
     var written: (classID: UInt32, state: Unmanaged<ClassState>)?
     /// Changes whenever what was read may be another.
@@ -73,7 +73,7 @@ package final class View: @unchecked Sendable {
     }
 
     /// Of a transaction.
-    var arenaBytes: Int { lock.withLock { transaction?.space.arena.capacityInUse ?? 0 } }
+    package var arenaBytes: Int { lock.withLock { transaction?.space.arena.capacityInUse ?? 0 } }
 
     deinit {
         if !shared.isInherited { tether.letGo() }
@@ -83,7 +83,7 @@ package final class View: @unchecked Sendable {
 
     // MARK: Life
 
-    @inline(__always) var isClosed: Bool { closed.load(ordering: .acquiring) }
+    @inline(__always) package var isClosed: Bool { closed.load(ordering: .acquiring) }
 
     /// A transaction is cancelled. Waits for calls on other threads; for those on a frozen view only where
     /// `waitsForReaders`: else the caller knows that there are none.
@@ -149,7 +149,7 @@ package final class View: @unchecked Sendable {
     }
 
     /// What a live or frozen view stands on, to go on with after the view has moved.
-    func pinnedSnapshot(_ operation: String) throws(StoreError) -> Snapshot {
+    package func pinnedSnapshot(_ operation: String) throws(StoreError) -> Snapshot {
         try lock.withLock { () throws(StoreError) in
             guard kind != .transaction else { throw StoreError(.wrongView, "\(operation): not what a transaction sees, which may never be committed") }
             guard let snapshot else { throw closedError }

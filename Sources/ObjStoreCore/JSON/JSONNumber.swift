@@ -122,7 +122,7 @@ package enum JSONNumber {
 
     /// The nearest double; infinite where it is too large. No locale is asked.
     @inline(__always)
-    static func double(_ text: UnsafeRawBufferPointer) -> Double {
+    package static func double(_ text: UnsafeRawBufferPointer) -> Double {
         let parts = NumberParts(text)
         // Below 2^53, and powers of ten up to 10^22, doubles are exact, and so is one operation on them, rounded once.
         if _fastPath(parts.isWhole && parts.digits < 1 << 53 && parts.exponent >= -22 && parts.exponent <= 22) {

@@ -19,7 +19,7 @@ package final class JSONReader {
     /// Lists and maps may be nested so deep, the array whose elements are read not counted.
     package static let maximumDepth = FlatValues.deepest
     /// More digits than a number needs that a double is told from its neighbours by.
-    static let longestNumber = 4096
+    package static let longestNumber = 4096
 
     struct Frame {
         /// Of the list or map, and of the key that came last, in `values`.

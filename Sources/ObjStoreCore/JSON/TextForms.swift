@@ -1,11 +1,11 @@
 /// Values that JSON has no form for, as texts: points in time (ISO 8601), binaries (base64), uuids. Reading returns nil where a
 /// text is something else.
-enum TextForms {
+package enum TextForms {
     // MARK: Time
 
     /// `2026-11-22T21:19:35.000000001Z`: in UTC, with as many digits of a second as there are; a year beyond 0 to 9999 has a
     /// sign. In the proleptic Gregorian calendar, where the year 0 is 1 BC.
-    static func time(seconds: Int64, nanoseconds: Int64) -> String {
+    package static func time(seconds: Int64, nanoseconds: Int64) -> String {
         let (day, second) = floored(seconds, by: 86400)
         let (year, month, dayOfMonth) = civil(day)
         var text = year >= 0 && year <= 9999 ? padded(year, 4) : (year < 0 ? "-" : "+") + padded(Int64(year.magnitude), 6)
@@ -19,7 +19,7 @@ enum TextForms {
     }
 
     /// Takes what `time` makes, up to nine digits of a second, and an offset such as +01:00 in place of Z. Nothing may be left out.
-    static func time(_ text: UnsafeRawBufferPointer) -> Value? {
+    package static func time(_ text: UnsafeRawBufferPointer) -> Value? {
         var rest = Scanner(text: text)
         let sign: Int64 = rest.take("-") ? -1 : 1, isLong = sign < 0 || rest.take("+")
         guard let year = rest.number(isLong ? 5...12 : 4...4), rest.take("-"), let month = rest.number(2...2), month >= 1, month <= 12, rest.take("-"),
@@ -126,10 +126,10 @@ enum TextForms {
 
     private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-    static func base64Count(_ bytes: Int) -> Int { (bytes + 2) / 3 * 4 }
+    package static func base64Count(_ bytes: Int) -> Int { (bytes + 2) / 3 * 4 }
 
     /// Fills `base64Count` bytes.
-    static func base64(_ bytes: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>) {
+    package static func base64(_ bytes: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>) {
         let digits = alphabet.utf8Start
         var at = 0, next = target
         while at < bytes.count {
@@ -145,7 +145,7 @@ enum TextForms {
     }
 
     /// Fills at most `text.count / 4 * 3` bytes and returns how many. Standard alphabet, with padding, without blanks.
-    static func binary(base64 text: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>) -> Int? {
+    package static func binary(base64 text: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>) -> Int? {
         guard text.count % 4 == 0 else { return nil }
         var count = 0
         for start in stride(from: 0, to: text.count, by: 4) {

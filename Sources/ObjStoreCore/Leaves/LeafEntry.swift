@@ -27,29 +27,29 @@ enum LeafEncoding: UInt8 {
 /// `aux` is the null bitmap (bit set = null; absent where no row is null) or, for text, one fingerprint a
 /// row (0 = null). `base` and `max` bound the values of all existing rows that are not null; for doubles
 /// they are bit patterns and leave NaN out. Text does not use them.
-struct LeafEntry {
+package struct LeafEntry {
     let line: UnsafeRawPointer
 
-    @inline(__always) init(_ line: UnsafeRawPointer) { self.line = line }
+    @inline(__always) package init(_ line: UnsafeRawPointer) { self.line = line }
 
-    enum Flags {
+    package enum Flags {
         static let mainInline: UInt8 = 1
         static let auxInline: UInt8 = 2
         static let segmented: UInt8 = 4
         static let aux: UInt8 = 8
         /// Some row may have its value in an extent of its own.
-        static let longValues: UInt8 = 16
+        package static let longValues: UInt8 = 16
         static let all: UInt8 = 31
     }
 
-    @inline(__always) var columnID: UInt32 { line.load(as: UInt32.self) }
+    @inline(__always) package var columnID: UInt32 { line.load(as: UInt32.self) }
     @inline(__always) var encoding: UInt8 { line.load(fromByteOffset: 4, as: UInt8.self) }
     @inline(__always) var width: Int { Int(line.load(fromByteOffset: 5, as: UInt8.self)) }
     @inline(__always) var segmentShift: Int { Int(line.load(fromByteOffset: 6, as: UInt8.self)) }
-    @inline(__always) var flags: UInt8 { line.load(fromByteOffset: 7, as: UInt8.self) }
+    @inline(__always) package var flags: UInt8 { line.load(fromByteOffset: 7, as: UInt8.self) }
     @inline(__always) var base: Int64 { line.load(fromByteOffset: 8, as: Int64.self) }
     @inline(__always) var max: Int64 { line.load(fromByteOffset: 16, as: Int64.self) }
-    @inline(__always) var main: UInt64 { line.load(fromByteOffset: 24, as: UInt64.self) }
+    @inline(__always) package var main: UInt64 { line.load(fromByteOffset: 24, as: UInt64.self) }
     @inline(__always) var aux: UInt64 { line.load(fromByteOffset: 32, as: UInt64.self) }
     @inline(__always) var mainBytes: Int { Int(line.load(fromByteOffset: 40, as: UInt32.self)) }
     @inline(__always) var mainHash: UInt32 { line.load(fromByteOffset: 44, as: UInt32.self) }
@@ -59,17 +59,17 @@ struct LeafEntry {
     @inline(__always) var auxBorn: UInt32 { line.load(fromByteOffset: 60, as: UInt32.self) }
 
     @inline(__always) var hasAux: Bool { flags & Flags.aux != 0 }
-    @inline(__always) var isSegmented: Bool { flags & Flags.segmented != 0 }
-    @inline(__always) var isMainInline: Bool { flags & Flags.mainInline != 0 }
+    @inline(__always) package var isSegmented: Bool { flags & Flags.segmented != 0 }
+    @inline(__always) package var isMainInline: Bool { flags & Flags.mainInline != 0 }
     @inline(__always) var isAuxInline: Bool { flags & Flags.auxInline != 0 }
-    @inline(__always) var isText: Bool { encoding == LeafEncoding.text.rawValue }
+    @inline(__always) package var isText: Bool { encoding == LeafEncoding.text.rawValue }
     /// Whether there is a main part at all.
-    @inline(__always) var hasMain: Bool { encoding != LeafEncoding.linear.rawValue && (width != 0 || isText) }
+    @inline(__always) package var hasMain: Bool { encoding != LeafEncoding.linear.rawValue && (width != 0 || isText) }
 
     /// Rows in a segment, where segmented; else all rows of a leaf.
-    @inline(__always) var segmentRows: Int { isSegmented ? 1 &<< segmentShift : LeafHead.rowsPerLeaf }
+    @inline(__always) package var segmentRows: Int { isSegmented ? 1 &<< segmentShift : LeafHead.rowsPerLeaf }
 
-    @inline(__always) func segmentIndex(_ slot: Int) -> Int { isSegmented ? slot &>> segmentShift : 0 }
+    @inline(__always) package func segmentIndex(_ slot: Int) -> Int { isSegmented ? slot &>> segmentShift : 0 }
 
     @inline(__always) func segmentCount(rows: Int) -> Int {
         isSegmented ? (rows &+ (1 &<< segmentShift) &- 1) &>> segmentShift : 1
@@ -141,11 +141,11 @@ struct LeafEntry {
 }
 
 /// One segment of a column, in the table of segments.
-struct LeafSegment {
+package struct LeafSegment {
     static let size = 24
     let line: UnsafeRawPointer
-    @inline(__always) init(_ line: UnsafeRawPointer) { self.line = line }
-    @inline(__always) var ref: UInt64 { line.load(as: UInt64.self) }
+    @inline(__always) package init(_ line: UnsafeRawPointer) { self.line = line }
+    @inline(__always) package var ref: UInt64 { line.load(as: UInt64.self) }
     @inline(__always) var bytes: Int { Int(line.load(fromByteOffset: 8, as: UInt32.self)) }
     @inline(__always) var hash: UInt32 { line.load(fromByteOffset: 12, as: UInt32.self) }
     @inline(__always) var born: UInt32 { line.load(fromByteOffset: 16, as: UInt32.self) }

@@ -1,15 +1,15 @@
 /// Everything that a leaf's head refers to: visited, given up, or placed in the file.
-struct LeafExtents {
+package struct LeafExtents {
     let source: PageSource
 
-    init(_ source: PageSource) { self.source = source }
+    package init(_ source: PageSource) { self.source = source }
 
-    static func entries(_ head: UnsafeRawPointer) -> Range<Int> { 0..<LeafHead.entries(head) }
-    static func entry(_ head: UnsafeRawPointer, _ index: Int) -> LeafEntry { LeafEntry(head + LeafHead.directory + index << 6) }
+    package static func entries(_ head: UnsafeRawPointer) -> Range<Int> { 0..<LeafHead.entries(head) }
+    package static func entry(_ head: UnsafeRawPointer, _ index: Int) -> LeafEntry { LeafEntry(head + LeafHead.directory + index << 6) }
 
     /// Calls `body` with (ref, bytes, born - bornEpoch) of every part of a line that lies in an extent.
     @inline(__always)
-    func forEachPart<Failure: Error>(
+    package func forEachPart<Failure: Error>(
         _ head: UnsafeRawPointer, _ entry: LeafEntry, _ body: (_ raw: UInt64, _ bytes: Int, _ born: UInt32, _ hash: UInt32, _ kind: PartKind) throws(Failure) -> Void
     ) throws(Failure) {
         let kind: PartKind = entry.isText ? .strings : .numbers

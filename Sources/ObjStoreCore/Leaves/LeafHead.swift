@@ -23,20 +23,20 @@
 /// ```
 /// `NodeHeader.count` is the number of slots in use: the last row ever appended has slot count - 1.
 /// Everything after the directory is aligned to 64 bytes.
-enum LeafHead {
+package enum LeafHead {
     static let log2Rows = 12
     static let rowsPerLeaf = 1 << log2Rows
     static let slotMask = Int64(rowsPerLeaf - 1)
-    static let directory = 64
+    package static let directory = 64
     static let presenceBytes = rowsPerLeaf / 8
     /// Parts smaller than this lie in the head.
     static let inlineLimit = 1024
 
-    @inline(__always) static func keyBase(of key: Int64) -> Int64 { key & ~slotMask }
+    @inline(__always) package static func keyBase(of key: Int64) -> Int64 { key & ~slotMask }
 
-    @inline(__always) static func rows(_ head: UnsafeRawPointer) -> Int { NodeHeader.count(head) }
+    @inline(__always) package static func rows(_ head: UnsafeRawPointer) -> Int { NodeHeader.count(head) }
     @inline(__always) static func keyBase(_ head: UnsafeRawPointer) -> Int64 { Int64(bitPattern: NodeHeader.word(head)) }
-    @inline(__always) static func entries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 32, as: UInt16.self)) }
+    @inline(__always) package static func entries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 32, as: UInt16.self)) }
     @inline(__always) static func live(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 36, as: UInt16.self)) }
     @inline(__always) static func mainEntries(_ head: UnsafeRawPointer) -> Int { Int(head.load(fromByteOffset: 40, as: UInt16.self)) }
     @inline(__always) static func isSparse(_ head: UnsafeRawPointer) -> Bool { head.load(fromByteOffset: 34, as: UInt8.self) != 0 }
@@ -59,7 +59,7 @@ enum LeafHead {
     @inline(__always) static func setLive(_ head: UnsafeMutableRawPointer, _ live: Int) {
         head.storeBytes(of: UInt16(live), toByteOffset: 36, as: UInt16.self)
     }
-    @inline(__always) static func setBornEpoch(_ head: UnsafeMutableRawPointer, _ version: UInt64) {
+    @inline(__always) package static func setBornEpoch(_ head: UnsafeMutableRawPointer, _ version: UInt64) {
         head.storeBytes(of: version, toByteOffset: 48, as: UInt64.self)
     }
     @inline(__always) static func setPresence(_ head: UnsafeMutableRawPointer, offset: Int) {
@@ -73,7 +73,7 @@ enum LeafHead {
     }
 
     /// Whether the row exists.
-    @inline(__always) static func isLive(_ head: UnsafeRawPointer, _ slot: Int) -> Bool {
+    @inline(__always) package static func isLive(_ head: UnsafeRawPointer, _ slot: Int) -> Bool {
         guard slot < rows(head) else { return false }
         guard let bits = presence(head) else { return true }
         return bits[slot &>> 6] &>> UInt64(slot & 63) & 1 != 0
@@ -117,7 +117,7 @@ enum LeafHead {
     }
 
     /// The line of a column: the one at `hint` in the usual case, else found by binary search.
-    @inline(__always) static func entry(_ head: UnsafeRawPointer, id: UInt32, hint: Int) -> LeafEntry? {
+    @inline(__always) package static func entry(_ head: UnsafeRawPointer, id: UInt32, hint: Int) -> LeafEntry? {
         let line = head + directory + hint &<< 6
         if _fastPath(hint < mainEntries(head) && line.load(as: UInt32.self) == id) { return LeafEntry(line) }
         return search(head, id: id, from: 0, to: mainEntries(head))
@@ -188,5 +188,5 @@ enum LeafHead {
     }
 
     /// Object keys are below this: leaf arithmetic never overflows.
-    static let maximumKey: Int64 = 1 << 62
+    package static let maximumKey: Int64 = 1 << 62
 }

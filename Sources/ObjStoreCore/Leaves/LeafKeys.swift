@@ -7,21 +7,21 @@
 /// ```
 /// Sparse leaves are made by compaction only, never of the last leaf of a tree: keys only grow, so nobody adds to one.
 /// It holds every key from its `keyBase` up to that of the next leaf.
-struct LeafKeys {
+package struct LeafKeys {
     /// Greater than the id of any column: its line is the last of the columns.
-    static let column = UInt32.max
+    package static let column = UInt32.max
 
     let source: PageSource
     let head: UnsafeRawPointer
 
     @inline(__always)
-    init(_ source: PageSource, _ head: UnsafeRawPointer) {
+    package init(_ source: PageSource, _ head: UnsafeRawPointer) {
         self.source = source
         self.head = head
     }
 
     @inline(__always)
-    func key(_ slot: Int) throws(StoreError) -> Int64 {
+    package func key(_ slot: Int) throws(StoreError) -> Int64 {
         if _fastPath(!LeafHead.isSparse(head)) { return LeafHead.keyBase(head) &+ Int64(slot) }
         return try listed(slot)
     }

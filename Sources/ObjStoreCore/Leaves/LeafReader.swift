@@ -3,7 +3,7 @@ internal import CSystem
 /// Where a row lies: the head of its leaf, and its slot there. Valid while its version is pinned and, inside
 /// a write transaction, until the next write.
 package struct RowPosition: @unchecked Sendable {
-    let head: UnsafeRawPointer
+    package let head: UnsafeRawPointer
     package let slot: Int
     package let key: Int64
 
@@ -15,8 +15,10 @@ package struct RowPosition: @unchecked Sendable {
 }
 
 /// Reads single values of leaves: from the map or the arena, without copying.
-struct LeafReader {
+package struct LeafReader {
     let source: PageSource
+
+    @inline(__always) package init(source: PageSource) { self.source = source }
 
     // MARK: Numbers
 
@@ -70,7 +72,7 @@ struct LeafReader {
 
     /// Segment `index` of a text column, holding at least `rows` rows.
     @inline(__always)
-    func textSegment(_ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, rows: Int) throws(StoreError) -> UnsafeRawPointer {
+    package func textSegment(_ head: UnsafeRawPointer, _ entry: LeafEntry, segment index: Int, rows: Int) throws(StoreError) -> UnsafeRawPointer {
         let part = try mainPart(head, entry, segment: index, .strings)
         if _slowPath(StringSegment.rows(part) < rows) { throw LeafReader.damagedPart() }
         return part

@@ -3,11 +3,11 @@ internal import CSystem
 /// Frame-of-reference cells of 0, 1, 2, 4, 8, 16, 32 or 64 bits, least significant bits first.
 ///
 /// `value = base + cell`; a cell of 64 bits is the value itself, so that any value fits such a column.
-enum NumberCodec {
-    @inline(__always) static func isWidth(_ width: Int) -> Bool { width <= 64 && (width & (width &- 1)) == 0 }
+package enum NumberCodec {
+    @inline(__always) package static func isWidth(_ width: Int) -> Bool { width <= 64 && (width & (width &- 1)) == 0 }
 
     /// The least width whose cells hold 0...range.
-    @inline(__always) static func width(range: UInt64) -> Int {
+    @inline(__always) package static func width(range: UInt64) -> Int {
         if range == 0 { return 0 }
         let bits = 64 &- range.leadingZeroBitCount
         return 1 &<< (Int.bitWidth &- (bits &- 1).leadingZeroBitCount)
@@ -23,7 +23,7 @@ enum NumberCodec {
     /// With `slack` (a leaf that grows, or a value that did not fit) what the width leaves over is divided
     /// between both sides, so that a series of new extremes re-encodes the column only when its range has
     /// doubled.
-    static func frame(low: Int64, high: Int64, slack: Bool) -> (width: Int, base: Int64) {
+    package static func frame(low: Int64, high: Int64, slack: Bool) -> (width: Int, base: Int64) {
         if low > high { return (0, 0) }
         let range = UInt64(bitPattern: high &- low)
         let width = width(range: range)
@@ -44,7 +44,7 @@ enum NumberCodec {
     // MARK: One cell
 
     @inline(__always)
-    static func cell(_ part: UnsafeRawPointer, _ index: Int, width: Int, base: Int64) -> Int64 {
+    package static func cell(_ part: UnsafeRawPointer, _ index: Int, width: Int, base: Int64) -> Int64 {
         switch width {
         case 8: return base &+ Int64(part.load(fromByteOffset: index, as: UInt8.self))
         case 16: return base &+ Int64(part.load(fromByteOffset: index &<< 1, as: UInt16.self))
@@ -59,7 +59,7 @@ enum NumberCodec {
 
     /// Stores a value that fits.
     @inline(__always)
-    static func setCell(_ part: UnsafeMutableRawPointer, _ index: Int, width: Int, base: Int64, _ value: Int64) {
+    package static func setCell(_ part: UnsafeMutableRawPointer, _ index: Int, width: Int, base: Int64, _ value: Int64) {
         let cell = UInt64(bitPattern: value &- base)
         switch width {
         case 8: part.storeBytes(of: UInt8(truncatingIfNeeded: cell), toByteOffset: index, as: UInt8.self)
@@ -77,7 +77,7 @@ enum NumberCodec {
 
     // MARK: Many cells
 
-    static func pack(_ values: UnsafePointer<Int64>, _ count: Int, width: Int, base: Int64, into part: UnsafeMutableRawPointer) {
+    package static func pack(_ values: UnsafePointer<Int64>, _ count: Int, width: Int, base: Int64, into part: UnsafeMutableRawPointer) {
         switch width {
         case 0: break
         case 8: packWide(values, count, base, part, UInt8.self)
@@ -115,7 +115,7 @@ enum NumberCodec {
     }
 
     /// Decodes `count` cells from `first` on.
-    static func unpack(_ part: UnsafeRawPointer, first: Int, _ count: Int, width: Int, base: Int64, into out: UnsafeMutablePointer<Int64>) {
+    package static func unpack(_ part: UnsafeRawPointer, first: Int, _ count: Int, width: Int, base: Int64, into out: UnsafeMutablePointer<Int64>) {
         switch width {
         case 0: out.update(repeating: base, count: count)
         case 8: unpackWide(part + first, count, base, out, UInt8.self)

@@ -13,13 +13,13 @@ internal import CSystem
 /// u64 born}. A value is long when it has more than 4 KiB, or when the blob is full (28 KiB) and it has
 /// more than 64 bytes: so 16-bit offsets always suffice and a change never copies more than 64 KiB.
 /// Null and empty look the same here; fingerprints tell them apart.
-enum StringSegment {
+package enum StringSegment {
     static let header = 8
     static let minimumShift = 4
     static let maximumShift = 9
     static let maximumRows = 1 << maximumShift
     static let longBitmap = 64
-    static let cellBytes = 24
+    package static let cellBytes = 24
     /// Longer values never lie in a segment.
     static let inlineValueLimit = 4096
     /// Up to here the blob takes every value of at most `inlineValueLimit` bytes ...
@@ -29,17 +29,17 @@ enum StringSegment {
     /// A column is cut so that its segments have about this many bytes.
     static let targetBytes = 16 * 1024
 
-    @inline(__always) static func blobOffset(_ part: UnsafeRawPointer) -> Int { Int(part.load(as: UInt32.self)) }
+    @inline(__always) package static func blobOffset(_ part: UnsafeRawPointer) -> Int { Int(part.load(as: UInt32.self)) }
     @inline(__always) static func hasLong(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & 1 != 0 }
     /// See `TextDictionary`.
-    @inline(__always) static func isDictionary(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & TextDictionary.flag != 0 }
+    @inline(__always) package static func isDictionary(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) & TextDictionary.flag != 0 }
     /// All offsets and bytes, and nothing else.
     @inline(__always) static func isPlain(_ part: UnsafeRawPointer) -> Bool { part.load(fromByteOffset: 5, as: UInt8.self) == 0 }
-    @inline(__always) static func rows(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 6, as: UInt16.self)) }
-    @inline(__always) static func offset(_ part: UnsafeRawPointer, _ row: Int) -> Int {
+    @inline(__always) package static func rows(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 6, as: UInt16.self)) }
+    @inline(__always) package static func offset(_ part: UnsafeRawPointer, _ row: Int) -> Int {
         Int(part.load(fromByteOffset: header &+ row &<< 1, as: UInt16.self))
     }
-    @inline(__always) static func isLong(_ part: UnsafeRawPointer, _ row: Int) -> Bool {
+    @inline(__always) package static func isLong(_ part: UnsafeRawPointer, _ row: Int) -> Bool {
         guard hasLong(part) else { return false }
         return (part + blobOffset(part) - longBitmap + row &>> 3).load(as: UInt8.self) &>> UInt8(row & 7) & 1 != 0
     }
@@ -47,7 +47,7 @@ enum StringSegment {
     static func capacity(_ part: UnsafeRawPointer) -> Int {
         (blobOffset(part) - (hasLong(part) ? longBitmap : 0) - header) / 2 - 1
     }
-    static func bytes(_ part: UnsafeRawPointer) -> Int { blobOffset(part) + offset(part, rows(part)) }
+    package static func bytes(_ part: UnsafeRawPointer) -> Int { blobOffset(part) + offset(part, rows(part)) }
 
     /// Where the blob begins in a segment with room for `capacity` rows.
     @inline(__always) static func blobOffset(capacity: Int, long: Bool) -> Int {
@@ -59,7 +59,7 @@ enum StringSegment {
         count > shortValueLimit && (count > inlineValueLimit || blob &+ count > blobBudget)
     }
 
-    static func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool {
+    package static func isWellFormed(_ part: UnsafeRawPointer, bytes: Int) -> Bool {
         guard bytes >= header + 4 else { return false }
         if part.load(fromByteOffset: 5, as: UInt8.self) == TextDictionary.flag { return TextDictionary.isWellFormed(part, bytes: bytes) }
         let rows = rows(part), blob = blobOffset(part)
@@ -85,7 +85,7 @@ enum StringSegment {
 
     // MARK: Writing
 
-    static func initialize(_ part: UnsafeMutableRawPointer, rows: Int, capacity: Int, long: Bool) {
+    package static func initialize(_ part: UnsafeMutableRawPointer, rows: Int, capacity: Int, long: Bool) {
         let blob = blobOffset(capacity: capacity, long: long)
         part.initializeMemory(as: UInt8.self, repeating: 0, count: blob)
         part.storeBytes(of: UInt32(blob), as: UInt32.self)
@@ -107,7 +107,7 @@ enum StringSegment {
     }
 
     /// Bytes of the segment after `replace` or `append` with a value of `count` bytes.
-    static func bytesNeeded(_ part: UnsafeRawPointer, replacing row: Int?, count: Int, long: Bool) -> Int {
+    package static func bytesNeeded(_ part: UnsafeRawPointer, replacing row: Int?, count: Int, long: Bool) -> Int {
         let rows = rows(part)
         var capacity = capacity(part), total = offset(part, rows) + count
         if let row { total -= offset(part, row + 1) - offset(part, row) } else if rows == capacity { capacity = grown(capacity) }
@@ -136,7 +136,7 @@ enum StringSegment {
     }
 
     /// Gives a row another value. The memory has room for `bytesNeeded`.
-    static func replace(_ part: UnsafeMutableRawPointer, row: Int, with pointer: UnsafeRawPointer?, count: Int, long: Bool) {
+    package static func replace(_ part: UnsafeMutableRawPointer, row: Int, with pointer: UnsafeRawPointer?, count: Int, long: Bool) {
         let start = offset(part, row), delta = count - (offset(part, row + 1) - start)
         // Shrinks before the blob moves: in between it must not need more than in the end.
         if delta < 0 { resize(part, row, by: delta) }
@@ -157,7 +157,7 @@ enum StringSegment {
     }
 
     /// Adds a row. The memory has room for `bytesNeeded`.
-    static func append(_ part: UnsafeMutableRawPointer, _ pointer: UnsafeRawPointer?, count: Int, long: Bool) {
+    package static func append(_ part: UnsafeMutableRawPointer, _ pointer: UnsafeRawPointer?, count: Int, long: Bool) {
         let rows = rows(part)
         var capacity = capacity(part)
         if rows == capacity { capacity = grown(capacity) }
@@ -171,11 +171,11 @@ enum StringSegment {
 }
 
 /// The cell of a value that lies in an extent of its own. Not aligned.
-struct LongValue {
+package struct LongValue {
     let cell: UnsafeRawPointer
-    @inline(__always) init(_ cell: UnsafeRawPointer) { self.cell = cell }
-    var ref: UInt64 { cell.loadUnaligned(as: UInt64.self) }
-    var bytes: Int { Int(cell.loadUnaligned(fromByteOffset: 8, as: UInt32.self)) }
+    @inline(__always) package init(_ cell: UnsafeRawPointer) { self.cell = cell }
+    package var ref: UInt64 { cell.loadUnaligned(as: UInt64.self) }
+    package var bytes: Int { Int(cell.loadUnaligned(fromByteOffset: 8, as: UInt32.self)) }
     var hash: UInt32 { cell.loadUnaligned(fromByteOffset: 12, as: UInt32.self) }
     var born: UInt64 { cell.loadUnaligned(fromByteOffset: 16, as: UInt64.self) }
 
@@ -189,9 +189,9 @@ struct LongValue {
 }
 
 /// One byte a value that equal values share; 0 is null.
-enum Fingerprint {
+package enum Fingerprint {
     @inline(__always)
-    static func of(_ bytes: UnsafeRawPointer?, _ count: Int) -> UInt8 {
+    package static func of(_ bytes: UnsafeRawPointer?, _ count: Int) -> UInt8 {
         var a: UInt64 = 0, b: UInt64 = 0
         if count >= 8 {
             let p = bytes.unsafelyUnwrapped

@@ -10,7 +10,7 @@ internal import CSystem
 /// ```
 /// The encoder makes one of a segment that is full where that at least halves it; so a row is never appended to one. Null
 /// and empty look the same here, too, and no value is long. What has no room any more becomes a plain segment.
-enum TextDictionary {
+package enum TextDictionary {
     static let flag: UInt8 = 2
     static let header = 12
     static let mostValues = 256
@@ -18,7 +18,7 @@ enum TextDictionary {
     @inline(__always) static func width(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 4, as: UInt8.self)) }
     @inline(__always) static func values(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 8, as: UInt16.self)) }
     /// Bytes that the rows' texts would take in a plain segment.
-    @inline(__always) static func total(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 10, as: UInt16.self)) }
+    @inline(__always) package static func total(_ part: UnsafeRawPointer) -> Int { Int(part.load(fromByteOffset: 10, as: UInt16.self)) }
     @inline(__always) static func offset(_ part: UnsafeRawPointer, _ value: Int) -> Int {
         Int(part.load(fromByteOffset: header &+ value &<< 1, as: UInt16.self))
     }
@@ -39,7 +39,7 @@ enum TextDictionary {
     }
     /// The text of a row.
     @inline(__always)
-    static func text(_ part: UnsafeRawPointer, _ row: Int) -> (pointer: UnsafeRawPointer, count: Int) { value(part, code(part, row)) }
+    package static func text(_ part: UnsafeRawPointer, _ row: Int) -> (pointer: UnsafeRawPointer, count: Int) { value(part, code(part, row)) }
 
     /// The code of a value, if some row has it, or had it before.
     static func code(_ part: UnsafeRawPointer, of pointer: UnsafeRawPointer?, _ count: Int) -> Int? {
@@ -97,7 +97,7 @@ enum TextDictionary {
 }
 
 /// A dictionary that is being made. Its values point to where they were found.
-struct DictionaryDraft {
+package struct DictionaryDraft {
     private let memory: UnsafeMutableRawPointer
     private let codes: UnsafeMutablePointer<UInt8>
     private let lengths: UnsafeMutablePointer<Int32>
@@ -106,11 +106,11 @@ struct DictionaryDraft {
     private let heads: UnsafeMutablePointer<Int16>
     private let next: UnsafeMutablePointer<Int16>
     private(set) var values = 0
-    private(set) var rows = 0
+    package private(set) var rows = 0
     private var blob = 0
     private(set) var total = 0
 
-    init() {
+    package init() {
         memory = malloc(512 + 1024 + 2048 + 512 + 512)!
         codes = memory.assumingMemoryBound(to: UInt8.self)
         lengths = (memory + 512).assumingMemoryBound(to: Int32.self)
@@ -118,20 +118,20 @@ struct DictionaryDraft {
         heads = (memory + 3584).assumingMemoryBound(to: Int16.self)
         next = (memory + 4096).assumingMemoryBound(to: Int16.self)
     }
-    func release() { free(memory) }
+    package func release() { free(memory) }
 
-    mutating func begin() {
+    package mutating func begin() {
         heads.update(repeating: -1, count: 256)
         (values, rows, blob, total) = (0, 0, 0, 0)
     }
 
-    var bytes: Int { TextDictionary.blobOffset(values: values, rows: rows) + blob }
+    package var bytes: Int { TextDictionary.blobOffset(values: values, rows: rows) + blob }
     /// Whether it is worth its while.
     var halves: Bool { 2 * bytes <= TextDictionary.plainBytes(rows: rows, total: total) }
 
     /// Adds a row. False: there are too many values.
     @inline(__always)
-    mutating func append(_ pointer: UnsafeRawPointer?, _ count: Int, fingerprint: UInt8) -> Bool {
+    package mutating func append(_ pointer: UnsafeRawPointer?, _ count: Int, fingerprint: UInt8) -> Bool {
         // Null is empty, too, and has another fingerprint.
         let place = count == 0 ? 0 : Int(fingerprint)
         var value = Int(heads[place])
@@ -166,7 +166,7 @@ struct DictionaryDraft {
     }
 
     /// Writes `bytes` bytes.
-    func write(to part: UnsafeMutableRawPointer) {
+    package func write(to part: UnsafeMutableRawPointer) {
         let start = TextDictionary.blobOffset(values: values, rows: rows), width = TextDictionary.width(values: values)
         part.initializeMemory(as: UInt8.self, repeating: 0, count: start)
         part.storeBytes(of: UInt32(start), as: UInt32.self)

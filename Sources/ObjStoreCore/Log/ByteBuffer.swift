@@ -3,11 +3,11 @@ internal import CSystem
 /// A growable run of bytes for encoding: log records, the schema, free maps. Little endian; integers that
 /// are usually small as LEB128 varints.
 package final class ByteBuffer {
-    private(set) var base: UnsafeMutableRawPointer
-    private(set) var count = 0
+    package private(set) var base: UnsafeMutableRawPointer
+    package private(set) var count = 0
     private var capacity: Int
 
-    init(capacity: Int = 512) {
+    package init(capacity: Int = 512) {
         self.capacity = capacity
         base = malloc(capacity)!
     }
@@ -61,7 +61,7 @@ package final class ByteBuffer {
         appendVarint(UInt64(bitPattern: (value &<< 1) ^ (value &>> 63)))
     }
 
-    func append(bytes: UnsafeRawPointer?, count length: Int) {
+    package func append(bytes: UnsafeRawPointer?, count length: Int) {
         if length == 0 { return }
         room(length).copyMemory(from: bytes!, byteCount: length)
         count &+= length
@@ -89,9 +89,9 @@ package final class ByteBuffer {
         count += rest
     }
 
-    func store<T: BitwiseCopyable>(_ value: T, at offset: Int) { base.storeBytes(of: value, toByteOffset: offset, as: T.self) }
+    package func store<T: BitwiseCopyable>(_ value: T, at offset: Int) { base.storeBytes(of: value, toByteOffset: offset, as: T.self) }
 
-    var reader: ByteReader { ByteReader(UnsafeRawPointer(base), count: count) }
+    package var reader: ByteReader { ByteReader(UnsafeRawPointer(base), count: count) }
 }
 
 /// Decodes what `ByteBuffer` encoded; every read is checked against the end.
@@ -99,12 +99,12 @@ package struct ByteReader {
     private(set) var position: UnsafeRawPointer
     private let end: UnsafeRawPointer
 
-    init(_ base: UnsafeRawPointer, count: Int) {
+    package init(_ base: UnsafeRawPointer, count: Int) {
         position = base
         end = base + count
     }
 
-    var isAtEnd: Bool { position >= end }
+    package var isAtEnd: Bool { position >= end }
     var remaining: Int { end - position }
 
     static var truncated: StoreError { StoreError(.corrupt, "encoded data ends too early") }

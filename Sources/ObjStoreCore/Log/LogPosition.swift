@@ -4,6 +4,11 @@ package struct LogRegion: Equatable, Sendable {
     package var offset = 0
     /// A multiple of 4096.
     package var bytes = 0
+
+    package init(offset: Int = 0, bytes: Int = 0) {
+        self.offset = offset
+        self.bytes = bytes
+    }
 }
 
 /// A point in the log: where the next record may begin, and what proves that it is the next one.
@@ -15,6 +20,13 @@ package struct LogPosition: Equatable, Sendable {
     /// Hash of the last record.
     package var chain: UInt64 = 0
     package var region = LogRegion()
+
+    package init(lsn: UInt64 = 0, epoch: UInt64 = 0, chain: UInt64 = 0, region: LogRegion = LogRegion()) {
+        self.lsn = lsn
+        self.epoch = epoch
+        self.chain = chain
+        self.region = region
+    }
 
     /// Where a byte of the ring lies in the file.
     func offset(of lsn: UInt64) -> Int { region.offset + Int(lsn % UInt64(region.bytes)) }

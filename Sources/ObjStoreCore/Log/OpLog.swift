@@ -48,10 +48,10 @@ package final class OpLog {
         }
     }
 
-    let bytes = ByteBuffer(capacity: 4096)
+    package let bytes = ByteBuffer(capacity: 4096)
     private(set) var runs: [Run] = []
     /// The ops have become too large to be kept: only the summary is logged.
-    private(set) var isSummary = false
+    package private(set) var isSummary = false
     /// Ops of more bytes than this become a summary.
     var limit = Int.max { didSet { mostRuns = min(limit / 3, OpLog.mostRuns) } }
     /// More runs than this are only counted. A third of `limit`: an op has three bytes and a run of the summary five, so

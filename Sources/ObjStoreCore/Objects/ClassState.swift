@@ -10,13 +10,13 @@ package final class ClassState {
     /// Its own links whose targets go when an object goes.
     let owning: [OwningLink]
     let space: WriteSpace
-    let cluster: ClusterWriter
+    package let cluster: ClusterWriter
     /// In the order of `schema.indexes`.
     let indexes: [IndexWriter]
     /// In the order of `schema.collections`.
     let collections: [CollectionWriter]
     /// In the order of `schema.inverses`.
-    let inverses: [InverseWriter]
+    package let inverses: [InverseWriter]
     let linkPlaces = LinkPlaces()
     /// In the order of `schema.mixedInverses`.
     let mixedInverses: [MixedInverse]
@@ -30,7 +30,7 @@ package final class ClassState {
     private(set) var isCountingKeys = false
     /// Where keys of compound indexes are made that are only looked up.
     let lookUpKey = IndexKey()
-    let ops: OpLog
+    package let ops: OpLog
     /// Shared by all processes: a key is never given out twice, also not after a cancelled transaction.
     let sharedNextKey: UnsafeMutablePointer<Int64>
     var storedNextKey: Int64 = 0

@@ -16,13 +16,15 @@ internal import CSystem
 /// ```
 /// What an index of one property takes for equal has equal bytes: zeros, NaNs, decimals that are one number. In a unique
 /// index the key of the object follows where there is a null (8 bytes like an int).
-final class IndexKey {
+package final class IndexKey {
     private(set) var buffer = ByteBuffer(capacity: IndexKey.usual)
     private static let usual = 128
     private(set) var hasNull = false
 
+    package init() {}
+
     /// Valid until the next change.
-    @inline(__always) var value: Value { .binary(UnsafeRawPointer(buffer.base), buffer.count) }
+    @inline(__always) package var value: Value { .binary(UnsafeRawPointer(buffer.base), buffer.count) }
 
     @inline(__always)
     func removeAll() {
@@ -33,7 +35,7 @@ final class IndexKey {
     }
 
     @inline(__always)
-    func append(_ value: Value) throws(StoreError) {
+    package func append(_ value: Value) throws(StoreError) {
         if value.isNull {
             hasNull = true
             return buffer.append(UInt8(0))
@@ -103,7 +105,7 @@ final class IndexKey {
     }
 
     /// The least bytes that are greater than everything that begins with these. There are such: the first is 0 or 1.
-    func becomeEnd() {
+    package func becomeEnd() {
         var count = buffer.count
         while count > 0, buffer.base.load(fromByteOffset: count - 1, as: UInt8.self) == 0xff { count -= 1 }
         buffer.truncate(count)

@@ -36,7 +36,7 @@ package enum ValueCheck {
     }
 
     /// The same for a value that a file has.
-    static func checkStored(_ value: Value, for property: Int, of cls: ClassSchema) throws(StoreError) {
+    package static func checkStored(_ value: Value, for property: Int, of cls: ClassSchema) throws(StoreError) {
         try check(value, for: property, of: cls, limit: LongValue.maximumBytes)
         if value.kind == .link, !isKey(value.low) {
             throw named(StoreError(.outOfRange, "\(path(cls, property)): a link to an object \(value.low), which is no object's key"), cls, property)
@@ -126,7 +126,7 @@ package enum ValueCheck {
     private static let highBits: UInt64 = 0x8080_8080_8080_8080
 
     /// Whether all bytes are ASCII, and every piece of them therefore is valid UTF-8.
-    static func isASCII(_ pointer: UnsafeRawPointer, _ count: Int) -> Bool {
+    package static func isASCII(_ pointer: UnsafeRawPointer, _ count: Int) -> Bool {
         var position = 0
         while position &+ 64 <= count {
             if pointer.loadUnaligned(fromByteOffset: position, as: SIMD8<UInt64>.self) & SIMD8(repeating: highBits) != .zero { return false }

@@ -195,7 +195,7 @@ extension Snapshot {
     }
 
     /// Who has which links in a collection; nil where the property is no collection of links.
-    func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
+    package func inverse(_ cls: ClassSchema, _ property: Int) throws(StoreError) -> IndexReader? {
         guard let position = cls.inversePosition(of: property) else { return nil }
         return IndexReader(source: source, root: try tree(cls) { ClassNode.root($0, of: cls.inverses[position]) }, kind: .link)
     }
@@ -207,7 +207,7 @@ extension Snapshot {
     }
 
     /// The objects of a class.
-    func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
+    package func objects(_ cls: ClassSchema) throws(StoreError) -> ClusterReader {
         ClusterReader(source: source, root: try tree(cls, ClassNode.cluster), columns: cls.columns)
     }
 }

@@ -12,7 +12,7 @@ package struct ClassChanges: Sendable {
     /// Another process committed some of it.
     package internal(set) var isFromOtherProcess = false
 
-    init(maskWords: Int) { self.maskWords = maskWords }
+    package init(maskWords: Int) { self.maskWords = maskWords }
 
     package var isEmpty: Bool { deleted.isEmpty && inserted.isEmpty && modified.isEmpty }
 

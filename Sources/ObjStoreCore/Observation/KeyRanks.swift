@@ -2,14 +2,14 @@
 ///
 /// Chunks of up to 1024 keys and how many keys lie before each: a rank costs two binary searches, a change a
 /// move within one chunk; after each batch the counts are summed again (one addition a chunk).
-struct KeyRanks {
+package struct KeyRanks {
     private static let capacity = 1024
     private var chunks: [[Int64]] = []
     private var starts: [Int] = []
-    private(set) var count = 0
+    package private(set) var count = 0
 
     /// - Parameter keys: ascending.
-    init(_ keys: UnsafeBufferPointer<Int64>) {
+    package init(_ keys: UnsafeBufferPointer<Int64>) {
         count = keys.count
         var index = 0
         while index < keys.count {
@@ -50,20 +50,20 @@ struct KeyRanks {
     }
 
     /// How many smaller keys there are: the index of the key, if it is in the list.
-    func rank(_ key: Int64) -> Int {
+    package func rank(_ key: Int64) -> Int {
         if chunks.isEmpty { return 0 }
         let index = chunk(of: key)
         return starts[index] + KeyRanks.place(chunks[index], key)
     }
 
-    func contains(_ key: Int64) -> Bool {
+    package func contains(_ key: Int64) -> Bool {
         if chunks.isEmpty { return false }
         let chunk = chunks[chunk(of: key)], place = KeyRanks.place(chunk, key)
         return place < chunk.count && chunk[place] == key
     }
 
     /// Both ascending; `removed` are in the list, `added` are not.
-    mutating func change(removing removed: [Int64], adding added: [Int64]) {
+    package mutating func change(removing removed: [Int64], adding added: [Int64]) {
         if removed.isEmpty && added.isEmpty { return }
         for key in removed {
             let index = chunk(of: key), place = KeyRanks.place(chunks[index], key)

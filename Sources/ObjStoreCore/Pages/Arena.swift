@@ -16,7 +16,7 @@ package final class Arena {
     }
 
     /// From a dirty ref to memory: two loads. The address of the table stays the same for the arena's life.
-    struct Table {
+    package struct Table {
         let chunks: UnsafeMutablePointer<UnsafeMutablePointer<Block>?>
 
         @inline(__always) func block(_ index: Int) -> UnsafeMutablePointer<Block> {
@@ -28,11 +28,11 @@ package final class Arena {
     }
 
     private static let maximumChunks = 1 << 16
-    let table: Table
+    package let table: Table
     private(set) var count = 0
     /// Blocks in use, and their bytes rounded up to units: what a commit will have to place.
     private(set) var liveBlocks = 0
-    private(set) var capacityInUse = 0
+    package private(set) var capacityInUse = 0
 
     /// Freed memory by size in units, kept for the next extent; larger ones go back to malloc.
     private var pools: [[UnsafeMutableRawPointer]] = Array(repeating: [], count: 130)
@@ -40,7 +40,7 @@ package final class Arena {
     /// What is kept from one transaction to the next: more than most need.
     private static let keptBytes = 8 << 20
 
-    init() {
+    package init() {
         let raw = calloc(Arena.maximumChunks, MemoryLayout<UnsafeMutablePointer<Block>?>.stride)!
         table = Table(chunks: raw.bindMemory(to: UnsafeMutablePointer<Block>?.self, capacity: Arena.maximumChunks))
     }
@@ -110,7 +110,7 @@ package final class Arena {
     }
 
     /// Forgets every extent; their memory is kept for the next transaction, if it is not much.
-    func reset() {
+    package func reset() {
         truncate(0)
         if pooledBytes > Arena.keptBytes {
             freePools()

@@ -11,9 +11,14 @@ internal import CSystem
 /// Space is reused only as whole free pages, so no write ever touches a page that holds an older extent.
 package final class ExtentWriter {
     /// Pages that were given to this commit: in ascending order within a run, with the units that live there.
-    struct PlacedPage {
-        var page: Int
-        var liveUnits: Int
+    package struct PlacedPage {
+        package var page: Int
+        package var liveUnits: Int
+
+        package init(page: Int, liveUnits: Int) {
+            self.page = page
+            self.liveUnits = liveUnits
+        }
     }
 
     private(set) var version: UInt64
@@ -27,7 +32,7 @@ package final class ExtentWriter {
     private var position = 0
     private var runEnd = 0
     private var remaining: Int
-    private(set) var placed: [PlacedPage] = []
+    package private(set) var placed: [PlacedPage] = []
     private(set) var bytesPlaced = 0
     private var vectors: [WriteVector] = []
     private var spans: [(offset: Int, firstVector: Int)] = []
@@ -38,7 +43,7 @@ package final class ExtentWriter {
     private(set) var spilled: [Ref] = []
     private var isSpilling = false
 
-    init(
+    package init(
         version: UInt64, seed: UInt64, arena: Arena, estimate: Int,
         takeRun: @escaping (Int, Int) throws(StoreError) -> (page: Int, count: Int),
         giveBack: @escaping (Int, Int) -> Void
@@ -151,7 +156,7 @@ package final class ExtentWriter {
     }
 
     /// Writes everything that was placed. Nothing in the file refers to it yet.
-    func finish(_ file: StorageFile) throws(StoreError) {
+    package func finish(_ file: StorageFile) throws(StoreError) {
         closeRun()
         for (index, span) in spans.enumerated() {
             let end = index + 1 < spans.count ? spans[index + 1].firstVector : vectors.count

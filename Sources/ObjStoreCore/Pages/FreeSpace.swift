@@ -312,7 +312,7 @@ package final class FreeSpace {
     }
 
     /// An injected bug: the pages of the tree that recovery starts from count as free.
-    func forgetLivePages() {
+    package func forgetLivePages() {
         for page in FreeSpace.firstPage..<pages {
             live[page] = 0
             if !isReady(page) { setReady(page) }
@@ -360,7 +360,7 @@ package final class FreeSpace {
         }
     }
 
-    convenience init(pages: Int, decoding reader: inout ByteReader, version: UInt64) throws(StoreError) {
+    package convenience init(pages: Int, decoding reader: inout ByteReader, version: UInt64) throws(StoreError) {
         self.init(pages: pages)
         for page in FreeSpace.firstPage..<max(pages, FreeSpace.firstPage) { live[page] = UInt8(PageSize.unitsPerPage) }
         var last = FreeSpace.firstPage

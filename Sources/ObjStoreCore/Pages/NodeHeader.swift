@@ -10,16 +10,16 @@
 /// `bytes` is the used length, header included. `born` is the version that wrote the node. `hash64`
 /// covers the bytes 0–23 and 32–(bytes rounded up to 64), the rest of which is zero.
 package enum NodeHeader {
-    static let size = 32
+    package static let size = 32
 
-    @inline(__always) static func kind(_ node: UnsafeRawPointer) -> UInt16 { node.load(as: UInt16.self) }
-    @inline(__always) static func count(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 2, as: UInt16.self)) }
-    @inline(__always) static func bytes(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 4, as: UInt32.self)) }
-    @inline(__always) static func born(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 8, as: UInt64.self) }
+    @inline(__always) package static func kind(_ node: UnsafeRawPointer) -> UInt16 { node.load(as: UInt16.self) }
+    @inline(__always) package static func count(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 2, as: UInt16.self)) }
+    @inline(__always) package static func bytes(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 4, as: UInt32.self)) }
+    @inline(__always) package static func born(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 8, as: UInt64.self) }
     @inline(__always) static func word(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 16, as: UInt64.self) }
     @inline(__always) static func hash(_ node: UnsafeRawPointer) -> UInt64 { node.load(fromByteOffset: 24, as: UInt64.self) }
 
-    @inline(__always) static func setCount(_ node: UnsafeMutableRawPointer, _ value: Int) {
+    @inline(__always) package static func setCount(_ node: UnsafeMutableRawPointer, _ value: Int) {
         node.storeBytes(of: UInt16(truncatingIfNeeded: value), toByteOffset: 2, as: UInt16.self)
     }
     @inline(__always) static func setBytes(_ node: UnsafeMutableRawPointer, _ value: Int) {
@@ -29,7 +29,7 @@ package enum NodeHeader {
         node.storeBytes(of: value, toByteOffset: 16, as: UInt64.self)
     }
 
-    static func initialize(_ node: UnsafeMutableRawPointer, kind: NodeKind, bytes: Int, word: UInt64 = 0) {
+    package static func initialize(_ node: UnsafeMutableRawPointer, kind: NodeKind, bytes: Int, word: UInt64 = 0) {
         node.initializeMemory(as: UInt8.self, repeating: 0, count: size)
         node.storeBytes(of: kind.rawValue, as: UInt16.self)
         setBytes(node, bytes)
@@ -37,7 +37,7 @@ package enum NodeHeader {
     }
 
     /// The hash of a node whose bytes up to the next multiple of 64 are readable, and zero beyond `bytes`.
-    static func computeHash(_ node: UnsafeRawPointer, bytes: Int, seed: UInt64) -> UInt64 {
+    package static func computeHash(_ node: UnsafeRawPointer, bytes: Int, seed: UInt64) -> UInt64 {
         let a = node.load(as: UInt64.self), b = born(node), c = word(node)
         let head = PageHash.mix(PageHash.mix(seed ^ a, b), c)
         return PageHash.hash(node + size, count: bytes - size, seed: head)

@@ -7,18 +7,27 @@ internal import CSystem
 /// checks bounds, hash, tag and structure; afterwards an access costs one compare.
 package struct PageSource: @unchecked Sendable {
     /// The mapping; `limit` bytes of it belong to this version's file.
-    let base: UnsafeRawPointer
+    package let base: UnsafeRawPointer
     let limit: Int
     /// One word per 512-byte unit: 0x8000 | kind << 9 | tag of the content that was checked there.
     /// Stale words differ in tag or kind (511 of 512) and only cost another check.
     let checked: UnsafeMutablePointer<UInt16>
     /// The file's hash seed.
-    let seed: UInt64
+    package let seed: UInt64
     /// The dirty extents; null for readers.
     let arena: Arena.Table?
 
     @inline(__always)
-    func node(_ ref: Ref, _ kind: NodeKind) throws(StoreError) -> UnsafeRawPointer {
+    package init(base: UnsafeRawPointer, limit: Int, checked: UnsafeMutablePointer<UInt16>, seed: UInt64, arena: Arena.Table?) {
+        self.base = base
+        self.limit = limit
+        self.checked = checked
+        self.seed = seed
+        self.arena = arena
+    }
+
+    @inline(__always)
+    package func node(_ ref: Ref, _ kind: NodeKind) throws(StoreError) -> UnsafeRawPointer {
         if _fastPath(ref.raw & Ref.dirtyBit == 0) {
             let unit = Int(ref.raw >> 9)
             let want = 0x8000 | kind.rawValue &<< 9 | UInt16(truncatingIfNeeded: ref.raw & Ref.tagMask)

@@ -19,7 +19,7 @@ package struct Ref: Equatable, Sendable {
     package init(arenaIndex: Int) { raw = Ref.dirtyBit | UInt64(arenaIndex) }
 
     package static let null = Ref(raw: 0)
-    static let dirtyBit: UInt64 = 1 << 63
+    package static let dirtyBit: UInt64 = 1 << 63
     static let tagMask: UInt64 = 0x1ff
 
     /// The hash covers the birth, so its bits stand for both.

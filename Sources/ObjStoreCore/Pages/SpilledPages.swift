@@ -18,12 +18,14 @@ package final class SpilledPages {
     /// Pages with nothing left in them.
     private var emptied: [Int] = []
 
+    package init() {}
+
     private struct Page {
         var liveUnits: Int
         var savepoint: Int
     }
 
-    func begin(version: UInt64) {
+    package func begin(version: UInt64) {
         self.version = version
         if !pages.isEmpty { pages.removeAll() }
         if !emptied.isEmpty { emptied.removeAll() }
@@ -33,14 +35,14 @@ package final class SpilledPages {
 
     var isEmpty: Bool { pages.isEmpty && emptied.isEmpty }
 
-    func add(_ placed: [ExtentWriter.PlacedPage]) {
+    package func add(_ placed: [ExtentWriter.PlacedPage]) {
         pages.reserveCapacity(pages.count + placed.count)
         for page in placed { pages[page.page] = Page(liveUnits: page.liveUnits, savepoint: savepoint) }
     }
 
     /// Gives up an extent of the version. False: a savepoint may come back to it; or it is none that was written here,
     /// whatever a damaged file says of its birth: the commit finds out.
-    func giveUp(unit: Int, units: Int) -> Bool {
+    package func giveUp(unit: Int, units: Int) -> Bool {
         if units == 0 { return false }
         let range = unit..<unit + units
         let first = unit / PageSize.unitsPerPage, last = (range.upperBound - 1) / PageSize.unitsPerPage
@@ -62,13 +64,13 @@ package final class SpilledPages {
     }
 
     /// Pages that may be written again: they are the caller's.
-    func takeEmptied() -> [Int] {
+    package func takeEmptied() -> [Int] {
         defer { emptied.removeAll(keepingCapacity: true) }
         return emptied
     }
 
     /// All that there is, in the order of the file.
-    var placed: [ExtentWriter.PlacedPage] {
+    package var placed: [ExtentWriter.PlacedPage] {
         pages.keys.sorted().map { ExtentWriter.PlacedPage(page: $0, liveUnits: pages[$0]!.liveUnits) }
     }
 

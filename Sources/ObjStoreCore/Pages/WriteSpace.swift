@@ -14,7 +14,7 @@ package final class WriteSpace {
     /// Reads the transaction's own state: file and arena.
     private(set) var source: PageSource
     /// What the new version no longer refers to. Dirty extents never appear here.
-    private(set) var freed: [FreedExtent] = []
+    package private(set) var freed: [FreedExtent] = []
     /// What the transaction has written into the file already, to get by with little memory.
     let spilled = SpilledPages()
     /// The arena has become so large that a part of it should be spilled.
@@ -33,7 +33,7 @@ package final class WriteSpace {
     /// Dirty extents that were copied or given up since a savepoint began, which still needs them.
     private var superseded: [Ref] = []
 
-    init(arena: Arena, source: PageSource) {
+    package init(arena: Arena, source: PageSource) {
         self.arena = arena
         self.source = source
     }
@@ -41,7 +41,7 @@ package final class WriteSpace {
     /// For the next transaction.
     ///
     /// - Parameter spillLimit: bytes that it may change before `isLarge`.
-    func begin(_ source: PageSource, version: UInt64, spillLimit: Int) {
+    package func begin(_ source: PageSource, version: UInt64, spillLimit: Int) {
         self.source = source
         self.spillLimit = spillLimit
         spillsAt = spillLimit
@@ -131,7 +131,7 @@ package final class WriteSpace {
     // MARK: Savepoints
 
     /// How the space stood when a savepoint began.
-    struct Mark {
+    package struct Mark {
         fileprivate var extents: Int
         fileprivate var freed: Int
         fileprivate var superseded: Int
@@ -142,7 +142,7 @@ package final class WriteSpace {
     }
 
     /// From now on no extent there is is changed, until `release` or `rollBack`.
-    func mark() -> Mark {
+    package func mark() -> Mark {
         let mark = Mark(
             extents: arena.count, freed: freed.count, superseded: superseded.count, firstOwn: firstOwn, spills: spilled.mark(), spillsAt: spillsAt,
             appended: appended)
@@ -154,7 +154,7 @@ package final class WriteSpace {
     }
 
     /// Nobody will go back to the mark.
-    func release(_ mark: Mark) {
+    package func release(_ mark: Mark) {
         firstOwn = mark.firstOwn
         spillsAt = mark.spillsAt
         appended += mark.appended
@@ -174,7 +174,7 @@ package final class WriteSpace {
     }
 
     /// Forgets every extent that was made since the mark, and every one that was given up is there again.
-    func rollBack(to mark: Mark) {
+    package func rollBack(to mark: Mark) {
         arena.truncate(mark.extents)
         freed.removeLast(freed.count - mark.freed)
         superseded.removeLast(superseded.count - mark.superseded)

@@ -3,27 +3,27 @@
 ///
 /// In shared memory: `0 rings · 8 sleepers`. A sleeper that is killed stays counted; then every ring asks the
 /// system, which finds nobody.
-struct Doorbell: Sendable {
+package struct Doorbell: Sendable {
     private let word, sleepers: SharedWord
 
-    init(_ address: UnsafeMutableRawPointer) {
+    package init(_ address: UnsafeMutableRawPointer) {
         word = SharedWord(address)
         sleepers = SharedWord(address + 8)
     }
 
     /// To be read before the look at what the bell speaks of.
-    var rings: UInt64 { word.load() }
+    package var rings: UInt64 { word.load() }
 
     /// Sleeps until the bell was rung after `rings` was read, at most `timeout` nanoseconds (negative: for ever);
     /// may return earlier.
-    func wait(_ machine: Machine, while rings: UInt64, timeout: Int64) {
+    package func wait(_ machine: Machine, while rings: UInt64, timeout: Int64) {
         sleepers.add(1)
         machine.wait(word, while: rings, timeout: timeout)
         sleepers.add(~0)
     }
 
     /// Wakes at most `count` sleepers; who was about to sleep does not.
-    func ring(_ machine: Machine, count: Int32 = .max) {
+    package func ring(_ machine: Machine, count: Int32 = .max) {
         word.add(1)
         if sleepers.load() != 0 { machine.wake(word, count: count) }
     }

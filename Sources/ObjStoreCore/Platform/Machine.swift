@@ -121,7 +121,7 @@ open class StorageFile: @unchecked Sendable {
     /// How many names lead to the file; one in memory has none, needs none, and says 1.
     open func nameCount() throws(StoreError) -> Int { fatalError("abstract") }
     /// Whether some name still leads to the file.
-    final func hasName() throws(StoreError) -> Bool { try nameCount() > 0 }
+    package final func hasName() throws(StoreError) -> Bool { try nameCount() > 0 }
     /// Gives this new file the access of another: who may read or write that one may do so here, and nobody else. Owner and
     /// group as far as this process may give them away; where the group cannot be the same, it may do what all others may.
     open func takeAccess(of other: StorageFile) throws(StoreError) {}

@@ -3,7 +3,7 @@ internal import CSystem
 /// A file of the operating system.
 ///
 /// Its descriptor carries the locks that `RealLock` takes, and is closed in a forked child.
-final class RealFile: StorageFile, @unchecked Sendable {
+package final class RealFile: StorageFile, @unchecked Sendable {
     let path: String
     private let inMemory: Bool
     private let fork = ForkGuard()
@@ -16,7 +16,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
     /// As it was when the file was opened; device and inode stay the same.
     private var opened = stat()
 
-    init(path: String, mode: OpenMode) throws(StoreError) {
+    package init(path: String, mode: OpenMode) throws(StoreError) {
         self.path = path
         inMemory = false
         let (flags, action) =
@@ -90,7 +90,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
     deinit { close() }
 
     /// The open descriptor; an error in a forked child and after `close`.
-    func descriptor(_ operation: String) throws(StoreError) -> Int32 {
+    package func descriptor(_ operation: String) throws(StoreError) -> Int32 {
         try fork.check(operation, path)
         guard let held else { throw StoreError(.io, "cannot \(operation) \(path): the file was closed") }
         return held.pointee.fd
@@ -108,16 +108,16 @@ final class RealFile: StorageFile, @unchecked Sendable {
         return (names, size)
     }
 
-    override func size() throws(StoreError) -> Int { Int(try namesAndSize("get the size of").size) }
+    package override func size() throws(StoreError) -> Int { Int(try namesAndSize("get the size of").size) }
 
-    override func identity() throws(StoreError) -> FileIdentity {
+    package override func identity() throws(StoreError) -> FileIdentity {
         _ = try descriptor("identify")
         return FileIdentity(device: UInt64(opened.st_dev), inode: UInt64(opened.st_ino))
     }
 
-    override func nameCount() throws(StoreError) -> Int { inMemory ? 1 : Int(try namesAndSize("look at").names) }
+    package override func nameCount() throws(StoreError) -> Int { inMemory ? 1 : Int(try namesAndSize("look at").names) }
 
-    override func takeAccess(of other: StorageFile) throws(StoreError) {
+    package override func takeAccess(of other: StorageFile) throws(StoreError) {
         guard let other = other as? RealFile, !other.inMemory else { return }
         let model = try other.status("look at"), mine = try status("look at")
         var hasGroup = mine.st_gid == model.st_gid
@@ -145,7 +145,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
 
     // MARK: Reading and writing
 
-    override func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) {
+    package override func read(into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int) throws(StoreError) {
         let descriptor = try descriptor("read")
         var done = 0
         while done < count {
@@ -159,7 +159,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
         }
     }
 
-    override func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) {
+    package override func write(_ vectors: UnsafePointer<WriteVector>, count: Int, at offset: Int) throws(StoreError) {
         let descriptor = try descriptor("write")
         try RealFile.writeAll(vectors, count: count, at: offset, path: path) { vectors, count, offset in
             cs_pwritev(descriptor, UnsafeRawPointer(vectors).assumingMemoryBound(to: iovec.self), count, offset)
@@ -168,7 +168,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
 
     /// Loops over the kernel's limits: at most 1024 vectors a call, and any call may write less than asked.
     /// A call that writes nothing is an error, not a reason to go on.
-    static func writeAll(
+    package static func writeAll(
         _ vectors: UnsafePointer<WriteVector>, count: Int, at start: Int, path: String,
         pwritev: (UnsafePointer<WriteVector>, Int32, Int64) -> Int64
     ) throws(StoreError) {
@@ -200,11 +200,11 @@ final class RealFile: StorageFile, @unchecked Sendable {
         }
     }
 
-    override func startWriting() {
+    package override func startWriting() {
         if !inMemory, let descriptor = try? descriptor("write") { cs_start_writing(descriptor) }
     }
 
-    override func sync() throws(StoreError) {
+    package override func sync() throws(StoreError) {
         let descriptor = try descriptor("sync")
         if !inMemory, cs_fdatasync(descriptor) != 0 {
             let code = cs_errno()
@@ -218,7 +218,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
     ///
     /// ext4 keeps what it got before the disk was full. So space is taken behind the end of the file
     /// first: then giving it back cannot cut off anything, and the file never looks longer than it is.
-    override func reserve(_ size: Int) throws(StoreError) {
+    package override func reserve(_ size: Int) throws(StoreError) {
         let descriptor = try descriptor("grow")
         let old = try self.size()
         if old >= size { return }
@@ -243,7 +243,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
     }
 
     /// Where the file system cannot allocate: zeros written are space allocated.
-    func writeZeros(from old: Int, to size: Int) throws(StoreError) {
+    package func writeZeros(from old: Int, to size: Int) throws(StoreError) {
         let descriptor = try descriptor("grow")
         let piece = min(1 << 20, size - old)
         let zeros = UnsafeMutableRawPointer.allocate(byteCount: piece, alignment: 4096)
@@ -266,7 +266,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
         systemError(code, "grow \(path) by \(size - old) bytes from \(old) to \(size)")
     }
 
-    override func truncate(_ size: Int) throws(StoreError) {
+    package override func truncate(_ size: Int) throws(StoreError) {
         if cs_ftruncate(try descriptor("truncate"), Int64(size)) != 0 {
             throw systemError(cs_errno(), "truncate \(path) to \(size) bytes")
         }
@@ -274,7 +274,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
 
     // MARK: Maps
 
-    override func map(_ bytes: Int) throws(StoreError) -> FileMap {
+    package override func map(_ bytes: Int) throws(StoreError) -> FileMap {
         guard let map = cs_held_map(try descriptor("map"), bytes, false) else {
             throw systemError(cs_errno(), "map \(bytes) bytes of \(path)")
         }
@@ -324,7 +324,7 @@ final class RealFile: StorageFile, @unchecked Sendable {
     // MARK: End
 
     /// Releases every lock of this file, too. In a forked child it only frees what is the child's own.
-    override func close() {
+    package override func close() {
         // Another thread may have held `state` when the parent forked.
         guard let held = fork.isChild ? takeHeld() : state.withLock({ takeHeld() }) else { return }
         // A map outlives the descriptor and keeps its locks alive: they are released by hand, but not

@@ -21,7 +21,7 @@ internal import CSystem
 ///
 /// The shared words are touched without the simulation's hook: this lock is never part of one.
 /// One object per file and byte: the kernel would grant the byte twice to one description (asserted).
-final class RealLock: ExclusiveLock, @unchecked Sendable {
+package final class RealLock: ExclusiveLock, @unchecked Sendable {
     private static let turn = 16
     private static let pause: Int64 = 200_000
     private static let longestSleep: Int64 = 20_000_000
@@ -54,7 +54,7 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     /// `waiters` is set again before every sleep and cleared by the releaser, so a killed one costs one needless wake.
     private var words: LockWords?
 
-    init(_ file: RealFile, byte: Int64) {
+    package init(_ file: RealFile, byte: Int64) {
         self.file = file
         self.byte = byte
         taken = .allocate(capacity: 1)
@@ -72,10 +72,10 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
     }
 
     /// By the owner, or while nobody uses the lock.
-    override func attach(_ words: LockWords) { queue.withLock { self.words = words } }
+    package override func attach(_ words: LockWords) { queue.withLock { self.words = words } }
 
     /// Threads of this process that stand in the queue; for tests.
-    var queued: Int {
+    package var queued: Int {
         queue.withLock {
             sequence(first: first, next: { $0?.pointee.next }).prefix { $0 != nil }.count
         }
@@ -83,7 +83,7 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
 
     // MARK: Acquire
 
-    override func acquire(timeout: Int64) throws(StoreError) -> Bool {
+    package override func acquire(timeout: Int64) throws(StoreError) -> Bool {
         if file.isInherited { _ = try file.descriptor("lock") }  // throws, and never touches the queue
         let deadline = timeout > 0 ? cs_monotonic_ns() &+ timeout : timeout
         queue.lock()
@@ -264,7 +264,7 @@ final class RealLock: ExclusiveLock, @unchecked Sendable {
 
     // MARK: Release
 
-    override func release() {
+    package override func release() {
         if file.isInherited { return }
         queue.lock()
         precondition(isTaken, "the lock on byte \(byte) of \(file.path) is released but nobody owns it")

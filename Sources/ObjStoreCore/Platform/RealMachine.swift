@@ -25,7 +25,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
     }
 
     /// For file systems without files that have no name. Killed in between, the file has another one.
-    func createByRenaming(_ path: String, _ make: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
+    package func createByRenaming(_ path: String, _ make: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
         let temporary = path + ".new-" + String(random64(), radix: 36)
         let file = try RealFile(path: temporary, mode: .createNew)
         do throws(StoreError) {
@@ -92,7 +92,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
     }
 
     /// From `f_type` of statfs. Only systems of the kernel whose page cache and locks all processes share.
-    static func kind(ofType type: Int64) -> FileSystemKind {
+    package static func kind(ofType type: Int64) -> FileSystemKind {
         switch UInt32(truncatingIfNeeded: type) {
         case 0xEF53,  // ext2, ext3, ext4
             0x5846_5342,  // xfs
@@ -136,7 +136,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
     }
 
     /// For file systems that cannot rename without replacing. Killed in between, the file has both names.
-    static func linkAndUnlink(_ from: String, to: String) throws(StoreError) {
+    package static func linkAndUnlink(_ from: String, to: String) throws(StoreError) {
         if link(from, to) != 0 { throw systemError(cs_errno(), "link \(from) to the new name \(to)") }
         if unlink(from) != 0 { throw systemError(cs_errno(), "remove \(from) after linking it to \(to)") }
     }

@@ -203,7 +203,7 @@ struct ClassSalvage {
 extension ClassSchema {
     /// What stands for a value that is lost: null where that is allowed, else the default, or what objects have that are
     /// older than the property.
-    func substitute(_ property: Int) -> Value {
+    package func substitute(_ property: Int) -> Value {
         if columns[property].nullable { return .null }
         for value in [properties[property].defaultValue?.value, properties[property].fill.value] {
             if let value, (try? ValueCheck.check(value, for: property, of: self, limit: .max)) != nil { return value }

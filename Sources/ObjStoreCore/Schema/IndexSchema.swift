@@ -19,7 +19,7 @@ package struct IndexSchema: Sendable {
     package let isUnique: Bool
     /// Its values are the primary key of the objects: that of one property, or a unique compound one.
     package let isPrimaryKey: Bool
-    let isCompound: Bool
+    package let isCompound: Bool
     /// Keys are made by `IndexKey`: of a compound one, and of a mixed property.
     let isEncoded: Bool
     /// Of an encoded one: which of `properties` are mixed, a bit each.
@@ -28,10 +28,10 @@ package struct IndexSchema: Sendable {
     /// `ClassSchema.indexes`, and nothing can be extracted for it from the row alone.
     let isInverse: Bool
     /// The first of `properties`.
-    let first: Int
+    package let first: Int
 
     /// Beyond all column ids.
-    static let firstCompoundID: UInt32 = 1 << 16
+    package static let firstCompoundID: UInt32 = 1 << 16
     /// The inverse of a mixed property: this, and the column id. Beyond all compound ones.
     static let firstMixedID: UInt32 = 3 << 16
     /// Beyond all ids; see `IndexID`.

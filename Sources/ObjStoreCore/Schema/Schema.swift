@@ -104,7 +104,7 @@ package final class ClassSchema: Sendable {
     /// entries.
     package let indexes: [IndexSchema]
     /// How many of them have plain values: all but those of mixed properties and compound ones.
-    let plainIndexes: Int
+    package let plainIndexes: Int
     /// Positions in `indexes` of those that are unique beside the primary key.
     let constraints: [Int]
     /// Positions of the properties that are lists, sets or maps; the order of `ClassNode`'s collection trees.

@@ -12,12 +12,12 @@
 /// `indexes` follows where a class has, or had, compound indexes or unique properties, and counts as one more property: who
 /// does not know of it meets an unknown kind, and keeps away from a file whose constraints it would break. So does `traits`, which
 /// embedded classes have, last of all. A class that was dropped has no name and nothing but its traits.
-enum SchemaCodec {
+package enum SchemaCodec {
     private static let indexes: UInt8 = 240
     private static let traits: UInt8 = 241
     private static let linkElements: UInt8 = ValueKind.link.rawValue | 0x80
 
-    static func append(_ schema: Schema, to buffer: ByteBuffer) {
+    package static func append(_ schema: Schema, to buffer: ByteBuffer) {
         buffer.appendVarint(schema.version)
         buffer.appendVarint(UInt64(schema.classes.count))
         for cls in schema.classes { append(cls, to: buffer) }
@@ -101,7 +101,7 @@ enum SchemaCodec {
         return (compounds, IndexSchema.firstCompoundID + UInt32(next))
     }
 
-    static func read(_ reader: inout ByteReader) throws(StoreError) -> Schema {
+    package static func read(_ reader: inout ByteReader) throws(StoreError) -> Schema {
         let version = try reader.readVarint()
         let classCount = try reader.readCount()
         guard classCount <= reader.remaining else { throw ByteReader.truncated }

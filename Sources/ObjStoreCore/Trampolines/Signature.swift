@@ -116,7 +116,7 @@ package struct Signature: Sendable {
     /// Whether the words fit the properties, one word for each, in order.
     ///
     /// Errors: invalidSignature for too many or too few words, wrongType with class, property and position.
-    func check(_ properties: [Int], of cls: ClassSchema) throws(StoreError) {
+    package func check(_ properties: [Int], of cls: ClassSchema) throws(StoreError) {
         var used = 0
         for word in words {
             guard let kind = word.kind.value else { continue }

@@ -1,7 +1,7 @@
 internal import CSystem
 
 /// The thread of a store that makes checkpoints, syncs relaxed commits when they are due, and compacts after many deletions.
-final class BackgroundWork: @unchecked Sendable {
+package final class BackgroundWork: @unchecked Sendable {
     private let lock = Lock()
     /// Monotonic time at which relaxed commits must be synced.
     private var syncDeadline: Int64?
@@ -24,7 +24,7 @@ final class BackgroundWork: @unchecked Sendable {
     /// Fewer deletions are not worth a compaction.
     private static let fewDeletions = 1 << 14
 
-    init(_ database: Database) throws(StoreError) {
+    package init(_ database: Database) throws(StoreError) {
         self.database = database
         machine = database.machine
     }
@@ -36,7 +36,7 @@ final class BackgroundWork: @unchecked Sendable {
     }
 
     /// After a commit: is a checkpoint due?
-    func didCommit(_ database: Database) {
+    package func didCommit(_ database: Database) {
         guard let head = try? database.shared.headEntry() else { return }  // the next call of the application says what is wrong
         let start = database.shared.logStart.load()
         // Another process may have moved LOGSTART past the entry that was read.
@@ -58,7 +58,7 @@ final class BackgroundWork: @unchecked Sendable {
         }
     }
 
-    func syncWithin(milliseconds: Int) {
+    package func syncWithin(milliseconds: Int) {
         let deadline = machine.monotonic() + Int64(milliseconds) * 1_000_000
         signal {
             self.hasRelaxed = true
@@ -78,7 +78,7 @@ final class BackgroundWork: @unchecked Sendable {
     }
 
     /// Returns whether relaxed commits may be left without a sync.
-    func stop() -> Bool {
+    package func stop() -> Bool {
         let running = lock.withLock { () -> WorkerThread? in
             defer { thread = nil }
             isStopped = true
@@ -88,7 +88,7 @@ final class BackgroundWork: @unchecked Sendable {
         return lock.withLock { hasRelaxed }
     }
 
-    var isRunning: Bool { lock.withLock { thread != nil } }
+    package var isRunning: Bool { lock.withLock { thread != nil } }
 
     private func run(_ thread: WorkerThread) {
         var isIdle = false

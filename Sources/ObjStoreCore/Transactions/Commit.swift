@@ -80,13 +80,13 @@ extension Database {
     }
 
     /// WRITER for work of the store's own.
-    func acquireWriterForUpkeep(timeout: Int64 = -1) throws(StoreError) -> Bool {
+    package func acquireWriterForUpkeep(timeout: Int64 = -1) throws(StoreError) -> Bool {
         guard try locks.writer.acquire(timeout: timeout) else { return false }
         shared.setKeeper(instance)
         return true
     }
 
-    func releaseWriterAfterUpkeep() {
+    package func releaseWriterAfterUpkeep() {
         shared.setKeeper(0)
         locks.writer.release()
     }

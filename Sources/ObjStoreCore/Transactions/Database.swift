@@ -7,9 +7,9 @@ package final class Database: @unchecked Sendable {
     package let options: StoreOptions
     /// Resolved; empty for in-memory stores.
     package let path: String
-    let file: StorageFile
-    let shared: SharedState
-    let locks: Locks
+    package let file: StorageFile
+    package let shared: SharedState
+    package let locks: Locks
     package let instance: UInt64
     let pins: PinTable
 
@@ -19,7 +19,7 @@ package final class Database: @unchecked Sendable {
     let seed: UInt64
     let created: Int64
     /// Kept in every meta, known or not.
-    let compatible: UInt32
+    package let compatible: UInt32
 
     /// The log, once this process has opened it: a store that nobody wrote to since it was cleanly closed may
     /// have none.
@@ -67,7 +67,7 @@ package final class Database: @unchecked Sendable {
     /// The byte locks of the db file; nested in the order OPEN > CKPT > WRITER, and SYNC > WRITER.
     package struct Locks {
         let open: ExclusiveLock
-        let writer: ExclusiveLock
+        package let writer: ExclusiveLock
         let checkpoint: ExclusiveLock
         let sync: ExclusiveLock
         let live: ExclusiveLock
@@ -226,7 +226,7 @@ package final class Database: @unchecked Sendable {
     }
 
     /// The same without a system call: it tells of another store in this one's place, not of an empty one.
-    func checkNotReplaced() throws(StoreError) {
+    package func checkNotReplaced() throws(StoreError) {
         if shared.isReplaced { throw replacedError }
     }
 
@@ -262,7 +262,7 @@ package final class Database: @unchecked Sendable {
         return metas
     }
 
-    static func newestMeta(_ metas: [Meta?]) -> (slot: Int, meta: Meta)? {
+    package static func newestMeta(_ metas: [Meta?]) -> (slot: Int, meta: Meta)? {
         var best: (slot: Int, meta: Meta)?
         for (slot, meta) in metas.enumerated() {
             if let meta, best == nil || meta.generation > best!.meta.generation { best = (slot, meta) }

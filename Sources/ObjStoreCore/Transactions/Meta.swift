@@ -37,7 +37,7 @@ package struct Meta: Equatable, Sendable {
             && a.readOnlyCompatible == b.readOnlyCompatible
     }
 
-    func encode(to page: UnsafeMutableRawPointer) {
+    package func encode(to page: UnsafeMutableRawPointer) {
         page.initializeMemory(as: UInt8.self, repeating: 0, count: Meta.size)
         func set<T: BitwiseCopyable>(_ offset: Int, _ value: T) { page.storeBytes(of: value, toByteOffset: offset, as: T.self) }
         set(0, Meta.magic)
@@ -64,7 +64,7 @@ package struct Meta: Equatable, Sendable {
         set(248, Meta.hash(page))
     }
 
-    static func hash(_ page: UnsafeRawPointer) -> UInt64 {
+    package static func hash(_ page: UnsafeRawPointer) -> UInt64 {
         PageHash.hash(page, count: 224, seed: PageHash.mix(page.load(fromByteOffset: 224, as: UInt64.self), page.load(fromByteOffset: 232, as: UInt64.self)))
             ^ page.load(fromByteOffset: 240, as: UInt64.self)
     }

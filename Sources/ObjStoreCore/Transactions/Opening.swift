@@ -490,8 +490,8 @@ extension Database {
 }
 
 /// Memory that only this process has, in the place of a shared one.
-final class OwnedMemory: SharedMemory, @unchecked Sendable {
-    init(bytes: Int) {
+package final class OwnedMemory: SharedMemory, @unchecked Sendable {
+    package init(bytes: Int) {
         let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 4096)
         base.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
         super.init(base: base, bytes: bytes, identity: FileIdentity(device: 0, inode: 0), isNew: true)

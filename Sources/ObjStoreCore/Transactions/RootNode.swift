@@ -6,7 +6,7 @@
 /// 40 reserved (24 bytes)
 /// 64 refs of the class nodes, one per class in the order of class ids
 /// ```
-enum RootNode {
+package enum RootNode {
     static let headerSize = 64
 
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool {
@@ -14,12 +14,12 @@ enum RootNode {
         return (0..<NodeHeader.count(node)).allSatisfy { !classNode(node, $0).isDirty }
     }
 
-    @inline(__always) static func schema(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
-    @inline(__always) static func classNode(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+    @inline(__always) package static func schema(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
+    @inline(__always) package static func classNode(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
         Ref(raw: node.load(fromByteOffset: headerSize + 8 * index, as: UInt64.self))
     }
     static func setSchema(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }
-    static func setClassNode(_ node: UnsafeMutableRawPointer, _ index: Int, _ ref: Ref) {
+    package static func setClassNode(_ node: UnsafeMutableRawPointer, _ index: Int, _ ref: Ref) {
         node.storeBytes(of: ref.raw, toByteOffset: headerSize + 8 * index, as: UInt64.self)
     }
 }
@@ -36,7 +36,7 @@ enum RootNode {
 ///    i64 of the primary key's, where it is generated: the greatest that was given (GeneratedKeys), else 0, u64 0 }
 /// .. one of 16 bytes per list, set or map property: { u32 column id, u8 kind, u24 0, u64 ref of its tree (null: no elements in it) }
 /// ```
-enum ClassNode {
+package enum ClassNode {
     static let headerSize = 64
     static let entrySize = 32
 
@@ -52,13 +52,13 @@ enum ClassNode {
             && (0..<collectionCount(node)).allSatisfy { !collectionRoot(node, $0).isDirty }
     }
 
-    @inline(__always) static func cluster(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
+    @inline(__always) package static func cluster(_ node: UnsafeRawPointer) -> Ref { Ref(raw: node.load(fromByteOffset: 32, as: UInt64.self)) }
     @inline(__always) static func objectCount(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 40, as: Int64.self)) }
     @inline(__always) static func nextKey(_ node: UnsafeRawPointer) -> Int64 { node.load(fromByteOffset: 48, as: Int64.self) }
     @inline(__always) static func indexID(_ node: UnsafeRawPointer, _ index: Int) -> UInt32 {
         node.load(fromByteOffset: headerSize + entrySize * index, as: UInt32.self)
     }
-    @inline(__always) static func indexRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
+    @inline(__always) package static func indexRoot(_ node: UnsafeRawPointer, _ index: Int) -> Ref {
         Ref(raw: node.load(fromByteOffset: headerSize + entrySize * index + 8, as: UInt64.self))
     }
 
@@ -83,7 +83,7 @@ enum ClassNode {
         Ref(raw: node.load(fromByteOffset: collectionOffset(node, index) + 8, as: UInt64.self))
     }
     /// The tree of a column; null where the node was written before the class had it.
-    static func collectionRoot(_ node: UnsafeRawPointer, column: UInt32) -> Ref {
+    package static func collectionRoot(_ node: UnsafeRawPointer, column: UInt32) -> Ref {
         for index in 0..<collectionCount(node) where collectionColumn(node, index) == column { return collectionRoot(node, index) }
         return .null
     }
@@ -98,8 +98,8 @@ enum ClassNode {
         entry.storeBytes(of: root.raw, toByteOffset: 8, as: UInt64.self)
     }
 
-    static func setCluster(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }
-    static func setObjectCount(_ node: UnsafeMutableRawPointer, _ count: Int) { node.storeBytes(of: Int64(count), toByteOffset: 40, as: Int64.self) }
+    package static func setCluster(_ node: UnsafeMutableRawPointer, _ ref: Ref) { node.storeBytes(of: ref.raw, toByteOffset: 32, as: UInt64.self) }
+    package static func setObjectCount(_ node: UnsafeMutableRawPointer, _ count: Int) { node.storeBytes(of: Int64(count), toByteOffset: 40, as: Int64.self) }
     static func setNextKey(_ node: UnsafeMutableRawPointer, _ key: Int64) { node.storeBytes(of: key, toByteOffset: 48, as: Int64.self) }
     /// The root of an index; null: it is empty, or the node is older than it.
     static func root(_ node: UnsafeRawPointer, of index: IndexSchema) -> Ref {
@@ -123,11 +123,11 @@ enum SchemaNode {
 
 /// The stored free map of a meta: `count` = pages that were allocated for it, `word` = pages of the file, then
 /// runs as `FreeSpace.encode` writes them.
-enum FreeMapNode {
+package enum FreeMapNode {
     static func isWellFormed(_ node: UnsafeRawPointer, bytes: Int) -> Bool { bytes >= NodeHeader.size }
 
     /// The bytes to write into `run` (whole pages) and the ref to store in a meta; nil when they do not fit.
-    static func encode(_ space: FreeSpace, version: UInt64, run: PageRun, seed: UInt64) -> (image: ByteBuffer, ref: Ref)? {
+    package static func encode(_ space: FreeSpace, version: UInt64, run: PageRun, seed: UInt64) -> (image: ByteBuffer, ref: Ref)? {
         let buffer = ByteBuffer(capacity: 4096)
         for _ in 0..<(NodeHeader.size / 8) { buffer.append(UInt64(0)) }
         space.encode(into: buffer, version: version, collapseLimbo: InjectedBug.active(.noLimbo))

@@ -34,7 +34,7 @@ package final class SharedState: @unchecked Sendable {
     static let magic: UInt64 = 0x6b63_6f6c_6a62_6f01  // "\u{1}objlock"
     static let layoutVersion: UInt32 = 3
     private static let ring = 2048, firstSlots = 1536
-    static let slotsInFirstPage = 16
+    package static let slotsInFirstPage = 16
     static let poisonBit: UInt64 = 1 << 63
 
     package let limits: Limits
@@ -47,27 +47,27 @@ package final class SharedState: @unchecked Sendable {
 
     /// Rung when PUBLISHED or DURABLE moved, for observers.
     let event: Doorbell
-    let head, published, durable, intent, syncing, metaVersion, logStart: SharedWord
+    package let head, published, durable, intent, syncing, metaVersion, logStart: SharedWord
     let metaPins: [SharedWord]
     let durableSlot, generation, prepared, slotHighWater: SharedWord
     /// The sync of the log that runs or ran last.
     private let syncRound: SharedWord
     private let syncPace: SharedWord
     private let roundEnds: [Doorbell]
-    let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
+    package let logBytes, dbBytes, syncs, commits, checkpoints: SharedWord
     /// Not 0: the store's file was deleted, or another one has its place.
     private let replaced: SharedWord
     /// Only for the injected bug of that name.
     let barrierWord: SharedWord
 
-    static func bytes(_ limits: Limits) -> Int {
+    package static func bytes(_ limits: Limits) -> Int {
         SharedState.keys(limits) + limits.classes * 8
     }
 
     private static func moreSlots(_ limits: Limits) -> Int { ring + limits.ringEntries * 128 }
     private static func keys(_ limits: Limits) -> Int { moreSlots(limits) + max(0, limits.slots - slotsInFirstPage) * 32 }
 
-    init(_ memory: SharedMemory, limits: Limits) {
+    package init(_ memory: SharedMemory, limits: Limits) {
         self.memory = memory
         self.limits = limits
         let base = memory.base
@@ -118,11 +118,18 @@ package final class SharedState: @unchecked Sendable {
 
     // MARK: Identity
 
-    struct Identity: Equatable {
+    package struct Identity: Equatable {
         var nonce: UInt64
         var boot: (UInt64, UInt64)
-        var incarnation: UInt64
-        static func == (a: Identity, b: Identity) -> Bool {
+        package var incarnation: UInt64
+
+        package init(nonce: UInt64, boot: (UInt64, UInt64), incarnation: UInt64) {
+            self.nonce = nonce
+            self.boot = boot
+            self.incarnation = incarnation
+        }
+
+        package static func == (a: Identity, b: Identity) -> Bool {
             a.nonce == b.nonce && a.boot == b.boot && a.incarnation == b.incarnation
         }
     }
@@ -132,7 +139,7 @@ package final class SharedState: @unchecked Sendable {
     func reserveAll() throws(StoreError) { try memory.reserveAll() }
 
     /// Wipes everything; only under OPEN with nobody alive. New memory is clean, and most of it is never touched.
-    func initialize(_ identity: Identity, firstVersion: UInt64) {
+    package func initialize(_ identity: Identity, firstVersion: UInt64) {
         if !memory.isNew || wasInitialized { base.initializeMemory(as: UInt8.self, repeating: 0, count: SharedState.bytes(limits)) }
         wasInitialized = true
         base.storeBytes(of: SharedState.layoutVersion, toByteOffset: 8, as: UInt32.self)
@@ -148,7 +155,7 @@ package final class SharedState: @unchecked Sendable {
     }
 
     /// Nil where the memory was never initialized, or with other sizes.
-    var storedIdentity: Identity? {
+    package var storedIdentity: Identity? {
         guard base.load(as: UInt64.self) == SharedState.magic,
             base.load(fromByteOffset: 8, as: UInt32.self) == SharedState.layoutVersion,
             base.load(fromByteOffset: 12, as: UInt32.self) == UInt32(limits.ringEntries),
@@ -178,13 +185,13 @@ package final class SharedState: @unchecked Sendable {
     // MARK: Ring of roots
 
     /// Everything that a reader or the next writer must know of a version.
-    struct RingEntry: Equatable {
-        var version: UInt64 = 0
+    package struct RingEntry: Equatable {
+        package var version: UInt64 = 0
         var root: Ref = .null
         /// Pages of the file.
-        var filePages = 0
+        package var filePages = 0
         /// Where the next log record may begin, and what it must name as its predecessor.
-        var log = LogPosition()
+        package var log = LogPosition()
         /// Made by a checkpoint, and the pages that it allocated for the free map.
         var isCheckpoint = false
         var freeMap = PageRun()
@@ -198,7 +205,7 @@ package final class SharedState: @unchecked Sendable {
     }
 
     /// The entry where `version` stands or would stand. Stable while PUBLISHED <= version <= HEAD.
-    func ringEntry(_ version: UInt64) -> RingEntry {
+    package func ringEntry(_ version: UInt64) -> RingEntry {
         cs_yield()
         cs_fence()
         let p = entry(version)
@@ -213,7 +220,7 @@ package final class SharedState: @unchecked Sendable {
             isCheckpoint: word(64) != 0, freeMap: PageRun(word: word(72)), barrier: word(80))
     }
 
-    func setRingEntry(_ e: RingEntry) {
+    package func setRingEntry(_ e: RingEntry) {
         cs_yield()
         // Who sees a word of this entry sees the PUBLISHED that allowed the writer to replace the old one.
         cs_fence_release()
@@ -241,11 +248,11 @@ package final class SharedState: @unchecked Sendable {
 
     // MARK: Pins
 
-    struct Slot {
-        let address: UnsafeMutableRawPointer
-        var instance: SharedWord { SharedWord(address) }
+    package struct Slot {
+        package let address: UnsafeMutableRawPointer
+        package var instance: SharedWord { SharedWord(address) }
         /// 0: owned but holding nothing.
-        var version: SharedWord { SharedWord(address + 8) }
+        package var version: SharedWord { SharedWord(address + 8) }
         /// Wall clock, nanoseconds.
         var since: SharedWord { SharedWord(address + 16) }
         /// The owner's process id as it saw itself: for people who look, never to decide anything.
@@ -255,7 +262,7 @@ package final class SharedState: @unchecked Sendable {
         }
     }
 
-    func slot(_ index: Int) -> Slot {
+    package func slot(_ index: Int) -> Slot {
         if index < SharedState.slotsInFirstPage { return Slot(address: base + SharedState.firstSlots + index * 32) }
         return Slot(address: base + SharedState.moreSlots(limits) + (index - SharedState.slotsInFirstPage) * 32)
     }
@@ -263,7 +270,7 @@ package final class SharedState: @unchecked Sendable {
     // MARK: Object keys
 
     /// The next object key of a class: handed out under WRITER, never taken back while anybody lives.
-    func nextKey(_ classIndex: Int) -> UnsafeMutablePointer<Int64> {
+    package func nextKey(_ classIndex: Int) -> UnsafeMutablePointer<Int64> {
         (base + SharedState.keys(limits) + classIndex * 8).assumingMemoryBound(to: Int64.self)
     }
 
@@ -273,7 +280,7 @@ package final class SharedState: @unchecked Sendable {
     ///
     /// Who waits for a version sleeps on the doorbell of the round that covers it, so that the end of a round
     /// wakes only those whom it concerns, and one more, who leads the next. A hint: what is durable says DURABLE.
-    struct SyncRound {
+    package struct SyncRound {
         /// Bits 0 and 1: number of the round; above: the last version that it covers.
         fileprivate let word: UInt64
         fileprivate static let numbers: UInt64 = 4
@@ -281,10 +288,10 @@ package final class SharedState: @unchecked Sendable {
         fileprivate func covers(_ version: UInt64) -> Bool { version <= word / SyncRound.numbers }
     }
 
-    var currentRound: SyncRound { SyncRound(word: syncRound.load()) }
+    package var currentRound: SyncRound { SyncRound(word: syncRound.load()) }
 
     /// Under SYNC.
-    func beginRound(covering version: UInt64) {
+    package func beginRound(covering version: UInt64) {
         let number = (currentRound.number + 1) % SyncRound.numbers
         syncRound.store(version * SyncRound.numbers + number)
     }
@@ -292,18 +299,18 @@ package final class SharedState: @unchecked Sendable {
     private func end(_ number: UInt64) -> Doorbell { roundEnds[Int(number % SyncRound.numbers)] }
 
     /// The doorbell of the round that covers `version`: this one or the next.
-    func end(of round: SyncRound, for version: UInt64) -> Doorbell {
+    package func end(of round: SyncRound, for version: UInt64) -> Doorbell {
         end(round.covers(version) ? round.number : round.number + 1)
     }
 
     /// The doorbell of the running round, and that of the next.
-    var ends: (this: Doorbell, next: Doorbell) {
+    package var ends: (this: Doorbell, next: Doorbell) {
         let number = currentRound.number
         return (end(number), end(number + 1))
     }
 
     /// Under SYNC, after a sync: how many commits it covered or have come meanwhile, and the nanoseconds that it took.
-    func setSyncPace(commits: UInt64, time: Int64) {
+    package func setSyncPace(commits: UInt64, time: Int64) {
         let before = syncPace.load() & 0xfff
         syncPace.store(before << 4 | min(commits, 15) | UInt64(max(0, min(time, 1 << 40))) << 16)
     }
@@ -313,7 +320,7 @@ package final class SharedState: @unchecked Sendable {
     /// Two to four threads that commit one after another come back soon after they were acknowledged, and one sync then
     /// serves all of them: that is expected when each of the last four syncs met as many. Of more threads, those that
     /// are not in a sync have enough to do while it runs.
-    var syncPatience: (commits: UInt64, time: Int64) {
+    package var syncPatience: (commits: UInt64, time: Int64) {
         let word = syncPace.load()
         let commits = min(word & 15, word >> 4 & 15, word >> 8 & 15, word >> 12 & 15)
         return (commits > 4 ? 0 : commits, min(SharedState.longestPatience, 4 * Int64(word >> 16)))

@@ -1,7 +1,7 @@
 /// One version of the store, pinned: its pages stay as they are until the last reference goes.
 package final class Snapshot: @unchecked Sendable {
     package let version: UInt64
-    let source: PageSource
+    package let source: PageSource
     let root: Ref
     /// Behind the version's record in the log (as of when it was pinned).
     let log: LogPosition

@@ -9,17 +9,17 @@
 /// `NodeHeader.word` is the level: the children of level 1 are leaves, and their keys are exact. Above, a
 /// key is a lower bound of what the child holds. Keys only grow, so nodes fill from left to right and split
 /// only at the right edge; a child that becomes empty is taken out.
-enum ClusterInner {
+package enum ClusterInner {
     static let capacity = 84
     static let bytes = 2048
     static let maximumLevel = 12
 
-    @inline(__always) static func level(_ node: UnsafeRawPointer) -> Int { Int(truncatingIfNeeded: NodeHeader.word(node)) }
-    @inline(__always) static func keys(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 32).assumingMemoryBound(to: Int64.self) }
+    @inline(__always) package static func level(_ node: UnsafeRawPointer) -> Int { Int(truncatingIfNeeded: NodeHeader.word(node)) }
+    @inline(__always) package static func keys(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 32).assumingMemoryBound(to: Int64.self) }
     @inline(__always) static func refs(_ node: UnsafeRawPointer) -> UnsafePointer<UInt64> { (node + 704).assumingMemoryBound(to: UInt64.self) }
-    @inline(__always) static func rows(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 1376).assumingMemoryBound(to: Int64.self) }
+    @inline(__always) package static func rows(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 1376).assumingMemoryBound(to: Int64.self) }
 
-    @inline(__always) static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref { Ref(raw: refs(node)[index]) }
+    @inline(__always) package static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref { Ref(raw: refs(node)[index]) }
 
     /// The last child whose key is at most `key`; 0 where all are greater.
     @inline(__always)

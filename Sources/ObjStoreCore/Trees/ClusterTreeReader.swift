@@ -8,7 +8,7 @@ internal import CSystem
 ///
 /// Costs: `find` one node check per level (two levels up to 29 million objects); values O(1).
 package struct ClusterReader: @unchecked Sendable {
-    let source: PageSource
+    package let source: PageSource
     package let root: Ref
     package let columns: UnsafeBufferPointer<ColumnSpec>
 
@@ -21,14 +21,14 @@ package struct ClusterReader: @unchecked Sendable {
     // MARK: Nodes
 
     /// What the root is; a class without objects has none.
-    enum Root {
+    package enum Root {
         case empty
         case leaf(UnsafeRawPointer)
         case inner(UnsafeRawPointer)
     }
 
     @inline(__always)
-    func rootNode() throws(StoreError) -> Root {
+    package func rootNode() throws(StoreError) -> Root {
         if root.isNull { return .empty }
         let node: UnsafeRawPointer
         if root.isDirty {
@@ -205,7 +205,7 @@ package struct ClusterReader: @unchecked Sendable {
 }
 
 /// Walks the leaves of a tree in key order.
-struct LeafCursor {
+package struct LeafCursor {
     private let reader: ClusterReader
     /// The node of level 1 whose children come next; nil before the first and where the root is a leaf.
     private var node: UnsafeRawPointer?
@@ -217,13 +217,13 @@ struct LeafCursor {
 
     /// Begins with the leaf that has `key` if any has: all its keys may be less.
     @inline(__always)
-    init(_ reader: ClusterReader, from key: Int64) {
+    package init(_ reader: ClusterReader, from key: Int64) {
         self.reader = reader
         nextKey = max(key, 0)
     }
 
     @inline(__always)
-    mutating func next() throws(StoreError) -> UnsafeRawPointer? {
+    package mutating func next() throws(StoreError) -> UnsafeRawPointer? {
         if let node, index < NodeHeader.count(node) {
             let head = try reader.leafChild(node, index)
             index &+= 1

@@ -282,7 +282,7 @@ package final class ClusterWriter {
     }
 
     /// The same for the row that `find` gave, since when no other was changed.
-    func update(_ row: RowPosition, _ column: Int, _ value: Value) throws(StoreError) {
+    package func update(_ row: RowPosition, _ column: Int, _ value: Value) throws(StoreError) {
         try check()
         try validate(columns[column], value)
         try change { () throws(StoreError) in

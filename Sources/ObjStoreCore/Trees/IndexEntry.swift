@@ -87,12 +87,12 @@ package struct IndexLimits: Sendable {
 /// root belongs to. For a writer: the row of the transaction's **base** snapshot, whatever the transaction
 /// has done to the row since (the index is asked after rows were changed, and its entries are still those
 /// of the base). The writer itself remembers the long values that were inserted in the transaction.
-package class IndexLongValues {
-    package init() {}
+open class IndexLongValues {
+    public init() {}
 
     /// The indexed property's value in that snapshot. The bytes stay valid until the next call.
     /// Throws `.corrupt` where the object does not exist or has no long value: the index then lies.
-    package func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer { fatalError("abstract") }
+    open func bytes(of objectKey: Int64) throws(StoreError) -> UnsafeRawBufferPointer { fatalError("abstract") }
 
     /// `hash` tells apart the values that one object had in the course of a transaction.
     func bytes(of objectKey: Int64, hash: UInt64) throws(StoreError) -> UnsafeRawBufferPointer {

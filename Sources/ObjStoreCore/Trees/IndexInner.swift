@@ -16,7 +16,7 @@
 /// A text separator is cut after the first byte that differs. One that needs more than the 64 stored bytes
 /// (bit 15) stands for the first entry below it, which exists: whoever removes that entry replaces the
 /// separator, so that `IndexLongValues` can always be asked for it.
-enum IndexInner {
+package enum IndexInner {
     static let numbers: UInt8 = 1
     static let text: UInt8 = 3
     static let data = 56
@@ -47,19 +47,19 @@ enum IndexInner {
         IndexColumn(node + countsOffset(node, NodeHeader.count(node)), width: countWidth(node), base: 0)
     }
     @inline(__always)
-    static func refOffset(_ node: UnsafeRawPointer, _ child: Int) -> Int {
+    package static func refOffset(_ node: UnsafeRawPointer, _ child: Int) -> Int {
         let count = NodeHeader.count(node)
         return countsOffset(node, count) &+ count &* countWidth(node) &+ child &* 8
     }
     @inline(__always)
-    static func ref(_ node: UnsafeRawPointer, _ child: Int) -> Ref {
+    package static func ref(_ node: UnsafeRawPointer, _ child: Int) -> Ref {
         Ref(raw: node.loadUnaligned(fromByteOffset: refOffset(node, child), as: UInt64.self))
     }
     @inline(__always)
     static func setRef(_ node: UnsafeMutableRawPointer, _ child: Int, _ ref: Ref) {
         node.storeBytes(of: ref.raw, toByteOffset: refOffset(node, child), as: UInt64.self)
     }
-    static func childKind(_ node: UnsafeRawPointer) -> NodeKind { level(node) == 1 ? .indexLeaf : .indexInner }
+    package static func childKind(_ node: UnsafeRawPointer) -> NodeKind { level(node) == 1 ? .indexLeaf : .indexInner }
 
     /// Entries below the node.
     static func total(_ node: UnsafeRawPointer) -> Int { entriesBefore(node, NodeHeader.count(node)) }

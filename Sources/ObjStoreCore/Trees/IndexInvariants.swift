@@ -9,6 +9,8 @@ package struct IndexShape: Sendable {
     package var bytes = 0
     /// Bytes in units of 512, as the file has them.
     package var placedBytes = 0
+
+    package init() {}
 }
 
 package enum IndexTree {

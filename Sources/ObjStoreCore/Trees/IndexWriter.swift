@@ -21,7 +21,7 @@ package final class IndexWriter {
     private let longValues: MergedLongValues
     private var base: Ref
     /// The tree without what waits.
-    var root: Ref { didSet { greatest = nil } }
+    package var root: Ref { didSet { greatest = nil } }
     var deltas: IndexDeltas
     private var failure: StoreError?
     /// Of an index of ints, once it was asked for a few that are not there: no greater one is in the tree. New objects with growing

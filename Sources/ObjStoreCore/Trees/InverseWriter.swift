@@ -11,7 +11,7 @@
 ///
 /// Links that come and go are only noted; which entries change is found when somebody reads, or at the commit: sorted, those of a pair
 /// added up, and looked up once, unless the owner is new. What moves inside a list is no change. Errors as of `IndexWriter`.
-final class InverseWriter {
+package final class InverseWriter {
     let index: IndexWriter
     /// A link of an owner each, in the order of their coming; one that goes is a removal.
     private var noted = IndexEntryBuffer()
@@ -42,7 +42,7 @@ final class InverseWriter {
 
     /// An owner gets a link to `target`, perhaps not its first one, or loses one.
     @inline(__always)
-    func note(_ target: Int64, of owner: Int64, isRemoval: Bool) throws(StoreError) {
+    package func note(_ target: Int64, of owner: Int64, isRemoval: Bool) throws(StoreError) {
         var entry = IndexEntry(target: target, occurrence: 0, owner: owner)
         if isRemoval { entry.flags |= IndexEntry.removal }
         try noted.append(entry)
@@ -198,7 +198,7 @@ extension IndexReader {
     }
 
     /// How many links an owner has to an object. O(log n), and a look-up more each time they double.
-    func linkCount(from owner: Int64, to target: Int64) throws(StoreError) -> Int {
+    package func linkCount(from owner: Int64, to target: Int64) throws(StoreError) -> Int {
         var low = 0, high = 1
         while high <= InverseWriter.mostLinks, try contains(target: target, occurrence: UInt32(high - 1), owner: owner) {
             low = high

@@ -8,8 +8,8 @@
 ///         ● ● ●              ● ●' ●            the first and the third are skipped
 /// ```
 /// Cost: O(changed leaves × rows of a leaf) and the inner nodes above them.
-enum TreeComparison {
-    static func changes(from before: ClusterReader, to after: ClusterReader, maskWords: Int) throws(StoreError) -> ClassChanges {
+package enum TreeComparison {
+    package static func changes(from before: ClusterReader, to after: ClusterReader, maskWords: Int) throws(StoreError) -> ClassChanges {
         var changes = ClassChanges(maskWords: maskWords)
         if before.root == after.root { return changes }
         var a = try Walk(before), b = try Walk(after)

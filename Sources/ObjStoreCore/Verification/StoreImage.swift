@@ -4,7 +4,7 @@ internal import CSystem
 ///
 /// For what cannot be opened: it looks at both metas, also damaged ones, and at the last resort for root and schema by
 /// their hashes. While it is open nobody can open the store, as long as the file may be written to.
-final class StoreImage {
+package final class StoreImage {
     let path: String
     let machine: Machine
     let file: StorageFile
@@ -12,13 +12,13 @@ final class StoreImage {
     private let opening: ExclusiveLock?
     /// Of the file, rounded up to pages.
     let bytes: Int
-    let slots: [Slot]
+    package let slots: [Slot]
     let log: LogImage
 
     /// One of the two metas.
-    struct Slot {
+    package struct Slot {
         /// Nil where it is damaged.
-        var meta: Meta?
+        package var meta: Meta?
         /// Why.
         var problem = ""
         var hasMagic = false
@@ -42,7 +42,7 @@ final class StoreImage {
     }
 
     /// Errors: `.notFound`, `.notAStore`, `.busy`, `.versionMismatch`, `.io`.
-    static func open(_ path: String, machine: Machine) throws(StoreError) -> StoreImage {
+    package static func open(_ path: String, machine: Machine) throws(StoreError) -> StoreImage {
         let path = try SharedStore.resolve(path, machine)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
         let (file, isWritable) = try openFile(path, machine)
@@ -92,7 +92,7 @@ final class StoreImage {
         }
     }
 
-    func close() {
+    package func close() {
         log.close()
         opening?.release()
         file.close()
@@ -126,7 +126,7 @@ final class StoreImage {
         mapping.source(filePages: min(filePages, bytes / PageSize.page), seed: seed)
     }
 
-    func source(_ meta: Meta) -> PageSource { source(meta.hashSeed, filePages: meta.filePages) }
+    package func source(_ meta: Meta) -> PageSource { source(meta.hashSeed, filePages: meta.filePages) }
 
     /// The whole file, whatever a meta says about its length.
     private func whole(_ seed: UInt64) -> PageSource { source(seed, filePages: Int.max) }

@@ -426,7 +426,7 @@ extension FlatValues {
     /// In `high` of a double: it also has its text (`JSONNumber`), and `Assembler.Options.convert` makes of it one of the kind that is wanted.
     static let numberText: Int64 = 1
 
-    static func name(_ value: Value) -> String {
+    package static func name(_ value: Value) -> String {
         String(decoding: UnsafeRawBufferPointer(start: value.pointer, count: value.count), as: UTF8.self)
     }
 

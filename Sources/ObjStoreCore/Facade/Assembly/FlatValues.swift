@@ -4,7 +4,7 @@
 /// ```
 /// ["Jane", [{"name": "Rex"}]]   →   list 2 · "Jane" · list 1 · map 1 · "name" · "Rex"
 /// ```
-struct FlatValues {
+package struct FlatValues {
     let values: UnsafeBufferPointer<Value>
 
     /// Lists and maps inside each other: each level takes some of the thread's stack.

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Compares numbers of different kinds without rounding either.
-enum ExactNumber {
+package enum ExactNumber {
     /// Of values of kind int, float, double or decimal128.
     static func compare(_ a: Value, _ b: Value) -> Int {
         switch (a.kind, b.kind) {
@@ -27,7 +27,7 @@ enum ExactNumber {
     }
 
     /// The greatest double that is not greater than a number, and whether it is the number.
-    static func floor(_ value: Value) -> (floor: Double, isExact: Bool) {
+    package static func floor(_ value: Value) -> (floor: Double, isExact: Bool) {
         switch value.kind {
         case .int:
             var double = Double(value.low)

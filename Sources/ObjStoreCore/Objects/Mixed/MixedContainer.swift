@@ -86,7 +86,7 @@ package struct MixedContainer {
         return (low, false)
     }
 
-    static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    package static func compare(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
         let common = min(a.count, b.count)
         let order = common == 0 ? 0 : Int(memcmp(a.baseAddress.unsafelyUnwrapped, b.baseAddress.unsafelyUnwrapped, common))
         return order != 0 ? order : a.count &- b.count

@@ -19,7 +19,7 @@ internal import CSystem
 /// Inside a list or map, null is family 0 without content.
 extension IndexKey {
     /// `value`: the cell of a mixed property, or a value that was given for one and may stand there.
-    func append(mixed value: Value) throws(StoreError) {
+    package func append(mixed value: Value) throws(StoreError) {
         if value.isNull { return try append(value) }
         let value = value.kind == .mixed ? try MixedNode(value.pointer, value.count).value() : value
         buffer.append(UInt8(1))

@@ -86,7 +86,7 @@ package enum MixedOrder {
     static let numbers = 2
 
     /// Values of different families are ordered by it.
-    static func family(_ value: Value) throws(StoreError) -> Int {
+    package static func family(_ value: Value) throws(StoreError) -> Int {
         switch value.kind {
         case .null: 0
         case .bool: 1

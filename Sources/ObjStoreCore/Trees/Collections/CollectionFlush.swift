@@ -1,7 +1,7 @@
 /// Placing a collection tree's dirty nodes in the file, and moving them elsewhere.
 extension CollectionWriter {
     /// Places every dirty node that no savepoint holds, children before parents. Returns the new root.
-    func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
+    package func flush(into writer: ExtentWriter) throws(StoreError) -> Ref {
         if root.isDirty { begin(root: try flush(root, into: writer)) }
         return root
     }

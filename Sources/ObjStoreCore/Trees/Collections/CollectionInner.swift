@@ -21,7 +21,7 @@ internal import CSystem
 ///
 /// A head is `KeyHead` of the child's first key, behind a prefix that the first keys of all children have, which are then of
 /// one owner and of the kind of the heads. Where heads are equal the first keys themselves decide.
-enum CollectionInner {
+package enum CollectionInner {
     static let capacity = 84
     static let capacityWithHeads = 60
     static let longestPrefix = 96
@@ -31,8 +31,8 @@ enum CollectionInner {
 
     // MARK: Header
 
-    @inline(__always) static func level(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 16, as: UInt8.self)) }
-    @inline(__always) static func hasHeads(_ node: UnsafeRawPointer) -> Bool { node.load(fromByteOffset: 17, as: UInt8.self) != 0 }
+    @inline(__always) package static func level(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 16, as: UInt8.self)) }
+    @inline(__always) package static func hasHeads(_ node: UnsafeRawPointer) -> Bool { node.load(fromByteOffset: 17, as: UInt8.self) != 0 }
     @inline(__always) static func prefixLength(_ node: UnsafeRawPointer) -> Int { Int(node.load(fromByteOffset: 18, as: UInt8.self)) }
     @inline(__always) static func headKind(_ node: UnsafeRawPointer) -> UInt8 { node.load(fromByteOffset: 19, as: UInt8.self) }
     static func word(level: Int, hasHeads: Bool) -> UInt64 { UInt64(level) | (hasHeads ? 0x100 : 0) }
@@ -47,7 +47,7 @@ enum CollectionInner {
     @inline(__always) static func owners(_ node: UnsafeRawPointer) -> UnsafePointer<Int64> { (node + 32).assumingMemoryBound(to: Int64.self) }
     @inline(__always) static func refs(_ node: UnsafeRawPointer) -> UnsafePointer<UInt64> { (node + (32 &+ stride(node))).assumingMemoryBound(to: UInt64.self) }
     @inline(__always) static func counts(_ node: UnsafeRawPointer) -> UnsafePointer<Int> { (node + (32 &+ 2 &* stride(node))).assumingMemoryBound(to: Int.self) }
-    @inline(__always) static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref { Ref(raw: refs(node)[index]) }
+    @inline(__always) package static func ref(_ node: UnsafeRawPointer, _ index: Int) -> Ref { Ref(raw: refs(node)[index]) }
     static func child(_ node: UnsafeRawPointer, _ index: Int) -> CollectionChild {
         CollectionChild(owner: owners(node)[index], ref: ref(node, index), count: counts(node)[index])
     }
@@ -66,7 +66,7 @@ enum CollectionInner {
 
     /// The children that begin with an element of the owner.
     @inline(__always)
-    static func children(_ node: UnsafeRawPointer, of owner: Int64) -> Range<Int> {
+    package static func children(_ node: UnsafeRawPointer, of owner: Int64) -> Range<Int> {
         let owners = owners(node), count = NodeHeader.count(node)
         if owners[0] == owner, owners[count &- 1] == owner { return 0..<count }
         return bound(node, owner)..<bound(node, owner, orEqual: true)
@@ -140,7 +140,7 @@ enum CollectionInner {
     /// Of children that begin with elements of one owner those whose first key may be `key`: those before begin with a lesser
     /// one, those behind with a greater one.
     @inline(__always)
-    static func candidates(_ node: UnsafeRawPointer, _ children: Range<Int>, _ key: Value) -> Range<Int> {
+    package static func candidates(_ node: UnsafeRawPointer, _ children: Range<Int>, _ key: Value) -> Range<Int> {
         let length = prefixLength(node)
         if length > 0 {
             if key.kind.rawValue != headKind(node) {

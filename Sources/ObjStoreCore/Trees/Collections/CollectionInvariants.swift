@@ -1,7 +1,7 @@
 /// What must hold in every collection tree; for `verify` and for tests. Reads everything.
 extension CollectionReader {
     /// Visits every extent that the root reaches, parents before children, each checked before it is visited.
-    func forEachExtent(_ visit: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {
+    package func forEachExtent(_ visit: (VisitedExtent) throws(StoreError) -> Void) throws(StoreError) {
         if !root.isNull { try visitNode(root, .collectionInner, above: nil, visit) }
     }
 

@@ -12,7 +12,7 @@ package struct CollectionReader {
     let source: PageSource
     let root: Ref
 
-    init(source: PageSource, root: Ref) { self.source = source; self.root = root }
+    package init(source: PageSource, root: Ref) { self.source = source; self.root = root }
 
     // MARK: Positions
 
@@ -137,7 +137,7 @@ package struct CollectionReader {
     // MARK: Nodes
 
     /// An inner node; below another it must be one level lower, so that no way down is endless.
-    func inner(_ ref: Ref, above: UnsafeRawPointer?) throws(StoreError) -> UnsafeRawPointer {
+    package func inner(_ ref: Ref, above: UnsafeRawPointer?) throws(StoreError) -> UnsafeRawPointer {
         let node = try source.node(ref, .collectionInner)
         if let above, CollectionInner.level(node) != CollectionInner.level(above) - 1 { throw CollectionReader.damaged("a node of another level") }
         return node

@@ -22,7 +22,7 @@ package final class CollectionWriter {
     /// Inner nodes that are made have the heads of keys: of sets and maps.
     let hasHeads: Bool
     let limits: CollectionLimits
-    private(set) var root: Ref { didSet { known = nil } }
+    package private(set) var root: Ref { didSet { known = nil } }
     /// Where the elements of the owner that was asked about last are.
     private var known: (owner: Int64, range: Range<Int>)?
     /// The elements that a call gives, and those of the leaf, or leaves, that are being written anew.
@@ -39,7 +39,7 @@ package final class CollectionWriter {
     }
 
     /// For the next transaction, which begins with that tree; also back to a savepoint.
-    func begin(root: Ref) { self.root = root }
+    package func begin(root: Ref) { self.root = root }
 
     package var reader: CollectionReader { CollectionReader(source: space.source, root: root) }
 
