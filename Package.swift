@@ -22,7 +22,10 @@ let hasTool = Context.environment["OBJSTORE_TOOL"] != nil
 let isForTests = Context.environment["OBJSTORE_TESTS"] != nil
 let tests = settings + (isForTests ? [.unsafeFlags(["-Onone", "-no-whole-module-optimization", "-enable-batch-mode"])] : [])
 /// What scripts/release builds has the runtime of Swift in it; but for the tests, whose library comes as a shared one and brings it along.
-let linking: [LinkerSetting] = Context.environment["OBJSTORE_RELEASE"] != nil && !isForTests ? [.unsafeFlags(["-static-stdlib"])] : []
+let hasRuntime = Context.environment["OBJSTORE_RELEASE"] != nil && !isForTests
+let linking: [LinkerSetting] = hasRuntime ? [.unsafeFlags(["-static-stdlib"])] : []
+/// Who uses Foundation is compiled for the one that is linked: it says what else that needs.
+let withFoundation = settings + (hasRuntime ? [.unsafeFlags(["-static-stdlib"])] : [])
 
 let package = Package(
     name: "objstore",
@@ -69,7 +72,7 @@ if isForTests {
 } else {
     package.targets += [
         // The demo's questions, asked from Swift.
-        .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: settings),
+        .executableTarget(name: "ask-swift", dependencies: ["ObjStore"], path: "demo/AskSwift", swiftSettings: withFoundation),
 
         // The rigs.
         .executableTarget(  // random histories of the engine on the simulated machine
@@ -91,5 +94,5 @@ if hasTool {
         .executableTarget(
             name: "objstore-tool",
             dependencies: ["ObjStore", "CObjStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            path: "Sources/ObjStoreTool", swiftSettings: settings))
+            path: "Sources/ObjStoreTool", swiftSettings: withFoundation))
 }

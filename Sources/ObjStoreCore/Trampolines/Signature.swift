@@ -120,7 +120,7 @@ package struct Signature: Sendable {
         var used = 0
         for word in words {
             guard let kind = word.kind.value else { continue }
-            guard used < properties.count else { throw Signature.wrong(word.position, "a word without a property: there are \(properties.count) properties") }
+            guard used < properties.count else { throw Signature.wrong(word.position, "a word without a property (properties that are given: \(properties.count))") }
             let property = cls.properties[properties[used]]
             used += 1
             func misfit(_ what: String) -> StoreError {
@@ -130,6 +130,6 @@ package struct Signature: Sendable {
             if property.isNullable && !word.isNullable { throw misfit("\(cls.name).\(property.name) can be null: '\(word.kind.rawValue)?'") }
             if !property.isNullable && word.isNullable { throw misfit("\(cls.name).\(property.name) cannot be null: '\(word.kind.rawValue)' without '?'") }
         }
-        if used < properties.count { throw Signature.wrong(arrow, "\(properties.count) properties, but only \(used) words for them") }
+        if used < properties.count { throw Signature.wrong(arrow, "\(properties.count) properties, but words for \(used == 0 ? "none" : "only \(used)") of them") }
     }
 }
