@@ -23,7 +23,7 @@ enum Target: String, CaseIterable {
             for _ in 0..<(1 + mutation.random.below(4)) { change(&subject, &mutation, isForged) }
             if isForged, self == .store { original.forged?.seal(&subject.store) }
             if self != .lock { subject.lock = nil }
-            return answer(subject, folder, isLong: seed % 8 < 2)
+            return answer(subject, folder, isLong: seed % 16 < 2)
         case .signature: return signature(&mutation.random)
         case .nested: return NestedCase.run(&mutation.random)
         case .json: return JSONCase.random(&mutation.random).withUnsafeBytes { JSONCase.run($0) }
