@@ -175,6 +175,7 @@ extension Persistable {
                 _write(&wrapper.pointee.value, value)
                 wrapper.pointee.flags |= Persisted<Self>._isKept
             }
+            return _hash(value, into: &hasher)
         }
         _ = hashKept(wrapper, orInitial: true, into: &hasher)
     }

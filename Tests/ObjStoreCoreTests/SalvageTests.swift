@@ -86,7 +86,11 @@ import ObjStoreCore
     /// A place in a transaction's memory is none in a file: such a meta is none, whatever its hash says. (Found by libFuzzer.)
     @Test(arguments: [72, 80]) func aMetaThatLeadsIntoMemory(offset: Int) throws {
         let page = ByteBuffer(capacity: PageSize.page)
-        let meta = try fixture.store.withUnsafeBytes { try #require(Meta.decode($0.baseAddress!)) }
+        var meta = try fixture.store.withUnsafeBytes { try #require(Meta.decode($0.baseAddress!)) }
+        (meta.uuid, meta.incarnation, meta.generation, meta.version) = ((1, 2), 3, 4, 5)
+        (meta.root, meta.freeMap, meta.filePages) = (Ref(raw: 3 * UInt64(PageSize.page)), Ref(raw: 4 * UInt64(PageSize.page)), 6)
+        meta.log = LogPosition(lsn: 0, epoch: 1, chain: 2, region: LogRegion(offset: 4096, bytes: 1 << 20))
+        (meta.hashSeed, meta.created, meta.isClean) = (7, 8, true)
         meta.encode(to: page.base)
         #expect(Meta.decode(page.base) == meta)
         page.base.storeBytes(of: page.base.load(fromByteOffset: offset, as: UInt64.self) | Ref.dirtyBit, toByteOffset: offset, as: UInt64.self)

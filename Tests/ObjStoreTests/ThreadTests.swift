@@ -65,7 +65,7 @@ final class Named: Object {
     @Test func describedWhileTheyGo() throws {
         let store = try memoryStore([Named.self])
         let keys = (0..<8).map { "the key of number \($0), longer than what a String holds in itself" }
-        func fill(_ tx: Transaction) throws { for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) } }
+        @Sendable func fill(_ tx: Transaction) throws { for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) } }
         try store.write(fill)
         let texts = Set(store.objects(Named.self).map { "\($0)" } + ["Named { deleted or closed }"])
         let names = Set(keys.map { "Named(\($0))" } + ["Named"])
@@ -76,7 +76,7 @@ final class Named: Object {
                 if number == 0 {
                     while !ends.load(ordering: .relaxed) {
                         try store.write { tx in try tx.deleteAll(Named.self) }
-                        try store.write { tx in for key in keys { try tx.create(Named.self, value: ["key": key, "note": key]) } }
+                        try store.write(fill)
                     }
                 } else {
                     defer { ends.store(true, ordering: .relaxed) }
