@@ -59,6 +59,7 @@ sanitize:
 fuzz:
 	@scripts/fuzz all --seconds $(SECONDS) --seed $(SEED)
 	@scripts/fuzz libfuzzer --seconds $(SECONDS) --seed $(SEED)
+	@scripts/fuzz control
 
 faults:
 	@Tests/Faults/faults.sh all

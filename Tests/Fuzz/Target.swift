@@ -61,7 +61,7 @@ enum Target: String, CaseIterable {
             return false
         }
         do throws(StoreError) {
-            try Session(path: target, isWriting: false, rounds: 1, samples: Subject.samples, transcript: transcript).run()
+            try Session(path: target, isWriting: false, rounds: 1, samples: Subject.samples, verifies: false, transcript: transcript).run()
         } catch {
             fatalError("what was salvaged of \(path) is damaged: \(error)")
         }

@@ -46,7 +46,7 @@ import ObjStoreCore
         for tiny in [true, false] {
             let subject = CollectionSubject(form, tiny: tiny)
             var random = IndexRandom(seed)
-            let steps = content == .longTexts ? 1000 : 4000
+            let steps = (content == .longTexts ? 500 : 2000) * testScale
             for step in 0..<steps {
                 do { try subject.step(&random, content) } catch {
                     Issue.record("\(form) seed \(seed) tiny \(tiny) step \(step): \(error)")
@@ -65,7 +65,7 @@ import ObjStoreCore
         try subject.replace(5, 0..<0, (0..<40_000).map { (.null, .integer(Int64($0))) })
         try subject.commit()
         try subject.compare()
-        for _ in 0..<3000 {
+        for _ in 0..<1000 * testScale {
             let at = random.below(subject.model[5]!.count + 1)
             try subject.replace(5, at..<at, [(.null, .integer(Int64(random.below(1 << 20))))])
         }

@@ -21,7 +21,7 @@ import ObjStoreCore
     @Test func bytesAreOrderedAsTuples() throws {
         var random = IndexRandom(5)
         let kinds: [ValueKind] = [.bool, .int, .float, .double, .decimal128, .string, .binary, .timestamp, .objectID, .uuid]
-        for round in 0..<400 {
+        for round in 0..<150 * testScale {
             let shape = (0..<1 + random.below(3)).map { _ in kinds[random.below(kinds.count)] }
             var all: [(tuple: [IndexSample], bytes: [UInt8])] = []
             for _ in 0..<40 {

@@ -44,10 +44,17 @@ import ObjStoreCore
         subscript(name: String) -> String { path + "/" + name }
     }
 
-    /// Three persons (keys 0–2), of whom #0 has the rooms #0 and, in it, #1, and a document.
-    private func make() throws -> (store: [UInt8], log: [UInt8]) {
+    /// Small files: most of a case is writing them.
+    private let options: StoreOptions = {
         var options = StoreOptions()
         options.hasBackgroundThread = false
+        options.logBytes = 64 << 10
+        options.growthPages = 8
+        return options
+    }()
+
+    /// Three persons (keys 0–2), of whom #0 has the rooms #0 and, in it, #1, and a document.
+    private func make() throws -> (store: [UInt8], log: [UInt8]) {
         let database = try Database.open(path, options: options, machine: RealMachine.shared)
         let transaction = try WriteTransaction.begin(database)
         try transaction.setSchema(HostileLogTests.schema)
@@ -186,8 +193,6 @@ import ObjStoreCore
 
     /// Opened, or refused with an error that says why; what is open can be read and written, and closed.
     private func recover(_ what: Comment) {
-        var options = StoreOptions()
-        options.hasBackgroundThread = false
         do throws(StoreError) {
             let database = try Database.open(path, options: options, machine: RealMachine.shared)
             do {

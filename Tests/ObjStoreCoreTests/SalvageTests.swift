@@ -481,7 +481,7 @@ import ObjStoreCore
     /// Whatever bits flip: no crash, and no value that is neither the right one nor said to be lost.
     @Test(arguments: 0..<12) func randomBitFlips(seed: Int) throws {
         var random = SalvageFixture.Numbers(seed: UInt64(seed))
-        for _ in 0..<20 {
+        for _ in 0..<10 * testScale {
             let subject = try [SalvageTests.killed, SalvageTests.small, SalvageTests.compacted, SalvageTests.small][random.below(4)].get()
             let damaged = try DamagedStore(subject) { store, log in
                 for _ in 0..<(1 + random.below(8)) {

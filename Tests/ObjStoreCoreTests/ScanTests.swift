@@ -157,7 +157,7 @@ import ObjStoreCore
         }
     }
 
-    @Test(arguments: Array(101...UInt64(101 + testScale)))
+    @Test(arguments: Array(101...UInt64(100 + testScale)))
     func everyOperatorAndType(seed: UInt64) throws {
         let model = Model(.everyKind(), seed: seed)
         for round in 0..<8 {

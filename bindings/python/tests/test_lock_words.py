@@ -14,7 +14,7 @@ import objstore
 import pytest
 from objstore import Model, field
 
-ROUNDS = 250
+ROUNDS = 100
 SECONDS = 60  # only where something hangs
 
 
