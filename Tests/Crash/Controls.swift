@@ -111,7 +111,7 @@ func runControls(_ arguments: Arguments) -> Int32 {
     var missed: [String] = []
     for control in Control.all where arguments.bug == nil || control.bug == arguments.bug {
         total += 1
-        let finding = control.scenario.map { find(control, in: $0) } ?? find(control, seconds: arguments.seconds, seed: arguments.seed)
+        let finding = control.scenario.map { find(control, in: $0) } ?? find(control, arguments)
         if finding.isCaught { caught += 1 } else { missed.append("\(control.bug)") }
         print("\(control.row)\t\(control.bug)\t\(finding.place)\t\(finding.isCaught ? "" : "NOT CAUGHT (\(control.mistake)) ")\(finding.text.prefix(160))")
         fflush(nil)
@@ -145,16 +145,17 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
 }
 
 /// Random histories until one is caught by name; what others find in between is a consequence.
-private func find(_ control: Control, seconds: Double, seed: UInt64) -> Finding {
-    let start = now()
-    var seed = seed
-    while now() - start < seconds {
+private func find(_ control: Control, _ arguments: Arguments) -> Finding {
+    let start = now(), end = arguments.seed &+ UInt64(arguments.histories)
+    func goesOn(_ seed: UInt64) -> Bool { seed < end && now() - start < arguments.seconds }
+    var seed = arguments.seed
+    while goesOn(seed) {
         let first = seed
         let child = ChildProcess.start { send in
             InjectedBug.set(control.bug, true)
             var seed = first
             var other: String?
-            while now() - start < seconds {
+            while goesOn(seed) {
                 send("seed \(seed)\n")
                 let kernel = control.kernel ?? (seed % 2 == 0 ? .errseq : .once)
                 if let violation = control.isWhole ? wholeViolation(seed) : randomHistory(seed, kernel: kernel, isReplaced: control.isReplaced).violation {

@@ -14,11 +14,12 @@ import WholeModel
 /// crash replay [--histories N] [--seed S]                                          the log against the live content
 /// crash whole [--states N] [--histories N] [--seconds N] [--seed S] [--machine real] [--bug NAME]
 ///                                                                                  the whole object model
-/// crash controls [--bug NAME] --seconds N                                          injected bugs
+/// crash controls [--bug NAME] --histories N | --seconds N                          injected bugs, each in so many at most
 /// ```
+/// A run ends by its counts, where it is given some, on a slow machine too; without any after 30 seconds.
 struct Arguments {
     var mode = "random"
-    var seconds: Double = 30
+    private var limit: Double?
     var states = Int.max
     var seed: UInt64 = 1
     var histories = Int.max
@@ -27,6 +28,7 @@ struct Arguments {
     var isReplaced = false
     /// Not the simulated machine, but this one.
     var isReal = false
+    var seconds: Double { limit ?? (states < .max || histories < .max ? .infinity : 30) }
     /// Of an enumeration.
     var part = (index: 0, of: 1)
     /// Part of a scenario's name.
@@ -41,7 +43,7 @@ struct Arguments {
                 return next
             }
             switch word {
-            case "--seconds": seconds = Double(value()) ?? usageError(word)
+            case "--seconds": limit = Double(value()) ?? usageError(word)
             case "--states": states = Int(value()) ?? usageError(word)
             case "--seed": seed = UInt64(value()) ?? usageError(word)
             case "--histories": histories = Int(value()) ?? usageError(word)
