@@ -573,7 +573,7 @@ static void memory(void) {
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
-            alarm(120);
+            alarm(600);
             if (what < MEMORY_CASES) run_out(what); else delete_all_within((size_t)(16 + 24 * (what - MEMORY_CASES)) << 20);
             fflush(stdout);
             _exit(0);
@@ -845,7 +845,7 @@ static void limit(const char *folder) {
 
 int main(int argc, char **argv) {
     const char *what = argc > 2 ? argv[1] : "", *folder = argc > 2 ? argv[2] : "";
-    alarm(300);
+    alarm(1800); /* only where something hangs: with several times its load a machine takes minutes */
     if (!strcmp(what, "worker")) worker();
     else if (!strcmp(what, "cancel")) cancel(folder);
     else if (!strcmp(what, "stack")) stack(folder);
