@@ -82,7 +82,7 @@ if isForTests {
         .executableTarget(  // threads that read pinned versions while their pages are reused
             name: "threads", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Threads", swiftSettings: settings),
         .executableTarget(  // hostile files and signatures, by chance and by libFuzzer
-            name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", exclude: ["found"], swiftSettings: settings),
+            name: "fuzz", dependencies: ["ObjStoreCore", "ObjStoreSimulation"], path: "Tests/Fuzz", exclude: ["control", "found"], swiftSettings: settings),
     ]
 }
 

@@ -146,7 +146,7 @@ private func find(_ control: Control, in scenario: DirectedScenario) -> Finding 
 
 /// Random histories until one is caught by name; what others find in between is a consequence.
 private func find(_ control: Control, _ arguments: Arguments) -> Finding {
-    let start = now(), end = arguments.seed &+ UInt64(arguments.histories)
+    let start = now(), end = arguments.seed &+ UInt64(clamping: arguments.histories)
     func goesOn(_ seed: UInt64) -> Bool { seed < end && now() - start < arguments.seconds }
     var seed = arguments.seed
     while goesOn(seed) {

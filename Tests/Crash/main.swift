@@ -20,6 +20,7 @@ import WholeModel
 struct Arguments {
     var mode = "random"
     private var limit: Double?
+    var seconds: Double { limit ?? (states < .max || histories < .max ? .infinity : 30) }
     var states = Int.max
     var seed: UInt64 = 1
     var histories = Int.max
@@ -28,7 +29,6 @@ struct Arguments {
     var isReplaced = false
     /// Not the simulated machine, but this one.
     var isReal = false
-    var seconds: Double { limit ?? (states < .max || histories < .max ? .infinity : 30) }
     /// Of an enumeration.
     var part = (index: 0, of: 1)
     /// Part of a scenario's name.

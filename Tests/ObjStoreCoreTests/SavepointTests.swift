@@ -186,8 +186,8 @@ import WholeModel
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64], [false, true]) func historiesAgainstModels(seed: UInt64, spills: Bool) throws {
         let fixture = try Fixture(seed: seed, spills: spills)
-        for _ in 0..<800 * testScale { try fixture.step() }
-        #expect(fixture.undone > 15 && fixture.released > 15, "\(fixture.undone) undone, \(fixture.released) released")
+        for _ in 0..<1200 { try fixture.step() }
+        #expect(fixture.undone > 30 && fixture.released > 30, "\(fixture.undone) undone, \(fixture.released) released")
         fixture.transaction.close()
         try fixture.store.close()
     }
