@@ -122,17 +122,21 @@ extension String: _PersistableValue {
     }
 }
 
-/// Bytes.
-extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _PersistableValue where Element == UInt8 {
-    public typealias _OptionalStorage = [UInt8]?
-    public static var _initial: [UInt8] { @inlinable get { [] } }
+/// The elements of an array that is persisted: bytes. A protocol, so that an array of other things is refused with a word of what to
+/// declare (Unpersistable.swift).
+public protocol _Byte {}
+extension UInt8: _Byte {}
+
+extension Array: Persistable, _OptionalPersistable, CollectionElement, _SingleElement, _PersistableValue where Element: _Byte {
+    public typealias _OptionalStorage = [Element]?
+    public static var _initial: [Element] { @inlinable get { [] } }
     public static var _type: _PropertyType { _PropertyType(.binary) }
-    public static func _get(_ object: Object, _ index: UInt32) -> [UInt8] { object._bytes(index) ?? [] }
-    public static func _getOptional(_ object: Object, _ index: UInt32) -> [UInt8]? { object._bytes(index) }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: [UInt8]) {
+    public static func _get(_ object: Object, _ index: UInt32) -> [Element] { _getOptional(object, index) ?? [] }
+    public static func _getOptional(_ object: Object, _ index: UInt32) -> [Element]? { unsafeBitCast(object._bytes(index), to: [Element]?.self) }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: [Element]) {
         value.withUnsafeBytes { object._set(index, .binary($0.baseAddress, $0.count)) }
     }
-    public static func _encode(_ value: [UInt8], _ encoder: _RowEncoder) { value.withUnsafeBytes { encoder.append($0, .binary) } }
+    public static func _encode(_ value: [Element], _ encoder: _RowEncoder) { value.withUnsafeBytes { encoder.append($0, .binary) } }
 }
 
 extension Timestamp: _PersistableValue {

@@ -157,9 +157,10 @@ public final class Store: Sendable {
         return result
     }
 
-    /// The live view after a write of its own. The write is done: that this fails is not its failure.
+    /// The live view after a write of its own. The write is done: that this fails is not its failure. Nor is it one that the store was
+    /// closed meanwhile: who closed it knows, and an unfinished write says so itself.
     private func follow() {
-        do throws(StoreError) { _ = try space.view.refresh() } catch { handle.reports.report(ObjStoreError(error)) }
+        do throws(StoreError) { _ = try space.view.refresh() } catch { if error.code != .closedHandle { handle.reports.report(ObjStoreError(error)) } }
     }
 
     /// Is this thread inside a write of the store?

@@ -42,11 +42,55 @@ extension UInt64: Persistable, _Unpersistable {}
 extension UInt32: Persistable, _Unpersistable {}
 @available(*, unavailable, message: "integers are stored with a sign: declare it as Int32")
 extension UInt16: Persistable, _Unpersistable {}
+@available(*, unavailable, message: "integers are stored with a sign: declare it as Int16, or many as [UInt8]")
+extension UInt8: Persistable, _Unpersistable {}
 @available(*, unavailable, message: "declare it as String")
 extension Character: Persistable, _Unpersistable {}
 @available(*, unavailable, message: "declare it as String")
 extension Substring: Persistable, _Unpersistable {}
+// Arrays: those of bytes are values, others are lists, whose changes are stored element by element.
+@available(*, unavailable, message: "declare it as List<Bool>")
+extension Bool: _Byte {}
+@available(*, unavailable, message: "declare it as List<Int>")
+extension Int: _Byte {}
+@available(*, unavailable, message: "declare it as List<Int8>")
+extension Int8: _Byte {}
+@available(*, unavailable, message: "declare it as List<Int16>")
+extension Int16: _Byte {}
+@available(*, unavailable, message: "declare it as List<Int32>")
+extension Int32: _Byte {}
+@available(*, unavailable, message: "declare it as List<Int64>")
+extension Int64: _Byte {}
+@available(*, unavailable, message: "declare it as List<Float>")
+extension Float: _Byte {}
+@available(*, unavailable, message: "declare it as List<Double>")
+extension Double: _Byte {}
+@available(*, unavailable, message: "declare it as List<Decimal128>")
+extension Decimal128: _Byte {}
+@available(*, unavailable, message: "declare it as List<String>")
+extension String: _Byte {}
+@available(*, unavailable, message: "declare it as List<Timestamp>")
+extension Timestamp: _Byte {}
+@available(*, unavailable, message: "declare it as List<ObjectId>")
+extension ObjectId: _Byte {}
+@available(*, unavailable, message: "declare it as List<AnyValue>")
+extension AnyValue: _Byte {}
+@available(*, unavailable, message: "declare it as List<…> of this class")
+extension Object: _Byte {}
+@available(*, unavailable, message: "declare it as List<…>; or as AnyValue, whose lists can be in each other")
+extension Array: _Byte {}
+@available(*, unavailable, message: "declare it as List<…>")
+extension Optional: _Byte {}
+@available(*, unavailable, message: "declare it as List<AnyValue>: a dictionary is one of its elements")
+extension Dictionary: _Byte {}
+
 #if canImport(FoundationEssentials) || canImport(Foundation)
+@available(*, unavailable, message: "declare it as List<Data>")
+extension Data: _Byte {}
+@available(*, unavailable, message: "declare it as List<Date>")
+extension Date: _Byte {}
+@available(*, unavailable, message: "declare it as List<UUID>")
+extension UUID: _Byte {}
 @available(*, unavailable, message: "declare it as Decimal128")
 extension Decimal: Persistable, _Unpersistable {}
 @available(*, unavailable, message: "declare it as String, and keep its absoluteString")

@@ -189,6 +189,28 @@ import Testing
         #expect(code { try store.commitWrite() } == .closedHandle)
     }
 
+    /// Closed inside, the write is undone; who writes is told, and nobody else.
+    @Test func closedInsideIsToldOnce() throws {
+        let errors = Errors()
+        for isExplicit in [false, true] {
+            var configuration = Store.Configuration(.memory(), models: [Dog.self])
+            configuration.onError = { errors.add($0) }
+            let store = try Store(configuration)
+            func body(_ tx: Transaction) throws {
+                try tx.create(Dog.self, value: [1])
+                try store.close()
+            }
+            let told = code {
+                guard isExplicit else { return try store.write(body) }
+                try body(try store.beginWrite())
+                try store.commitWrite()
+            }
+            #expect(told == .closedHandle)
+            #expect(store.lastError == nil)
+        }
+        #expect(errors.all.isEmpty)
+    }
+
     /// As in the body of `write`: nothing is committed when an accessor could not do its work.
     @Test func accessorErrorsOfBeginAndCommit() throws {
         let errors = Errors()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The example programs as a newcomer compiles and runs them: those in C, strict C99, against the built library; the one in
-# Swift as it stands in README.md, as a package that depends on this one.
+# Swift as it stands in README.md, as a package that depends on this one. And what the compiler says of mistakes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d "${TMPDIR:-/var/tmp}/objstore-examples.XXXXXX")
@@ -64,4 +64,15 @@ expect "2 dogs, 1 of them younger than 2"
 (cd "$folder" && "$build/debug/kennel") >"$folder/output"
 expect 'there: ["Rex", "Ella"]'
 ! grep -F new: "$folder/output" >&2 || { echo "examples.sh: the second run found new dogs" >&2; exit 1; }
-echo "examples: first, json, callbacks, columns, lists, documents, and the Swift program of README.md"
+
+# What the compiler says of what cannot be persisted or asked: each line of refused.swift names it.
+swiftc -typecheck -swift-version 6 -diagnostic-style llvm -I "$build/debug/Modules" \
+    $(printf -- '-Xcc -fmodule-map-file=%s ' "$PWD"/Sources/{CRuntime/include,CSystem/include,CCrypto,CFFI}/module.modulemap) \
+    Tests/Package/refused.swift >"$folder/output" 2>&1 && { echo "examples.sh: refused.swift is compiled" >&2; exit 1; }
+awk -F '  // ' '
+    FNR == NR { if (match($0, /refused\.swift:[0-9]+:[0-9]+: error: /)) { split(substr($0, RSTART), at, ":"); told[at[2]] = told[at[2]] "\n" $0 } next }
+    NF < 2 && FNR in told { print "examples.sh: refused.swift:" FNR ": nothing is wrong here:" told[FNR]; bad = 1 }
+    NF == 2 && !index(told[FNR], $2) { print "examples.sh: refused.swift:" FNR ": not \"" $2 "\", but" told[FNR]; bad = 1 }
+    NF == 2 { ++count }
+    END { if (count < 20) bad = 1; exit bad }' "$folder/output" Tests/Package/refused.swift >&2
+echo "examples: first, json, callbacks, columns, lists, documents, the Swift program of README.md, and what the compiler refuses"

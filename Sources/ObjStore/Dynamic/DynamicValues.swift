@@ -11,7 +11,7 @@ extension _RowEncoder {
         if let object = instance(value, of: Object.self) { return append(object) }
         if let value = value as? AnyValue { return try append(nested: value, left) }
         if let collection = value as? DynamicCollection { return try append(nested: collection.content, left) }
-        if let value = value as? any _PersistableValue { return encode(value) }
+        if let value = _RowEncoder.single(value) { return encode(value) }
         if let value = value as? any FixedWidthInteger {
             guard let exact = Int(exactly: value) else { throw ObjStoreError(.outOfRange, "\(value) does not fit 64 bits") }
             return append(.int(Int64(exact)))
@@ -22,7 +22,7 @@ extension _RowEncoder {
             append(Value(kind: .map, low: Int64(entries.count)))
             // The order of a dictionary is another one each time: errors should not be.
             for (key, value) in entries.sorted(by: { "\($0.key)" < "\($1.key)" }) {
-                guard let key = key.base as? any _PersistableValue else { throw ObjStoreError(.wrongType, "\(key.base) is no key: keys are texts, integers and ids") }
+                guard let key = _RowEncoder.single(key.base) else { throw ObjStoreError(.wrongType, "\(key.base) is no key: keys are texts, integers and ids") }
                 appendKey { encoder in encoder.encode(key) }
                 try append(nested: value, left - 1)
             }
@@ -42,6 +42,11 @@ extension _RowEncoder {
         case .object(let object): append(object)
         default: AnyValue._encode(value, self)
         }
+    }
+
+    /// A value that is no list or dictionary. An array of anything but bytes conforms where a program runs, though the compiler refuses it.
+    private static func single(_ value: Any) -> (any _PersistableValue)? {
+        value is any GivenArray && type(of: value) != [UInt8].self ? nil : value as? any _PersistableValue
     }
 
     private func encode<Value: _PersistableValue>(_ value: Value) { Value._encode(value, self) }

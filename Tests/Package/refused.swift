@@ -1,0 +1,41 @@
+// What the compiler says of a type that cannot be persisted, and of a condition that cannot be asked yet. examples.sh looks for the
+// text of each comment among the errors of its line.
+import Foundation
+import ObjStore
+
+enum Colour: String { case red, green }
+class Person: Object { @Persisted var name = "" }
+
+class Refused: Object {
+    @Persisted var a: UInt  // integers are stored with a sign: declare it as Int
+    @Persisted var b: UInt8  // integers are stored with a sign: declare it as Int16
+    @Persisted var c = UInt64(1)  // integers are stored with a sign: declare it as Int, or as Decimal128
+    @Persisted var d: [String]  // declare it as List<String>
+    @Persisted var e = [1, 2]  // declare it as List<Int>
+    @Persisted var f: [Person]  // declare it as List<…> of this class
+    @Persisted var g: [String]?  // declare it as List<String>
+    @Persisted var h: [[UInt8]]  // declare it as List<…>
+    @Persisted var i: [Date] = []  // declare it as List<Date>
+    @Persisted var j: [String: Int] = [:]  // declare it as Map<String, …>, or as AnyValue
+    @Persisted var k: Set<String> = []  // declare it as MutableSet<…>
+    @Persisted var l: Character = "x"  // declare it as String
+    @Persisted var m: URL  // declare it as String
+    @Persisted var n = Decimal(1)  // declare it as Decimal128
+    @Persisted var o: Person  // a link is optional
+    @Persisted var p: Colour  // conform to 'Persistable'
+    @Persisted var q: Any  // cannot conform to 'Persistable'
+    @Persisted var r: List<[String]>  // declare it as List<String>
+    @Persisted var bytes: [UInt8] = []
+    @Persisted var many: List<[UInt8]>
+    @Persisted var some: [UInt8]?
+}
+
+struct NoObject {
+    @Persisted var a = 1  // @Persisted works in classes derived from Object only
+}
+
+func ask(_ store: Store) {
+    _ = store.objects(Person.self).where { $0.name == "Ada" && $0.name != "Bea" }  // this version knows one comparison in a where
+    _ = store.objects(Person.self).where { $0.name == "Ada" || $0.name == "Bea" }  // this version knows one comparison in a where
+    _ = store.objects(Person.self).where { !($0.name == "Ada") }  // this version does not negate
+}
