@@ -22,3 +22,13 @@ void cr_set_ending(const void *ending, void (*ended)(void *)) {
     /* Without a key nobody is told: a write that a thread leaves open stays open until its store is closed. */
     if (has_key) pthread_setspecific(key, ending);
 }
+
+#if defined(__has_feature) && __has_feature(thread_sanitizer)
+void __tsan_acquire(void *place);
+void __tsan_release(void *place);
+void cr_locked(const void *place) { __tsan_acquire((void *)place); }
+void cr_unlocks(const void *place) { __tsan_release((void *)place); }
+#else
+void cr_locked(const void *place) { (void)place; }
+void cr_unlocks(const void *place) { (void)place; }
+#endif

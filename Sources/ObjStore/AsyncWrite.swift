@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Synchronization
 
 extension Store {
     /// Like `write`, from a task, which is suspended until it is done: while it waits for its turn, no thread of the tasks waits with it.
@@ -37,7 +36,7 @@ extension Store {
             case running(CheckedContinuation<R, any Error>)
             case over
         }
-        private let state = Mutex(State.new)
+        private let state = Guarded(State.new)
 
         /// False: it was cancelled before.
         func wait(_ continuation: CheckedContinuation<R, any Error>) -> Bool {

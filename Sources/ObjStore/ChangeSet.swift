@@ -1,5 +1,4 @@
 internal import ObjStoreCore
-internal import Synchronization
 
 /// What happened to results between two versions, in this or another process: which objects came, went and changed.
 ///
@@ -160,7 +159,7 @@ public struct ChangedObjects<Element: Object>: RandomAccessCollection, Sendable 
 final class ChangeSides: Sendable {
     private let changes: ObjStoreCore.ChangeSet
     let live: ObjectSpace
-    private let spaces = Mutex<(before: ObjectSpace?, after: ObjectSpace?)>((nil, nil))
+    private let spaces = Guarded<(before: ObjectSpace?, after: ObjectSpace?)>((nil, nil))
 
     init(_ changes: ObjStoreCore.ChangeSet, _ live: ObjectSpace) {
         self.changes = changes

@@ -1,6 +1,5 @@
 internal import CRuntime
 internal import ObjStoreCore
-internal import Synchronization
 
 /// A model class: its stored properties, read once from the class itself.
 ///
@@ -88,7 +87,7 @@ final class ClassInfo: @unchecked Sendable {
 
     // MARK: Finding
 
-    private static let known = Mutex<[ObjectIdentifier: ClassInfo]>([:])
+    private static let known = Guarded<[ObjectIdentifier: ClassInfo]>([:])
 
     static func name(of type: Object.Type) -> String { String(describing: type) }
 

@@ -1,5 +1,4 @@
 internal import ObjStoreCore
-internal import Synchronization
 
 extension Store {
     /// Where a store is and how it is opened.
@@ -85,7 +84,7 @@ extension Store {
             get { standard.withLock { $0 } }
             set { standard.withLock { $0 = newValue } }
         }
-        private static let standard = Mutex(Store.Configuration())
+        private static let standard = Guarded(Store.Configuration())
     }
 
     /// When a write returns.

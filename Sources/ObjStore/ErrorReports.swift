@@ -1,6 +1,5 @@
 internal import CRuntime
 internal import Glibc
-internal import Synchronization
 
 // Property accessors, subscripts and `count` cannot throw. What goes wrong in them is never a crash and never
 // silence (docs/decisions/0005-swift-setters.md):
@@ -42,8 +41,8 @@ final class ErrorCollector {
 /// Where a store's errors go that nobody collects.
 final class ErrorReports: Sendable {
     private let handler: (@Sendable (ObjStoreError) -> Void)?
-    private let last = Mutex<ObjStoreError?>(nil)
-    private let explicit = Mutex<ExplicitWrite?>(nil)
+    private let last = Guarded<ObjStoreError?>(nil)
+    private let explicit = Guarded<ExplicitWrite?>(nil)
 
     private struct ExplicitWrite: @unchecked Sendable {
         let thread: UInt

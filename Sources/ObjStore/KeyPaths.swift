@@ -1,4 +1,3 @@
-internal import Synchronization
 
 /// Listens while a key path is evaluated on an object whose getters say which property they are.
 public final class _Tracer {
@@ -15,7 +14,7 @@ enum KeyPaths {
         let keyPath: AnyKeyPath
         let index: UInt32
     }
-    private static let known = Mutex<[ObjectIdentifier: Known]>([:])
+    private static let known = Guarded<[ObjectIdentifier: Known]>([:])
     /// Literals are objects of the program; who makes key paths at run time makes new ones for ever.
     private static let limit = 4096
 

@@ -1,5 +1,4 @@
 internal import CRuntime
-internal import Synchronization
 
 // A chain of unmanaged objects, each of which is led to by the one before alone, goes with the first: one inside the other, a
 // chain of 100,000 would use up the stack. So an object that goes hands what it leads to to a list of its thread, which lets them go
@@ -35,7 +34,7 @@ extension Object {
 }
 
 extension ClassInfo {
-    private static let tried = Mutex<Set<ObjectIdentifier>>([])
+    private static let tried = Guarded<Set<ObjectIdentifier>>([])
 
     /// Nil: the class cannot be read, or is being discovered, for which objects of it are made.
     fileprivate static func forLettingGo(_ type: Object.Type) -> ClassInfo? {

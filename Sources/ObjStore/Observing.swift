@@ -1,5 +1,4 @@
 internal import ObjStoreCore
-internal import Synchronization
 
 // MARK: Handlers
 
@@ -177,7 +176,7 @@ final class ChangeSource<Element: Object>: Sendable {
     private let results: Results<Element>
     private let indexes: Result<[UInt32]?, ObjStoreError>
     private let signal = DueSignal()
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     private struct State {
         var hub: ObserverHub?
@@ -234,7 +233,7 @@ final class ChangeSource<Element: Object>: Sendable {
 /// Wakes one task; raised while nobody waits, the next one to wait goes on at once.
 private final class DueSignal: Sendable {
     private enum State { case quiet, raised, waiting(CheckedContinuation<Void, Never>) }
-    private let state = Mutex(State.quiet)
+    private let state = Guarded(State.quiet)
 
     func raise() {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in

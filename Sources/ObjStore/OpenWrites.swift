@@ -1,13 +1,12 @@
 internal import CRuntime
 internal import ObjStoreCore
-internal import Synchronization
 
 // A write is left when nobody can end it any more: its thread has ended inside of it, or a task began it with `beginWrite` and went
 // on, after an `await`, on another thread. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
 
 /// How the end of a thread reaches a handle, without keeping it alive.
 final class WriteTether: Sendable {
-    private let handle = Mutex<UInt?>(nil)
+    private let handle = Guarded<UInt?>(nil)
 
     func hold(_ handle: StoreHandle) {
         let address = UInt(bitPattern: Unmanaged.passUnretained(handle).toOpaque())

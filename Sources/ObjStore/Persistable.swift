@@ -1,5 +1,4 @@
 internal import ObjStoreCore
-internal import Synchronization
 
 /// Types that a `@Persisted` property can have: ``List``, ``MutableSet`` and ``Map``, and as single values `Bool`, `Int` (and `Int8` … `Int64`), `Float`, `Double`,
 /// ``Decimal128``, `String`, `[UInt8]` and `Data`, ``Timestamp`` and `Date`, ``ObjectId``, `UUID`, enums with ``PersistableEnum``, and an optional of each;
@@ -171,9 +170,9 @@ extension Persistable {
         guard isManaged(index) else { return _hash(_read(&wrapper.pointee.value), into: &hasher) }
         if hashKept(wrapper, orInitial: false, into: &hasher) { return }
         if !object.isInvalidated, let value = ErrorCollector.unlessGone(object._space?.handle.reports, { _get(object, index) }) {
-            KeptKeys.lock.withLock { _ in
-                _write(&wrapper.pointee.value, value)
-                wrapper.pointee.flags |= Persisted<Self>._isKept
+            KeptKeys.lock.withLock {
+                _write(&payload(wrapper).pointee, value)
+                flags(wrapper).pointee |= Persisted<Self>._isKept
             }
             return _hash(value, into: &hasher)
         }
@@ -182,17 +181,27 @@ extension Persistable {
 
     /// Hashes the payload if the key is kept there, or anyway.
     private static func hashKept(_ wrapper: UnsafeMutablePointer<Persisted<Self>>, orInitial: Bool, into hasher: inout Hasher) -> Bool {
-        KeptKeys.lock.withLock { _ in
-            guard orInitial || wrapper.pointee.flags & Persisted<Self>._isKept != 0 else { return false }
-            _hash(_read(&wrapper.pointee.value), into: &hasher)
+        KeptKeys.lock.withLock {
+            guard orInitial || flags(wrapper).pointee & Persisted<Self>._isKept != 0 else { return false }
+            _hash(_read(&payload(wrapper).pointee), into: &hasher)
             return true
         }
+    }
+
+    // Fields by themselves, as `Persisted` has them: to change one of the wrapper's is to change the wrapper, for who looks at its index
+    // meanwhile, in the eyes of ThreadSanitizer.
+    private static func flags(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<UInt8> {
+        (UnsafeMutableRawPointer(wrapper) + MemoryLayout<UInt32>.size).assumingMemoryBound(to: UInt8.self)
+    }
+
+    private static func payload(_ wrapper: UnsafeMutablePointer<Persisted<Self>>) -> UnsafeMutablePointer<_Storage> {
+        (UnsafeMutableRawPointer(flags(wrapper) + 1)).alignedUp(for: _Storage.self).assumingMemoryBound(to: _Storage.self)
     }
 }
 
 /// Guards the primary keys that are kept in managed objects, whose payload nothing else touches.
 private enum KeptKeys {
-    static let lock = Mutex<Void>(())
+    static let lock = Lock()
 }
 
 /// Types whose optional is ``Persistable``.

@@ -1,5 +1,4 @@
 internal import ObjStoreCore
-internal import Synchronization
 
 /// The objects of a class, all or those that satisfy a comparison, in the order of their creation; or a stretch of an
 /// index, in its order.
@@ -269,7 +268,7 @@ final class ResultsCache<Element>: Sendable {
         var list: ObjStoreCore.Results
         var stamp: UInt64
     }
-    private let entry = Mutex<Entry?>(nil)
+    private let entry = Guarded<Entry?>(nil)
     let walks = Walks<Element>()
 
     func list(_ view: View) -> ObjStoreCore.Results? {

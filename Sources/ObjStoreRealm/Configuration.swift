@@ -1,4 +1,3 @@
-internal import Synchronization
 public import ObjStore
 
 #if canImport(FoundationEssentials)
@@ -46,7 +45,7 @@ extension Realm {
             get { standard.withLock { $0 } }
             set { standard.withLock { $0 = newValue } }
         }
-        private static let standard = Mutex(Configuration())
+        private static let standard = Guarded(Configuration())
 
         var store: Store.Configuration {
             let models = objectTypes ?? []
@@ -74,7 +73,7 @@ enum OpenStores {
     private struct Open: Sendable {
         weak var store: Store?
     }
-    private static let open = Mutex<[Key: Open]>([:])
+    private static let open = Guarded<[Key: Open]>([:])
 
     static func store(_ configuration: Realm.Configuration) throws -> Store {
         let configured = configuration.store

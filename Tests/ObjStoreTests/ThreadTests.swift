@@ -109,7 +109,7 @@ final class Named: Object {
             let hash = try #require(try store.object(ofType: Named.self, forPrimaryKey: key)).hashValue
             let others = Atomic<Int>(0)
             onThreads(3) { _ in
-                for _ in 0..<50 where object.value.hashValue != hash { others.add(1, ordering: .relaxed) }
+                for _ in 0..<50 where object.value.hashValue != hash || object.value.key != key { others.add(1, ordering: .relaxed) }
             }
             try store.write { tx in try tx.delete(object.value) }
             #expect(others.load(ordering: .relaxed) == 0 && object.value.hashValue == hash)

@@ -76,4 +76,9 @@ static inline uint64_t cr_task_number(void) {
     const void *task = swift_task_getCurrent();
     return task ? swift_task_getJobTaskId(task) : 0;
 }
+
+/* ---- locks ---------------------------------------------------------------------------------- */
+/* Tells ThreadSanitizer, where it is there, that this thread has taken a lock, or is about to let go of it. */
+void cr_locked(const void *_Nonnull place);
+void cr_unlocks(const void *_Nonnull place);
 #endif

@@ -1,5 +1,4 @@
 internal import CRuntime
-internal import Synchronization
 
 /// Where generic code of one thread is in a live collection.
 ///
@@ -76,7 +75,7 @@ final class ThreadWalk<Element>: @unchecked Sendable {
 
 /// The walks of all threads.
 struct Walks<Element>: ~Copyable, Sendable {
-    private let walks = Mutex<[UInt: ThreadWalk<Element>]>([:])
+    private let walks = Guarded<[UInt: ThreadWalk<Element>]>([:])
 
     func with<R>(_ body: (inout _Walk<Element>) -> R) -> R {
         let thread = UInt(cr_thread_id()), own = walks.withLock { $0[thread] } ?? ThreadWalk(), wasOver = own.walk.isOver

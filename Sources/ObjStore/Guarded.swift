@@ -1,0 +1,22 @@
+internal import CRuntime
+internal import Synchronization
+
+/// A value that one thread at a time uses: a `Mutex` that ThreadSanitizer knows.
+///
+/// The standard library's is in a library that is not instrumented: programs that are would be told of a race at each value it guards.
+package struct Guarded<Value>: ~Copyable, Sendable {
+    private let mutex: Mutex<Value>
+
+    package init(_ value: consuming sending Value) { mutex = Mutex(value) }
+
+    package borrowing func withLock<Result, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try mutex.withLock { (value: inout sending Value) throws(Failure) in
+            let place = withUnsafeMutablePointer(to: &value) { UnsafeRawPointer($0) }
+            cr_locked(place)
+            defer { cr_unlocks(place) }
+            return try body(&value)
+        }
+    }
+}
