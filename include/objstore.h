@@ -1031,7 +1031,8 @@ OBJSTORE_API objstore_status objstore_config_set_schema(objstore_config *config,
                     range(version));
 
 /** A store whose content a new one begins with. When objstore_open finds no file, it copies the seed: everything in it, with
- * the same ids, and a uuid of its own; on any error no file is left. A file that is there is opened, whatever the seed
+ * the same ids, and a uuid of its own; on any error no file is left (a process that is killed meanwhile leaves the copy that it was
+ * making, PATH.copy-… with what stands beside it: nobody opens these, and they may be deleted). A file that is there is opened, whatever the seed
  * is. Of a store in memory the same holds. The seed is only read, and needs read permission only; nobody may be writing
  * it. An empty path: no seed (the default).
  * objstore_open then has these errors of the seed, too: NOT_FOUND, NOT_A_STORE, NEEDS_LOG (it was not closed), CORRUPT. */
@@ -1130,7 +1131,7 @@ enum {
 /** Replaces the flags; 0 = none, the default. WITHOUT_LOG gives up every commit after the last checkpoint.
  * DELETE_IF_MIGRATION_NEEDED is for development: where opening would have to change a class that the file has, or would
  * be OBJSTORE_ERR_SCHEMA_MISMATCH, the file is deleted instead, and the store begins anew, with seed and initial data;
- * OBJSTORE_ERR_BUSY: somebody has it open. New classes, and a higher version alone, are no reason. READ_ONLY and
+ * OBJSTORE_ERR_BUSY: somebody has it open, for half a second. New classes, and a higher version alone, are no reason. READ_ONLY and
  * IMMUTABLE never delete. It belongs to the opening; the other flags belong to the store. */
 OBJSTORE_API objstore_status objstore_config_set_flags(objstore_config *config, uint32_t flags)
     OBJSTORE_CHECKS(null(config), closed(config), kind(config), flags(flags));
@@ -1164,11 +1165,12 @@ OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)
  *
  * One file opened twice in a process is one store behind two handles; objects of one are objects of the other.
  * Mode, durability and WRITE_TIMEOUT_MS belong to the handle; limits, flags and the log hook to the store: the
- * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH.
+ * first to open decides, and asking for another flag or limit later is OBJSTORE_ERR_CONFIG_MISMATCH; so is a handle that is
+ * IMMUTABLE beside one that is not, in one process.
  *
  * Errors: NOT_FOUND, ALREADY_EXISTS, NOT_A_STORE, CORRUPT, VERSION_MISMATCH, NEEDS_LOG,
  * INCOMPATIBLE_FILE_SYSTEM, CONFIG_MISMATCH, INVALID_SCHEMA, SCHEMA_MISMATCH, DUPLICATE_KEY, READ_ONLY (classes had to be
- * added), POISONED, BUSY (opened exclusively, or to be deleted), TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (the write of new
+ * added), POISONED, BUSY (opened exclusively, or to be deleted), REPLACED (somebody deleted or replaced it meanwhile), TIMEOUT, OUT_OF_SPACE, IO, OUTCOME_UNKNOWN (the write of new
  * classes, a migration or initial data could not be made durable: the next open finds all of it or none), and what a callback
  * of the config returns. A failed open harms nothing: what was in the file is there when the next one succeeds, and a file that it
  * made is removed again.
@@ -1188,7 +1190,7 @@ OBJSTORE_API objstore_status objstore_open_default(objstore **store)
 
 /** Closes this handle and everything that came from it: transactions are cancelled, tokens closed (their
  * free_userdata called), views and results closed. Calls in progress on other threads end first, waits are
- * woken: a body of objstore_write, or a handler, goes on with the transaction or change set that it was given, and the transaction is
+ * woken, those to begin a transaction as well: a body of objstore_write, or a handler, goes on with the transaction or change set that it was given, and the transaction is
  * committed; other calls with what came from the handle are CLOSED_HANDLE at once. The last handle of the last process leaves the file clean and alone. NULL is allowed. The handle is
  * closed whatever the status, except for CLOSED_HANDLE, WRONG_KIND and IN_CALLBACK.
  * Errors: IN_CALLBACK, IO, OUT_OF_SPACE, POISONED, OUTCOME_UNKNOWN (a sync failed: relaxed commits that nothing has made durable
@@ -1462,7 +1464,9 @@ OBJSTORE_API objstore_status objstore_view_close(objstore_view *view)
 
 /** Begins a transaction on the newest version. Blocks while another one is open, in any thread or process, up to
  * the handle's WRITE_TIMEOUT_MS (TIMEOUT); who has waited for 1 ms comes first. No live view is moved.
- * ALREADY_IN_WRITE: a transaction that this thread began is still open. Errors: READ_ONLY, POISONED. */
+ * ALREADY_IN_WRITE: a transaction that this thread began is still open. CLOSED_HANDLE: also where the store is closed
+ * meanwhile. Errors: READ_ONLY, POISONED, REPLACED, SCHEMA_MISMATCH, TOO_MANY_READERS; BUSY: another process has the file open in the
+ * mode IMMUTABLE. */
 OBJSTORE_API objstore_status objstore_begin(objstore *store, objstore_view **transaction)
     OBJSTORE_CHECKS(null(store, transaction), closed(store), kind(store), writable(store), outside(store));
 
@@ -1757,8 +1761,8 @@ OBJSTORE_API objstore_status objstore_find(objstore_view *view, objstore_class_i
                     key(class_id), type(key, class_id), text(key));
 
 /** The object that has these values in a unique index: one for each of its properties, in its order. `found` as in
- * objstore_find. Nothing has a null, but for a primary key of one property: it is not found. INVALID_ARGUMENT: the index is not unique, or has another number of
- * properties. WRONG_TYPE. Cost: O(log n). */
+ * objstore_find. Where a property can be null, null finds nothing, but for a primary key of one property. INVALID_ARGUMENT: the
+ * index is not unique, or has another number of properties. WRONG_TYPE: also null where it cannot be. Cost: O(log n). */
 OBJSTORE_API objstore_status objstore_find_by(objstore_view *view, objstore_index_id index_id,
                                               const objstore_value *values, size_t count, objstore_object *object,
                                               bool *found)

@@ -10,13 +10,13 @@ static bool has_key;
 
 static void thread_ends(void *ending) {
     cr_this_thread.ending = 0;
-    told(ending);
+    __atomic_load_n(&told, __ATOMIC_RELAXED)(ending);
 }
 
 static void start(void) { has_key = pthread_key_create(&key, thread_ends) == 0; }
 
 void cr_set_ending(const void *ending, void (*ended)(void *)) {
-    told = ended;
+    __atomic_store_n(&told, ended, __ATOMIC_RELAXED);
     pthread_once(&once, start);
     cr_this_thread.ending = ending;
     /* Without a key nobody is told: a write that a thread leaves open stays open until its store is closed. */

@@ -55,9 +55,9 @@ public func objstore_close(_ store: OpaquePointer?) -> objstore_status {
     let state = cs_cancel_off()
     defer { cs_cancel_restore(state) }
     if !Handles.isInside(store) {
-        // Who waits for changes is woken first: closing the handle waits for those calls.
+        // Who waits is woken first: closing the handle waits for those calls.
         let stopped = Handles.pin(store, .store, "store", ends: true) { (box: StoreBox) throws(StoreError) in
-            try box.store.hub.stop()
+            try box.store.endWaits()
             return .OBJSTORE_OK
         }
         if stopped == .OBJSTORE_ERR_IN_CALLBACK { return stopped }

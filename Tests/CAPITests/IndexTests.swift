@@ -138,11 +138,14 @@ private func string(_ value: String) -> objstore_value { objstore_string(text(va
         #expect(try lookUp(names, [string("Gray"), string("Augusta")]) == 1)
         #expect(try lookUp(names, [string("Gray"), objstore_null()]) == nil)
         #expect(try lookUp(primary, [objstore_int(3)]) == 3)
-        var object = objstore_object()
+        var object = objstore_object(), found = false
         refused(objstore_find_by(view, mail, [string("nobody")], 1, &object, nil), .OBJSTORE_ERR_NO_SUCH_OBJECT)
         refused(objstore_find_by(view, names, [string("Gray")], 1, &object, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
         refused(objstore_find_by(view, try find(view, cls, ["born", "last"]), [objstore_int(1), string("x")], 2, &object, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
         refused(objstore_find_by(view, names, [string("Gray"), objstore_int(1)], 2, &object, nil), .OBJSTORE_ERR_WRONG_TYPE)
+        // Where no object can have null, asking for it is a mistake.
+        let message = refused(objstore_find_by(view, primary, [objstore_null()], 1, &object, &found), .OBJSTORE_ERR_WRONG_TYPE)
+        #expect(message.contains("Person.id") && message.contains("null"))
     }
     try ok(objstore_close(store))
 }

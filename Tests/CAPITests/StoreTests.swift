@@ -409,6 +409,31 @@ private func status(_ body: () throws -> Void) -> objstore_status {
     #expect(objstore_close(nil) == .OBJSTORE_OK && objstore_view_close(nil) == .OBJSTORE_OK && objstore_results_close(nil) == .OBJSTORE_OK)
 }
 
+@Test(arguments: [-1, 600_000] as [Int64]) func closingWakesWhoWaitsToBegin(timeout: Int64) throws {
+    let folder = Folder()
+    let writing = try openStore(folder.store, [dogs]), waiting = try openStore(folder.store, [dogs])
+    var tx: OpaquePointer?
+    try ok(objstore_begin(writing, &tx))
+    nonisolated(unsafe) let store = waiting
+    let hasBegun = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    hasBegun.initialize(repeating: 0, count: 2)
+    nonisolated(unsafe) let words = hasBegun
+    let thread = start {
+        var other: OpaquePointer?
+        cs_store64(words, 1)
+        let status = timeout < 0 ? objstore_begin(store, &other) : objstore_begin_within(store, timeout, &other)
+        cs_store64(words + 1, UInt64(status.rawValue))
+        if other != nil { Issue.record("a transaction of a closed store") }
+    }
+    while cs_load64(words) == 0 { sched_yield() }
+    try ok(objstore_close(waiting))
+    join([thread])
+    #expect(cs_load64(words + 1) == UInt64(objstore_status.OBJSTORE_ERR_CLOSED_HANDLE.rawValue))
+    try ok(objstore_commit(tx, nil))
+    try ok(objstore_close(writing))
+    hasBegun.deallocate()
+}
+
 @Test func oldHandlesNeverFitNewObjects() throws {
     let store = try openStore(nil, [dogs])
     defer { _ = objstore_close(store) }

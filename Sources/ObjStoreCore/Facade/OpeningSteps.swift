@@ -38,16 +38,27 @@ extension Store {
                 guard case .file(let path) = configuration.place else {
                     throw StoreError(.busy, "the store in memory would have to begin anew, but somebody has it open: \(error.message)")
                 }
-                do throws(StoreError) { try StoreFiles.delete(path, machine: machine) } catch {
-                    // Somebody else was faster.
-                    if error.code != .notFound { throw error }
-                }
+                return try openAnew(configuration, path, machine)
             }
         }
-        do throws(NeedsOtherFile) {
-            return try openOnce(configuration, deletes: false, machine: machine)
-        } catch {
-            throw error.reason
+    }
+
+    /// Deletes the file that differs, and makes another one. Who has it open may be one that is about to do the same: then it is
+    /// looked at again for a while.
+    private static func openAnew(_ configuration: StoreConfiguration, _ path: String, _ machine: Machine) throws(StoreError) -> Store {
+        let end = machine.monotonic() + 500_000_000
+        while true {
+            var isBusy = false
+            do throws(StoreError) { try StoreFiles.delete(path, machine: machine) } catch {
+                // Somebody else was faster, or is about to be.
+                isBusy = error.code == .busy && machine.monotonic() < end
+                guard isBusy || error.code == .notFound else { throw error }
+                if isBusy { ThreadIdentity.sleep(1_000_000) }
+            }
+            do throws(NeedsOtherFile) { return try openOnce(configuration, deletes: true, machine: machine) } catch {
+                guard case .differs(let reason) = error else { throw error.reason }
+                guard isBusy || machine.monotonic() < end else { throw reason }
+            }
         }
     }
 
@@ -85,14 +96,28 @@ extension Store {
             if deletes { try store.checkSame(configuration) }
             do throws(StoreError) { try store.finishOpening(configuration) } catch { throw .failed(error) }
         } catch {
+            let root = store.ownRoot
             // It leaves once: other handles may have the store open.
             try? store.close()
-            if store.wasCreated, !store.shared.isInherited, let identity = store.shared.identity { StoreFiles.deleteUnused(store.shared.path, identity, machine: machine) }
+            let shared = store.shared
+            if store.wasCreated, !shared.isInherited, let identity = shared.identity {
+                StoreFiles.deleteUnused(shared.path, identity, root: root, machine: machine)
+            }
+            // What it has read of a file that was deleted meanwhile may not survive, which is no news.
+            if case .failed(let reason) = error, reason.code == .outcomeUnknown, !shared.isInMemory, (try? machine.leads(shared.path, to: shared.database.file)) == false {
+                throw .failed(Database.replaced(shared.path))
+            }
             throw error
         }
         let shared = store.shared
         shared.log?.write(.info, "opened \(shared.path)\(store.wasCreated ? ", created" : "")\(store.wasRecovered ? ", recovered" : "")")
         return store
+    }
+
+    /// Of the newest version, where this opening has made it. A checkpoint leaves the root as it is.
+    private var ownRoot: Ref? {
+        guard let ownVersion, let head = try? shared.database.shared.headEntry() else { return nil }
+        return head.version == ownVersion || (head.isCheckpoint && head.version == ownVersion + 1) ? head.root : nil
     }
 
     private func finishOpening(_ configuration: StoreConfiguration) throws(StoreError) {
@@ -181,7 +206,11 @@ extension Store {
             throw transaction.cancel(because: error, .full)
         }
         let last = transaction, applied = transaction.schema
-        try end { () throws(StoreError) in _ = try last.commit(.full) }
+        let isOnOwn = ownVersion == last.baseVersion
+        try end { () throws(StoreError) in
+            let version = try last.commit(.full)
+            if isOnOwn { ownVersion = version }
+        }
         return applied
     }
 

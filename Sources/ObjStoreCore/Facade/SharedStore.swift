@@ -11,6 +11,8 @@ package final class SharedStore: @unchecked Sendable {
     package let tag: UInt32
     package let isInMemory: Bool
     package let wasCreated: Bool
+    /// The version of the file as this process has made it; nil: it was there, or another process was faster.
+    let madeVersion: UInt64?
     let isImmutable: Bool
     let identity: FileIdentity?
     /// What opening and closing are serialised by.
@@ -37,13 +39,17 @@ package final class SharedStore: @unchecked Sendable {
     /// The open transaction of this process.
     private var writerView: Unmanaged<View>?
 
-    private init(_ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?, tag: UInt32, wasCreated: Bool) {
+    private init(
+        _ database: Database, _ configuration: StoreConfiguration, key: String, path: String, identity: FileIdentity?, tag: UInt32, wasCreated: Bool,
+        madeVersion: UInt64?
+    ) {
         self.database = database
         self.key = key
         self.path = path
         self.identity = identity
         self.tag = tag
         self.wasCreated = wasCreated
+        self.madeVersion = madeVersion
         place = configuration.place
         isInMemory = identity == nil
         isImmutable = configuration.mode == .immutable
@@ -162,8 +168,9 @@ package final class SharedStore: @unchecked Sendable {
         options.creates = options.creates && mayCreate
         let isNew = identity == nil
         if isNew && mayCreate { options.creates = true }
+        var copied: Ref?
         if isNew, let seed = configuration.steps.seed, options.creates, !options.isInMemory {
-            do throws(StoreError) { try StoreFiles.copy(seed, configuration.steps.seedDigest, to: path, machine: machine) } catch {
+            do throws(StoreError) { copied = try StoreFiles.copy(seed, configuration.steps.seedDigest, to: path, machine: machine) } catch {
                 // Another process was faster.
                 guard error.code == .alreadyExists, configuration.creation != .always else { throw error }
             }
@@ -176,7 +183,9 @@ package final class SharedStore: @unchecked Sendable {
             if error.code == .notFound, identity != nil, configuration.mode == .readWrite, configuration.creation != .never { return nil }
             // The file may have been made before that failed.
             spare = []
-            if isNew && options.creates && !options.isInMemory, let made = try? machine.identity(of: path) { StoreFiles.deleteUnused(path, made, machine: machine) }
+            if isNew && options.creates && !options.isInMemory, let made = try? machine.identity(of: path) {
+                StoreFiles.deleteUnused(path, made, root: copied, machine: machine)
+            }
             throw error
         }
         do throws(StoreError) {
@@ -186,10 +195,12 @@ package final class SharedStore: @unchecked Sendable {
             try? database.close()
             throw error
         }
+        var madeVersion: UInt64?
+        if isNew, let head = try? database.shared.headEntry(), database.isOwnMake ? head.version == 1 : head.root == copied { madeVersion = head.version }
         return withRegistry { registry in
             var tag = SharedStore.tag(database.uuid)
             while tag == 0 || registry.stores.contains(where: { $0.tag == tag }) { tag &+= 1 }
-            let store = SharedStore(database, configuration, key: key, path: path, identity: identity, tag: tag, wasCreated: isNew)
+            let store = SharedStore(database, configuration, key: key, path: path, identity: identity, tag: tag, wasCreated: isNew, madeVersion: madeVersion)
             registry.stores.append(store)
             return store
         }
@@ -224,7 +235,7 @@ package final class SharedStore: @unchecked Sendable {
             let here = limits[limit] ?? limit.standard
             if here != value { throw mismatch("the limit \(limit) \(here), not \(value)") }
         }
-        if isImmutable && configuration.mode != .immutable { throw mismatch("the mode immutable") }
+        if isImmutable != (configuration.mode == .immutable) { throw mismatch(isImmutable ? "the mode immutable" : "another mode than immutable") }
     }
 
     /// Gives up one handle; the last one closes the store, and what that throws says what the file is like now.

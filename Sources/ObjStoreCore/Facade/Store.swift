@@ -18,11 +18,16 @@ package final class Store: @unchecked Sendable {
     package let wasCreated: Bool
     package let wasRecovered: Bool
 
+    /// The version of the file as this opening has made it; nil where it has not, or somebody has changed it. Only opening touches it.
+    var ownVersion: UInt64?
+
     /// What this handle observes.
     package let hub: ObserverHub
 
     private let lock = Lock()
     private var closed = false
+    /// It is about to be closed: nobody goes on waiting for a transaction.
+    private let endOfWaits = EndOfWaits()
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: ViewTether] = [:]
     /// The open transaction, which lives until it is closed.
@@ -42,6 +47,7 @@ package final class Store: @unchecked Sendable {
         isFirst = shared.claimFirst()
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered
+        ownVersion = isFirst ? shared.madeVersion : nil
         let log = shared.log
         hub = ObserverHub(
             shared.database, deliversOnWorker: shared.deliversOnWorker,
@@ -58,7 +64,7 @@ package final class Store: @unchecked Sendable {
     /// Closes the view again where the store was closed meanwhile.
     func register(_ view: View) throws(StoreError) -> View {
         let isOpen = lock.withLock { () -> Bool in
-            if closed { return false }
+            if closed || (endOfWaits.isHere && view.kind == .transaction) { return false }
             if view.kind == .transaction { transaction = view } else { views[ObjectIdentifier(view)] = view.tether }
             return true
         }
@@ -131,7 +137,7 @@ package final class Store: @unchecked Sendable {
     }
 
     func begin(timeout: Int64, isTry: Bool) throws(StoreError) -> WriteTransaction {
-        let transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout), isTry: isTry)
+        let transaction = try WriteTransaction.begin(shared.database, timeout: nanoseconds(timeout), isTry: isTry, until: endOfWaits)
         shared.didBegin()
         return transaction
     }
@@ -179,11 +185,18 @@ package final class Store: @unchecked Sendable {
 
     // MARK: Closing
 
+    /// Ends observers, and wakes who waits: for changes, or to begin a transaction. Before `close`, for who closes only when no call is in
+    /// progress any more. `.inCallback`: from inside a change handler, and nothing has happened.
+    package func endWaits() throws(StoreError) {
+        try hub.stop()
+        endOfWaits.come()
+    }
+
     /// Ends observers and wakes who waits, cancels transactions, closes views, and, as the last handle of the
     /// process, closes the store. The handle is closed whatever is thrown, except for `.inCallback` (from inside a
     /// change handler). Waits for calls of other threads on its views.
     package func close() throws(StoreError) {
-        try hub.stop()
+        try endWaits()
         let open = lock.withLock { () -> (views: [ViewTether], transaction: View?, hubs: [ObserverHub])? in
             if closed { return nil }
             closed = true

@@ -41,10 +41,13 @@ extension StoreFiles {
     /// A new store at `target` with the content of the one at `path`, which nobody may be writing.
     ///
     /// Errors: `.alreadyExists`: something is at `target`; `.notFound`, `.notAStore`, `.needsLog` and others of the one that is copied;
-    /// `.corrupt`: it has another digest.
-    static func copy(_ path: String, _ digest: SHA256?, to target: String, machine: Machine) throws(StoreError) {
+    /// `.corrupt`: it has another digest. Returns the root of what was made.
+    static func copy(_ path: String, _ digest: SHA256?, to target: String, machine: Machine) throws(StoreError) -> Ref {
         try withSeed(path, digest, machine) { (snapshot, file) throws(StoreError) in
-            try makeStore(of: .version(snapshot), at: target, like: file, machine: machine) { (_, _) throws(StoreError) in }
+            try makeStore(at: target, like: file, machine: machine) { (database) throws(StoreError) in
+                try StoreCopy(source: .version(snapshot), database: database).run { (_, _) throws(StoreError) in }
+                return try database.shared.headEntry().root
+            }
         }
     }
 
@@ -55,23 +58,25 @@ extension StoreFiles {
         }
     }
 
-    private static func withSeed(
-        _ path: String, _ digest: SHA256?, _ machine: Machine, _ body: (Snapshot, StorageFile) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    private static func withSeed<T>(
+        _ path: String, _ digest: SHA256?, _ machine: Machine, _ body: (Snapshot, StorageFile) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         var options = StoreOptions()
         options.isReadOnly = true
         options.hasBackgroundThread = false
         do throws(StoreError) {
             let checked = try digest.map { (digest) throws(StoreError) in try check(path, digest, machine) }
             let seed = try Database.open(path, options: options, machine: machine)
+            let result: T
             do throws(StoreError) {
                 if let checked, try seed.file.identity() != checked { throw StoreError(.busy, "it was replaced while it was read") }
-                try body(try seed.snapshot(), seed.file)
+                result = try body(try seed.snapshot(), seed.file)
             } catch {
                 try? seed.close()
                 throw error
             }
             try seed.close()
+            return result
         } catch {
             // Of the new store's path the message speaks for itself.
             if error.code == .alreadyExists { throw error }

@@ -104,23 +104,32 @@ package enum StoreFiles {
         try removeFiles(of: file, path, machine)
     }
 
-    /// Removes the file that an opening made which then failed; not if anybody has it open, or has given it a schema.
-    static func deleteUnused(_ path: String, _ identity: FileIdentity, machine: Machine) {
-        // It holds OPEN, and nobody has the file open.
-        guard let image = try? StoreImage.open(path, machine: machine) else { return }
-        defer { image.close() }
-        let version = try? image.newestVersion(prefersNewest: true) { (_) throws(StoreError) in }
-        guard let version, version.hasSchema, version.image.schema.version == 0, version.image.schema.classes.isEmpty, version.meta?.isClean == true,
-            (try? machine.identity(of: path)) == identity
+    /// Removes the file that an opening made which then failed; not if anybody has it open, or has changed it.
+    /// `root`: of what the opening itself has made, of a seed or by its transaction.
+    static func deleteUnused(_ path: String, _ identity: FileIdentity, root: Ref?, machine: Machine) {
+        guard let file = try? machine.open(path, .existing) else { return }
+        defer { file.close() }
+        let opening = machine.makeLock(file, byte: Database.Locks.first)
+        guard (try? opening.acquire(timeout: 0)) == true else { return }
+        defer { opening.release() }
+        guard (try? file.identity()) == identity, (try? machine.isLocked(file, bytes: Database.Locks.allLive)) == false,
+            let metas = try? Database.readMetas(file), let meta = Database.newestMeta(metas)?.meta, meta.isClean
         else { return }
-        try? removeFiles(of: image.file, path, machine)
+        // The first version is of a file that nobody has written to.
+        guard meta.version == 1 || meta.root == root else { return }
+        do throws(StoreError) { try removeFiles(of: file, path, machine) } catch {
+            // Somebody is at work there; or its place is another store's.
+            if error.code == .busy || error.code == .replaced { return }
+            // What stands beside it is not a store's, is why it could not be opened, and stays.
+            if (try? machine.leads(path, to: file)) == true { try? machine.remove(path) }
+        }
     }
 
     /// Under OPEN of the file. `.replaced` where another one has the path now.
     private static func removeFiles(of file: StorageFile, _ path: String, _ machine: Machine) throws(StoreError) {
         try SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in
             try Database.removeLog(path + "-log", machine)
-            try machine.removeIfPresent(path + "-lock")
+            try Database.removeLockFile(path + "-lock", machine)
             try machine.remove(path)
         }
         try machine.syncFolder(of: path)

@@ -91,6 +91,11 @@ extension View {
                 throw StoreError(.invalidArgument, "\(values.count) values for an index of \(index.properties.count) properties").at(class: cls.name)
             }
             try check(values, cls, index)
+            for (value, position) in zip(values, index.properties) where value.isNull && !cls.columns[position].nullable {
+                throw cls.named(
+                    StoreError(.wrongType, "\(cls.name).\(cls.properties[position].name) is \(cls.columns[position].kind.indefinite) and cannot be null: no object has null there"),
+                    position)
+            }
             let keys = IndexKey()
             let key = try index.extract(0, into: keys) { (property) throws(StoreError) in values[index.properties.firstIndex(of: property).unsafelyUnwrapped] }
             if index.isShared(key, keys) || key.count > IndexLimits.longestText { return nil }

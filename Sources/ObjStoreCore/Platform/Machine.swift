@@ -205,6 +205,8 @@ open class ExclusiveLock: @unchecked Sendable {
     public init() {}
     /// Waits at most `timeout` nanoseconds (negative: for ever, 0: not at all). False = not acquired.
     open func acquire(timeout: Int64) throws(StoreError) -> Bool { fatalError("abstract") }
+    /// The same for a wait that may come to nothing: then it ends, false, some milliseconds later.
+    package func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool { try acquire(timeout: timeout) }
     open func release() { fatalError("abstract") }
     /// Gives the lock words in memory that all processes share, so that taking and releasing it needs no system call,
     /// and a process that waits for another one sleeps until the release. All processes attach before their first use,

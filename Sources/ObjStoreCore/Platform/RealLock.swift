@@ -83,7 +83,9 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
 
     // MARK: Acquire
 
-    package override func acquire(timeout: Int64) throws(StoreError) -> Bool {
+    package override func acquire(timeout: Int64) throws(StoreError) -> Bool { try acquire(timeout: timeout, until: nil) }
+
+    package override func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
         if file.isInherited { _ = try file.descriptor("lock") }  // throws, and never touches the queue
         let deadline = timeout > 0 ? cs_monotonic_ns() &+ timeout : timeout
         queue.lock()
@@ -92,7 +94,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
                 queue.unlock()
                 return false
             }
-            guard waitForTurn(until: deadline) else { return false }
+            guard waitForTurn(until: deadline, or: end) else { return false }
         } else {
             isTaken = true
             queue.unlock()
@@ -100,7 +102,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         // This thread is the owner, alone with what belongs to it.
         if isOurs { return true }
         do throws(StoreError) {
-            if try takeForProcess(until: deadline) {
+            if try takeForProcess(until: deadline, or: end) {
                 isOurs = true
                 return true
             }
@@ -124,7 +126,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
     }
 
     /// Until this thread owns the lock (true) or the deadline. `queue` is locked at the call and unlocked at the end.
-    private func waitForTurn(until deadline: Int64) -> Bool {
+    private func waitForTurn(until deadline: Int64, or end: EndOfWaits?) -> Bool {
         if spinForTurn(until: deadline) { return true }
         var waiter = Waiter(since: cs_monotonic_ns())
         return withUnsafeMutablePointer(to: &waiter) { (waiter) -> Bool in
@@ -132,7 +134,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
             last = waiter
             while true {
                 queue.unlock()
-                let isInTime = sleep(waiter, until: deadline)
+                let isInTime = sleep(waiter, until: deadline, or: end)
                 queue.lock()
                 if waiter.pointee.grant == Waiter.owner {
                     queue.unlock()
@@ -177,21 +179,23 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         return true
     }
 
-    /// Sleeps until called; false at the deadline.
-    private func sleep(_ waiter: UnsafeMutablePointer<Waiter>, until deadline: Int64) -> Bool {
+    /// Sleeps until called; false at the deadline, or when its end has come.
+    private func sleep(_ waiter: UnsafeMutablePointer<Waiter>, until deadline: Int64, or end: EndOfWaits?) -> Bool {
         while cs_load32(waiter) == Waiter.asleep {
+            if let end, end.isHere { return false }
             var remaining: Int64 = -1
             if deadline >= 0 {
                 remaining = deadline - cs_monotonic_ns()
                 if remaining <= 0 { return false }
             }
+            if end != nil { remaining = remaining < 0 ? RealLock.longestSleep : min(remaining, RealLock.longestSleep) }
             _ = cs_futex_wait_local(waiter, 0, remaining)
         }
         return true
     }
 
     /// Gets the lock for the process, for the owner. `deadline`: 0 = one try, negative = none.
-    private func takeForProcess(until deadline: Int64) throws(StoreError) -> Bool {
+    private func takeForProcess(until deadline: Int64, or end: EndOfWaits?) throws(StoreError) -> Bool {
         if mustPause {
             mustPause = false
             if deadline != 0 { nap(RealLock.pause, until: deadline) }
@@ -200,6 +204,7 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         while true {
             if try tryForProcess() { return true }
             if deadline == 0 || (deadline > 0 && cs_monotonic_ns() >= deadline) { return false }
+            if let end, end.isHere { return false }
             if let words {
                 let seen = words.releases.current
                 cs_store64(words.waiters.address, 1)

@@ -4,7 +4,7 @@ extension Database {
     /// Takes WRITER and makes sure that one more version can be written: not poisoned, the ring of roots and
     /// the log have room for it **and for a checkpoint**. Returns the entry of HEAD. `isTry`: who would have to wait is `.busy`, and
     /// not late.
-    func lockForWriting(timeout: Int64, isTry: Bool) throws(StoreError) -> SharedState.RingEntry {
+    func lockForWriting(timeout: Int64, isTry: Bool, until end: EndOfWaits? = nil) throws(StoreError) -> SharedState.RingEntry {
         try checkOpen()
         if options.isReadOnly { throw StoreError(.readOnly, "the store was opened read-only") }
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
@@ -15,7 +15,8 @@ extension Database {
                 try prepareForWriting()
             }
             let left = deadline < 0 ? -1 : max(0, deadline - machine.monotonic())
-            guard try acquireWriter(timeout: left) else {
+            guard try acquireWriter(timeout: left, until: end) else {
+                if let end, end.isHere { throw StoreError(.closedHandle, "the store was closed") }
                 throw isTry
                     ? StoreError(.busy, "another transaction is being written")
                     : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
@@ -56,12 +57,12 @@ extension Database {
         }
     }
 
-    private func acquireWriter(timeout: Int64) throws(StoreError) -> Bool {
+    private func acquireWriter(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
         if InjectedBug.active(.lockStolen) {
             if try !locks.writer.acquire(timeout: 0) { stolenLocks += 1 }
             return true
         }
-        if try locks.writer.acquire(timeout: timeout) { return true }
+        if try locks.writer.acquire(timeout: timeout, until: end) { return true }
         return timeout == 0 ? try acquireAfterUpkeep() : false
     }
 

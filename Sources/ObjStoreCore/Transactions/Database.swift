@@ -54,6 +54,8 @@ package final class Database: @unchecked Sendable {
     private var knownPages = 0
     /// Opening it replayed a log.
     package internal(set) var wasRecovered = false
+    /// This opening has made the file: of version 1, and empty.
+    var isOwnMake = false
 
     /// Only for the injected bug `lockStolen`.
     var stolenLocks = 0

@@ -32,9 +32,10 @@ extension Database {
     private static func openNow(
         _ path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?, isKnown: Bool
     ) throws(StoreError) -> Database? {
+        var made: (UInt64, UInt64)?
         if !isKnown, !machine.exists(path) {
             guard options.creates && !options.isReadOnly else { throw StoreError(.notFound, "there is no store at \(path)") }
-            try createFile(path, like: options.accessModel, machine: machine)
+            made = try createFile(path, like: options.accessModel, machine: machine)
         }
         let file: StorageFile
         do throws(StoreError) { file = try machine.open(path, options.isReadOnly ? .readOnly : .existing) } catch {
@@ -43,7 +44,10 @@ extension Database {
         }
         do throws(StoreError) {
             if options.isReadOnly { return try openImmutable(file, path: path, options: options, machine: machine, probe: probe) }
-            if let database = try open(file, path: path, options: options, machine: machine, probe: probe) { return database }
+            if let database = try open(file, path: path, options: options, machine: machine, probe: probe) {
+                database.isOwnMake = made.map { $0 == database.uuid } ?? false
+                return database
+            }
             file.close()
             return nil
         } catch {
@@ -174,7 +178,28 @@ extension Database {
         if try isLogOrLink(name, machine) { try machine.removeIfPresent(name) }
     }
 
-    /// Before another one gets its name. Throws where it is none: its content says so, or its size, for a power cut may leave any content.
+    /// Its content says so, or its size, for a power cut may leave any content. That the last session's had this inode says nothing: what
+    /// is deleted leaves its inode to the next file.
+    private static func isLockFile(_ first: UInt64, _ size: Int, _ bytes: Int) -> Bool {
+        SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart
+    }
+
+    /// Removes the lock file beside a store that goes. What is none was put there by somebody else, and stays.
+    static func removeLockFile(_ name: String, _ machine: Machine) throws(StoreError) {
+        let file: StorageFile
+        do throws(StoreError) { file = try machine.open(name, .side) } catch {
+            if error.code == .notFound { return }
+            // A link, or what this process may not open.
+            if error.isOfTheFile { return try machine.removeIfPresent(name) }
+            throw error
+        }
+        defer { file.close() }
+        var first: UInt64 = 0
+        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try file.read(into: bytes.baseAddress!, count: 8, at: 0) }
+        if try isLockFile(first, file.size(), SharedState.bytes(SharedState.Limits())) { try machine.removeIfPresent(name) }
+    }
+
+    /// Before another one gets its name. Throws where it is none.
     private static func retireLockFile(_ name: String, _ bytes: Int, known: FileIdentity?, _ machine: Machine) throws(StoreError) {
         let old: StorageFile
         // What cannot be opened (a symbolic link, somebody else's) only loses its name.
@@ -183,7 +208,7 @@ extension Database {
         var first: UInt64 = 0
         try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try old.read(into: bytes.baseAddress!, count: 8, at: 0) }
         let size = try old.size(), identity = try old.identity(), names = try old.nameCount()
-        guard SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart || known == identity else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
+        guard isLockFile(first, size, bytes) else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
         // With two names it may be the lock file of another store, whose users have nothing to do with this one.
         guard known == identity || names == 1 else { return }
         if let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) {
@@ -346,16 +371,20 @@ extension Database {
     // MARK: Creating
 
     /// Writes a new, empty, clean store; what another process created meanwhile wins.
-    private static func createFile(_ path: String, like model: StorageFile?, machine: Machine) throws(StoreError) {
-        try machine.create(path, like: model) { (file) throws(StoreError) in try format(file, machine: machine) }
+    /// The uuid of the one that this process has made.
+    private static func createFile(_ path: String, like model: StorageFile?, machine: Machine) throws(StoreError) -> (UInt64, UInt64) {
+        var uuid: (UInt64, UInt64) = (0, 0)
+        try machine.create(path, like: model) { (file) throws(StoreError) in uuid = try format(file, machine: machine) }
         if !InjectedBug.active(.folderNotSynced) { try machine.syncFolder(of: path) }
+        return uuid
     }
 
     /// Version 1 of every store: no classes.
     /// ```
     /// page 0, 1 metas (the same)   2 session   3 root and schema   4 free map   … free
     /// ```
-    static func format(_ file: StorageFile, machine: Machine, pages: Int = 16) throws(StoreError) {
+    @discardableResult
+    static func format(_ file: StorageFile, machine: Machine, pages: Int = 16) throws(StoreError) -> (UInt64, UInt64) {
         try file.reserve(pages * PageSize.page)
         let seed = machine.random64()
         let arena = Arena()
@@ -387,6 +416,7 @@ extension Database {
             hashSeed: seed, created: machine.wallClock(), isClean: true)
         try writeMeta(meta, slot: 0, to: file)
         try writeMeta(meta, slot: 1, to: file)
+        return meta.uuid
     }
 
     private static func openInMemory(_ name: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?) throws(StoreError) -> Database {
@@ -470,7 +500,8 @@ extension Database {
                 try Session.noteDurable(file, shared.generation.load())
             }
             if isLast && !shared.isPoisoned && options.leavesFileAlone {
-                do throws(StoreError) { try removeSideFiles() } catch { if error.code != .replaced { throw error } }
+                // Where the folder has another name, or none, nothing stands beside the path.
+                do throws(StoreError) { try removeSideFiles() } catch { if error.code != .replaced && error.code != .notFound { throw error } }
             }
         } catch {
             failure = error

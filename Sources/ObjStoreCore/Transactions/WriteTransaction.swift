@@ -41,8 +41,10 @@ package final class WriteTransaction {
     }
 
     /// Takes the writer lock; waits at most `timeout` nanoseconds (negative: for ever): `.timeout`, or `.busy` of who only tries.
-    package static func begin(_ database: Database, timeout: Int64 = -1, isTry: Bool = false) throws(StoreError) -> WriteTransaction {
-        let entry = try database.lockForWriting(timeout: timeout, isTry: isTry)
+    package static func begin(
+        _ database: Database, timeout: Int64 = -1, isTry: Bool = false, until end: EndOfWaits? = nil
+    ) throws(StoreError) -> WriteTransaction {
+        let entry = try database.lockForWriting(timeout: timeout, isTry: isTry, until: end)
         do throws(StoreError) {
             return try WriteTransaction(database, entry)
         } catch {

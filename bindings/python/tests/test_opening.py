@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import threading
 
 import pytest
 
@@ -253,3 +254,148 @@ def test_a_slow_machine_lets_go_of_nothing_while_opening(path, monkeypatch):
         while not opened._let_go_if_idle():
             pass
         assert not opened._holds() and opened.objects(Dog).count() == 1
+
+
+def left(folder):
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize("beside", ["", "-log", "-lock", "-log.new", "text", "long"])
+def test_a_failed_open_leaves_no_file(tmp_path, beside):
+    """Whatever it fails on: what it has made goes, what somebody else has put there stays."""
+    path, seed = tmp_path / "new", tmp_path / "seed"
+    objstore.open(seed, models=[Dog]).close()
+    if beside == "text":
+        (tmp_path / "new-lock").write_text("precious")
+    elif beside == "long":
+        path = tmp_path / ("x" * 252)
+    elif beside:
+        (tmp_path / f"new{beside}").mkdir()
+    before = left(tmp_path)
+
+    def fails(*args):
+        raise ValueError("no")
+
+    ways = [{"models": [other_dog()], "seed": seed}, {"models": [Dog], "initial_data": fails}, {"models": [Dog], "compact": fails}]
+    for way in [*ways, {"models": [Dog], "seed": seed, "compact": fails}] + [{"models": [Dog]}] * (beside != "" and beside != "-log.new"):
+        with pytest.raises((objstore.Error, OSError, ValueError)):
+            objstore.open(path, **way)
+        assert left(tmp_path) == before, way
+    if beside == "text":
+        assert (tmp_path / "new-lock").read_text() == "precious"
+
+
+def test_a_failed_open_leaves_what_others_have_made(tmp_path):
+    path, seed = tmp_path / "new", tmp_path / "seed"
+    objstore.open(seed, models=[Dog]).close()
+
+    def meanwhile(total, used):
+        assert os.system(f"cp {seed} {tmp_path}/other") == 0
+        with objstore.open(path, models=[Dog]) as store, store.write():
+            store.add(Dog(name="Rex"))
+        raise ValueError("no")
+
+    with pytest.raises(ValueError):
+        objstore.open(path, models=[Dog], compact=meanwhile)
+    with objstore.open(path, models=[Dog]) as store:
+        assert [dog.name for dog in store.objects(Dog)] == ["Rex"]
+
+
+def test_a_lock_file_that_got_the_inode_of_the_last_one(tmp_path):
+    """What is no lock file stays, whichever inode it has."""
+    path, lock = tmp_path / "store", tmp_path / "store-lock"
+    objstore.open(path, models=[Dog]).close()
+    files = [tmp_path / str(i) for i in range(20)]
+    for file in files:
+        file.write_text("precious")
+    for file in files:
+        file.rename(lock)
+        with pytest.raises(objstore.StorageError, match="not the lock file"):
+            objstore.open(path, models=[Dog])
+        assert lock.read_text() == "precious"
+        lock.unlink()
+
+
+def test_closing_after_the_folder_was_moved(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with objstore.open(folder / "store", models=[Dog]) as store:
+        with store.write():
+            store.add(Dog(name="Rex"))
+        folder.rename(tmp_path / "moved")
+    with objstore.open(tmp_path / "moved" / "store", models=[Dog]) as store:
+        assert [dog.name for dog in store.objects(Dog)] == ["Rex"]
+        store.verify()
+
+
+def test_immutable_beside_another_mode(path):
+    objstore.open(path, models=[Dog]).close()
+    for first, second in [("read-write", "immutable"), ("immutable", "read-write"), ("immutable", "read-only"), ("read-only", "immutable")]:
+        with objstore.open(path, models=[Dog], mode=first):
+            with pytest.raises(objstore.InvalidArgument, match="immutable"):
+                objstore.open(path, models=[Dog], mode=second)
+
+
+def test_many_that_delete_what_differs(tmp_path):
+    """All want the same: whoever is first makes it."""
+    for attempt in range(10):
+        path = tmp_path / f"store{attempt}"
+        objstore.open(path, models=[Dog]).close()
+        children, (read, write) = [], os.pipe()
+        for _ in range(4):
+            if (child := os.fork()) == 0:
+                try:
+                    os.close(write)
+                    os.read(read, 1)
+                    objstore.open(path, models=[other_dog()], delete_if_migration_needed=True).close()
+                    os._exit(0)
+                except BaseException as error:
+                    print(repr(error), flush=True)
+                    os._exit(1)
+            children.append(child)
+        os.close(write)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+        os.close(read)
+    with objstore.open(path, models=[other_dog()]), pytest.raises(objstore.Busy):
+        objstore.open(path, models=[Dog], delete_if_migration_needed=True)
+
+
+def test_closing_wakes_who_waits_to_write(path):
+    with objstore.open(path, models=[Dog]) as other, other.write():
+        held = threading.Event()
+        store = objstore.open(path, models=[Dog])
+        told = []
+
+        def waits():
+            held.set()
+            try:
+                store.write(lambda tx: told.append("written"))
+            except objstore.Closed as error:
+                told.append(error)
+
+        thread = threading.Thread(target=waits)
+        thread.start()
+        held.wait()
+        store.close()
+        thread.join(60)
+        assert not thread.is_alive() and isinstance(told[0], objstore.Closed)
+
+
+def test_a_null_key_where_keys_are_required(path):
+    class Compound(objstore.Model):
+        a: int = 0
+        b: str = ""
+        __indexes__ = [objstore.Index("a", "b", primary_key=True)]
+
+    class Unique(objstore.Model):
+        id: int | None = objstore.field(primary_key=True)
+        code: str = objstore.field(unique=True)
+        nick: str | None = objstore.field(default=None, unique=True)
+
+    with objstore.open(path, models=[Compound, Unique]) as store:
+        for key in ({"a": 1, "b": None}, {"a": None, "b": "x"}):
+            with pytest.raises(objstore.Error, match=r"Compound\.[ab]"):
+                store.find_by(Compound, **key)
+        with pytest.raises(objstore.Error, match=r"Unique\.code"):
+            store.find_by(Unique, code=None)
+        assert store.find_by(Unique, nick=None) is None and store.find_by(Unique, id=None) is None

@@ -105,6 +105,35 @@ def test_a_fork_inside_a_write(store):
     assert dog.name == "Max"
 
 
+def test_a_child_forked_inside_a_write_opens_the_file_itself(store, path):
+    """The write is the parent's: in its own store the child waits for it, like anybody else, and writes when it is over."""
+
+    def child():
+        with objstore.open(path, models=KENNEL) as mine:
+            with pytest.raises(objstore.Timeout):
+                mine.write(lambda tx: mine.add(Dog(name="early")), timeout=0.1)
+            with pytest.raises(objstore.Forked):
+                store.write(lambda tx: None)
+            os.write(told[1], b".")
+            with mine.write(timeout=60):
+                mine.add(Dog(name="Child"))
+
+    told = os.pipe()
+    with store.write():
+        store.add(Dog(name="Rex"))
+        if (pid := os.fork()) == 0:
+            try:
+                child()
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        assert os.read(told[0], 1) == b"."
+    assert os.waitpid(pid, 0)[1] == 0
+    store.refresh()
+    assert sorted(d.name for d in store.objects(Dog)) == ["Child", "Rex"]
+
+
 def test_another_process_writes(store, path):
     with store.write():
         store.add_all([Turtle(_id=i, age=0) for i in range(1000)])

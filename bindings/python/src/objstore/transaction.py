@@ -301,6 +301,8 @@ class Transaction(View, Block):
         for other in list(here.writes):
             if other is self or not other.is_open or other.store._tag != self.store._tag:
                 continue
+            if other.store._is_inherited:
+                continue  # the parent's, who goes on: this is a child that was forked inside of it
             of = f"has a write of {self.store._path!r} open"
             if other._task is self._task:
                 raise AlreadyInWrite(
