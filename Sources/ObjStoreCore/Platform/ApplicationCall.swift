@@ -33,7 +33,8 @@ package enum Memory {
     /// Errors: `.outOfMemory`.
     @inline(__always)
     package static func check(for count: Int, each bytes: Int) throws(StoreError) {
-        if _slowPath(count > reserve / 2 / bytes), !cs_memory_has(count &* bytes) { throw none(count) }
+        // So small a part that what several threads need at the same time fits.
+        if _slowPath(count > reserve / 16 / bytes), !cs_memory_has(count &* bytes) { throw none(count) }
     }
 
     private static func none(_ count: Int) -> StoreError { StoreError(.outOfMemory, "there is no memory for what \(count) elements need") }

@@ -14,8 +14,18 @@ package final class KeyBuffer {
     /// Errors: `.outOfMemory`.
     package convenience init(expecting count: Int) throws(StoreError) {
         let capacity = min(max(16, count), KeyBuffer.mostExpected)
-        try Memory.check(for: capacity, each: 8)
-        self.init(capacity: capacity)
+        try self.init(keys: KeyBuffer.memory(capacity), capacity: capacity)
+    }
+
+    private init(keys: UnsafeMutablePointer<Int64>, capacity: Int) {
+        self.keys = keys
+        self.capacity = capacity
+    }
+
+    /// Of malloc, as what Swift allocates, but it may fail.
+    private static func memory(_ capacity: Int) throws(StoreError) -> UnsafeMutablePointer<Int64> {
+        guard let memory = cs_try_malloc(capacity * 8) else { throw StoreError(.outOfMemory, "no memory for the keys of \(capacity) objects") }
+        return memory.assumingMemoryBound(to: Int64.self)
     }
 
     private static let mostExpected = 1 << 24
@@ -34,8 +44,7 @@ package final class KeyBuffer {
 
     @inline(never)
     private func grow() throws(StoreError) {
-        try Memory.check(for: capacity * 2, each: 8)
-        let bigger = UnsafeMutablePointer<Int64>.allocate(capacity: capacity * 2)
+        let bigger = try KeyBuffer.memory(capacity * 2)
         bigger.update(from: keys, count: count)
         keys.deallocate()
         keys = bigger
