@@ -1,5 +1,7 @@
 """Copies of objects: unmanaged ones, and those in another store."""
 
+import pickle
+import sys
 import uuid
 from typing import Any
 
@@ -249,3 +251,65 @@ def test_a_generated_key_is_copied(store, other):
     with other.write():
         assert other.copy(made).id == made.id
     assert made.detach().id == made.id
+
+
+def pickled(monkeypatch: pytest.MonkeyPatch, **properties: Any) -> Any:
+    """The class Pickled of this module, as it is from now on: types, and defaults, by name."""
+    types = {name: given[0] if isinstance(given, tuple) else given for name, given in properties.items()}
+    defaults = {name: given[1] for name, given in properties.items() if isinstance(given, tuple)}
+    model = type(objstore.Model)("Pickled", (objstore.Model,), {"__module__": __name__, "__annotations__": types, **defaults})
+    monkeypatch.setattr(sys.modules[__name__], "Pickled", model, raising=False)
+    return model
+
+
+def test_pickles_have_names(monkeypatch):
+    """What is read is of the class as it is then."""
+    Pickled = pickled(monkeypatch, name=str, city=str, age=int)
+    kept = pickle.dumps(Pickled(name="Ann", city="Rome", age=7))
+    pickled(monkeypatch, age=(int, 0), words=list[str], city=str, email=(str, "none"), name=str, note=str | None, made=(int, field(default_factory=lambda: 5)))
+    new = pickle.loads(kept)
+    assert (new.name, new.city, new.age, new.words, new.email, new.note, new.made) == ("Ann", "Rome", 7, [], "none", None, 5)
+    assert repr(new).startswith("Pickled(age=7, words=[], city='Rome'") and new == new and new != pickle.loads(kept) and new in {new}
+    for properties, error, name, message in [
+        ({"name": str, "age": int}, objstore.NoSuchProperty, "city", "Pickled has no property 'city'; it has name, age"),
+        ({"name": str, "city": str, "age": int, "size": int}, objstore.MissingValue, "size", "Pickled.size has no default and must be given a value"),
+        ({"name": str, "city": str, "age": str}, objstore.WrongType, "age", "Pickled.age: a str is wanted, not 7 (int)"),
+        ({"name": str, "city": list[str], "age": int}, objstore.WrongType, "city", "Pickled.city: a list is wanted, not 'Rome' (str)"),
+        ({"name": str, "city": Node | None, "age": int}, objstore.WrongType, "city", "Pickled.city: an object of class Node is wanted, not 'Rome' (str)"),
+    ]:
+        pickled(monkeypatch, **properties)
+        with pytest.raises(error) as caught:
+            pickle.loads(kept)
+        assert (caught.value.class_name, caught.value.property_name, str(caught.value)) == ("Pickled", name, message)
+
+
+def test_circles_of_pickles(monkeypatch, store):
+    """Whatever of it is pickled: the parts of a circle are there before they are filled."""
+    a, b = Node(name="a", extra=[1]), Node(name="b")
+    a.next, a.many, a.named, a.friends, a.spot = b, [b, b], {"b": b, "none": None}, [b], Spot(node=a)
+    b.next, b.many, b.named, b.friends = a, [a], {"a": a}, [a]
+    b.extra = {"in": [a]}
+    for take in (lambda a: a, lambda a: a.many[0].next, lambda a: a.next.many[0], lambda a: list(a.friends)[0].next):
+        for part in (a, a.many, a.named, a.friends, b.extra, [a.next.many]):
+            got = pickle.loads(pickle.dumps([part, a, part]))
+            assert got[0] is got[2]
+            made = take(got[1])
+            assert made is got[1] and made is not a and (made.name, made.next.name) == ("a", "b")
+            assert made.many == [made.next] * 2 and made.named == {"b": made.next, "none": None} and list(made.friends) == [made.next]
+            assert made.next.many == [made] and list(made.next.friends) == [made] and made.next.extra == {"in": [made]} and made.spot.node is made
+    with store.write():
+        store.add(made)
+        assert counts(store) == [1, 2, 0, 0]
+    Pickled = pickled(monkeypatch, other=Node | None, back=(Any, None))
+    node = Node(name="n")
+    node.extra = Pickled(other=node)
+    kept = pickle.dumps(node)
+    pickled(monkeypatch, other=Keyed | None, back=(Any, None))
+    with pytest.raises(objstore.WrongType, match="Pickled.other: an object of class Keyed is wanted, not Node"):
+        pickle.loads(kept)
+
+
+def test_numbers_that_are_still_to_come_are_pickled(monkeypatch):
+    Pickled = pickled(monkeypatch, id=(int, field(primary_key=True, generated=True)), seen=(objstore.Counter, objstore.Counter(3)))
+    made = pickle.loads(pickle.dumps(Pickled()))
+    assert made.id is None and made.seen == 3

@@ -1,6 +1,8 @@
 """Opening, closing, copying and checking files."""
 
+import errno
 import os
+import pickle
 import shutil
 from datetime import timedelta
 
@@ -9,7 +11,8 @@ import pytest
 import objstore
 from conftest import KENNEL
 from models import Dog, Person, Turtle
-from objstore import field
+from objstore import config, field
+from test_processes import in_child
 
 
 def test_creating(path):
@@ -41,7 +44,7 @@ def test_wrong_arguments(path):
     ):
         with pytest.raises(objstore.InvalidArgument):
             objstore.open(**{"models": [Dog], **wrong})
-    with pytest.raises(objstore.OutOfRange):
+    with pytest.raises(objstore.OutOfRange, match="^relaxed: relaxed commits become durable"):
         objstore.open(path, models=[Dog], durability="relaxed", relaxed=100)
     with pytest.raises(objstore.InvalidArgument):
         objstore.open(path, models=[str])
@@ -57,6 +60,17 @@ def test_numbers_of_a_wrong_type_or_size(path, name):
         with pytest.raises(objstore.OutOfRange):
             objstore.open(path, models=[Dog], **{name: wrong})
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", sorted(config.LIMITS))
+def test_limits_have_the_names_of_the_arguments(path, name):
+    for wrong in (-7, -(2**62)):
+        with pytest.raises(objstore.OutOfRange, match=f"^{wrong} is not in the range of the limit {name}: "):
+            objstore.open(path, models=[Dog], **{name: wrong})
+    assert not path.exists()
+    if not name.endswith("timeout_ms"):  # which everybody has of their own
+        with objstore.open(path, models=[Dog]), pytest.raises(objstore.InvalidArgument, match=f"with the limit {name} [0-9]+, not 123456789"):
+            objstore.open(path, models=[Dog], **{name: 123456789})
 
 
 def test_the_largest_schema_version(path):
@@ -103,6 +117,29 @@ def test_timeouts(store, path, seconds):
         assert store.wait(seconds) == 1
     with pytest.raises(objstore.InvalidArgument, match="relaxed is a number of seconds"):
         objstore.open(path, models=KENNEL, durability="relaxed", relaxed=float("inf"))
+
+
+def test_files_that_this_user_must_not_open(path):
+    objstore.open(path, models=[Dog]).close()
+    os.chmod(path, 0)
+
+    def child():
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        for use in (
+            lambda: objstore.open(path, models=[Dog]), lambda: objstore.open(path, mode="immutable"), lambda: objstore.verify_file(path),
+            lambda: objstore.open(memory="", models=[Dog], seed=path),
+        ):  # fmt: skip
+            with pytest.raises(PermissionError) as caught:
+                use()
+            for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+                assert isinstance(error, objstore.NotPermitted) and isinstance(error, objstore.StorageError)
+                assert error.errno == error.system_error == errno.EACCES and "Permission denied" in str(error)
+
+    in_child(child)
+    with pytest.raises(objstore.StorageError) as caught:
+        objstore.open(path.parent, models=[Dog])
+    assert not isinstance(caught.value, PermissionError) and caught.value.errno == caught.value.system_error == errno.EISDIR
 
 
 def test_another_file(path):

@@ -1,5 +1,10 @@
+import codecs
+import enum
+import gzip
 import io
 import json
+import tempfile
+import uuid
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -202,3 +207,55 @@ def test_a_document_there_and_back(store):
     changed = json.loads(text)
     changed["a"][4]["b"] = "y"
     assert json.loads(dog.to_json(depth=0))["extra"] == changed
+
+
+def test_files_for_text_and_for_bytes(store, tmp_path):
+    dogs, path = store.objects(Dog), tmp_path / "dogs.json"
+    for make in (
+        io.StringIO, lambda: tempfile.TemporaryFile("w+", encoding="utf-8"), lambda: tempfile.NamedTemporaryFile("w+", encoding="utf-8"),
+        lambda: tempfile.SpooledTemporaryFile(mode="w+", encoding="utf-8"), lambda: tempfile.SpooledTemporaryFile(9, "w+", encoding="utf-8"),
+        lambda: codecs.open(path, "w+", "utf-8"),
+        io.BytesIO, lambda: tempfile.NamedTemporaryFile("w+b"), tempfile.SpooledTemporaryFile, lambda: open(path, "w+b"),
+    ):  # fmt: skip
+        with make() as file:
+            assert dogs.to_json(file) is None
+            file.seek(0)
+            found = file.read()
+            assert (found if isinstance(found, str) else found.decode()) == dogs.to_json(), file
+    for make, read in (
+        (lambda: gzip.open(path, "wt", encoding="utf-8"), gzip.open), (lambda: gzip.open(path, "wb"), gzip.open),
+        (lambda: codecs.getwriter("utf-8")(open(path, "wb")), open), (lambda: codecs.EncodedFile(open(path, "wb"), "utf-8"), open),
+    ):  # fmt: skip
+        with make() as file:
+            dogs.to_json(file)
+        with read(path, "rb") as file:
+            assert file.read().decode() == dogs.to_json()
+
+
+class Hue(enum.Enum):
+    RED = "red"
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+
+
+class Keys(Model):
+    tokens: dict[uuid.UUID, int]
+    ids: dict[objstore.ObjectId, Any]
+    hues: dict[Hue, uuid.UUID]
+    sizes: dict[Size, int]
+    numbers: dict[int, Hue]
+    texts: dict[str, int]
+
+
+def test_keys_through_the_json_module():
+    """As to_json() writes them."""
+    token, id = uuid.UUID(int=7), objstore.ObjectId(bytes(12))
+    with objstore.open(memory="", models=[Keys]) as store, store.write():
+        keys = store.add(Keys(
+            tokens={token: 1}, ids={id: {"in": [token, id]}}, hues={Hue.RED: token}, sizes={Size.SMALL: 1}, numbers={-5: Hue.RED}, texts={"ü": 1},
+        ))  # fmt: skip
+        given = {p.name: getattr(keys, p.name) for p in objstore.fields(Keys)}
+        assert json.dumps(given, default=objstore.json_default, separators=(",", ":"), ensure_ascii=False) == keys.to_json()
+        assert json.dumps(keys.ids, default=objstore.json_default) == f'{{"{id}": {{"in": ["{token}", "{id}"]}}}}'

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import traceback
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,34 @@ def test_a_forked_child(store, path):
     with store.write():
         held[0].name = "parent"
     assert held[0].name == "parent"
+
+
+def test_what_cannot_be_read_is_shown(store, path):
+    class Seen(objstore.Model):
+        id: int = objstore.field(primary_key=True)
+        times: objstore.Counter = objstore.Counter(0)
+        other: "Seen | None" = None
+        words: list[str]
+        extra: Any = None
+
+    with objstore.open(f"{path}.seen", models=[Seen]) as seen:
+        with seen.write():
+            obj = seen.add(Seen(id=7, other=Seen(id=8), words=["a"], extra=[1]))
+        loose, results = Seen(id=9, other=obj, extra=[obj]), seen.objects(Seen)
+        shown = [obj, obj.freeze(), obj.times, obj.words, obj.extra, results, loose, [obj, {1: obj}]]
+
+        def child():
+            for each in shown:
+                assert "belongs to the parent process" in repr(each) or each is loose
+            assert repr(obj).startswith("<Seen 1, ") and repr(shown[2]).startswith("<Counter Seen.times: ")
+            assert repr(loose) == "Seen(id=9, times=Counter(0), other=<Seen #1>, words=[], extra=[<Seen #1>])"
+            for each in (obj, results):
+                assert "belongs to the parent process" in each._repr_html_()
+
+        in_child(child)
+        assert repr(loose) == "Seen(id=9, times=Counter(0), other=<Seen 7>, words=[], extra=[<Seen 7>])"
+    assert repr(obj) == "<Seen 1, deleted or closed>" and repr(loose).endswith("extra=[<Seen #1>])")
+    assert "is closed" in repr(shown[2]) and "closed" in results._repr_html_() and "closed" in obj._repr_html_()
 
 
 def test_a_fork_inside_a_write(store):

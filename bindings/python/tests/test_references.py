@@ -241,3 +241,28 @@ def test_upserts_by_another_unique_value():
             with pytest.raises(error), store.write():
                 store.create(Member, values, "modified", by=by)
         assert len(store.objects(Member)) == 3
+
+
+class Place(objstore.Model):
+    id: int = field(primary_key=True, generated=True)
+    country: str = ""
+    city: str = ""
+    name: str = ""
+    code: int | None = field(default=None, unique=True)
+    __indexes__ = [objstore.Index("country", "city", unique=True)]
+
+
+def test_upserts_by_properties():
+    """As they are, or by name."""
+    with objstore.open(memory="", models=[Place, Member]) as store, store.write():
+        for by in (Place.code, "code", [Place.code], (Place.code,), {Place.code}):
+            made = store.create(Place, {"code": 7, "name": repr(by)}, "modified", by=by)
+            assert made.name == repr(by) and len(store.objects(Place)) == 1
+        there = store.create(Place, {"country": "IT", "city": "Rome"})
+        for by in ([Place.country, Place.city], [Place.city, "country"], iter([Place.city, Place.country])):
+            assert store.create(Place, {"country": "IT", "city": "Rome", "name": "R"}, "modified", by=by) == there
+        for wrong in (5, True, object(), [5], [Place.code, None], b"code", Member.email, [Member.email], Place):
+            with pytest.raises(objstore.InvalidArgument, match="^by(: a property of Place is wanted| is a list of properties, by name or as Dog.age), not "):
+                store.create(Place, {"code": 7}, "modified", by=wrong)
+        with pytest.raises(objstore.NoSuchProperty, match="Place has no property 'size'"):
+            store.create(Place, {"code": 7}, "modified", by="size")

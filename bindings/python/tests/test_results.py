@@ -1,6 +1,8 @@
 """Lists of objects: asking, walking, adding up, arrays."""
 
+import copy
 import math
+import pickle
 import random
 import sys
 from datetime import datetime, timezone
@@ -334,3 +336,31 @@ def test_delete_and_update(store):
     with store.write():
         assert turtles.delete() == 8
     assert not turtles
+
+
+class Owner(objstore.Model):
+    pets: objstore.Backlinks["Pet"] = objstore.backlinks("owner")
+
+
+class Pet(objstore.Model):
+    owner: Owner | None = None
+
+
+def test_what_belongs_to_a_store_is_not_copied(path):
+    with objstore.open(path, models=[Owner, Pet]) as store:
+        with store.write() as writing:
+            pet = store.add(Pet(owner=Owner()))
+        token, pets = store.observe(Pet, print), store.objects(Pet)
+        for given, message in [
+            (pets, r"these Results of Pet belong to a store: copy or pickle results\.detach\(\), or \[each\.detach"),
+            (pet.owner.pets, "these Backlinks of Pet belong to a store"), ({"found": [pets]}, "these Results of Pet"),
+            (store, "a Store is of this process alone: it cannot be copied or pickled; open it again"), (writing, "a Transaction is of this process"),
+            (store.freeze(), "a Frozen is of this process alone"), (token, "a ChangeToken is of this process alone"), (pets.changes(), "a ChangeStream is"),
+        ]:
+            for take in (copy.deepcopy, pickle.dumps):
+                with pytest.raises(TypeError, match=message):
+                    take(given)
+        assert copy.copy(pets) is pets and [each.is_managed for each in pickle.loads(pickle.dumps(pets.detach()))] == [False]
+        with pytest.raises(TypeError, match="a Store is"):
+            copy.copy(store)
+        token.close()

@@ -8,11 +8,12 @@ from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 import objstore
 from models import Color, Everything, Mood
-from objstore import Model, field
+from objstore import Float32, Model, field
 
 UTC = timezone.utc
 NOW = datetime(2024, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
@@ -320,3 +321,39 @@ def test_ints_of_thousands_of_digits(tmp_path: Path) -> None:
             store.objects(Box).where(Box.id == big).count()
         with pytest.raises(objstore.OutOfRange, match="schema_version is an int from"):
             objstore.open(tmp_path / "db", models=[Box], schema_version=big)
+
+
+class Real(Model):
+    id: int = field(primary_key=True)
+    real: float | None = None
+    single: Float32 = 0.0
+    many: list[float]
+    some: set[float]
+    named: dict[str, float]
+
+
+@pytest.mark.parametrize("number", [numpy.int64(2**53 + 1), numpy.int64(-(2**63) + 1), numpy.uint64(2**64 - 1)], ids=repr)
+def test_ints_of_numpy_lose_no_digits(tmp_path: Path, number: Any) -> None:
+    """They are equal to the float that they become, by their own comparison."""
+    row = numpy.array([number])
+    with objstore.open(tmp_path / "db", models=[Real]) as store, store.write():
+        real = store.add(Real(id=0))
+        for name, values in {"real": number, "many": row, "some": {number}, "named": {"a": number}}.items():
+            for make in (
+                lambda: Real(id=1, **{name: values}), lambda: setattr(real, name, values), lambda: store.create(Real, {"id": 1, name: values}),
+                lambda: store.create_all(Real, [{"id": 1, name: values}]), lambda: store.objects(Real).update(**{name: values}),
+            ):  # fmt: skip
+                with pytest.raises(objstore.OutOfRange, match=f"Real.{name}: {int(number)} is not exactly a float"):
+                    make()
+        for use in (
+            lambda: store.objects(Real).where(Real.real == number), lambda: store.objects(Real).where(Real.real < number),
+            lambda: store.objects(Real).increment(real=number), lambda: real.many.append(number), lambda: real.some.add(number),
+            lambda: real.named.update(a=number), lambda: store.create_all(Real, [[i, n] for i, n in enumerate(numpy.array([1, 2**53 + 1]))]),
+        ):  # fmt: skip
+            with pytest.raises(objstore.OutOfRange, match="is not exactly a float"):
+                use()
+        assert number not in real.many and number not in real.some and len(store.objects(Real)) == 1
+        real.real, real.single = numpy.int64(2**53), number
+        assert real.real == 2**53
+        kept, real.single = real.single, int(number)
+        assert real.single == kept  # the nearest one, as of every number

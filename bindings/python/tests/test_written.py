@@ -1,9 +1,11 @@
 """to_json() and to_dict() of unmanaged objects: what the library says of the same objects when they are added."""
 
+import copy
 import enum
 import itertools
 import json
 import pathlib
+import pickle
 import uuid
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -263,9 +265,30 @@ def test_sets_have_the_order_of_a_store(path: pathlib.Path, turned: bool) -> Non
         assert shown == '[null, true, 7, Infinity, NaN, "NaN", "", "", "a", "YQ=="]'
 
 
-def test_a_set_with_what_has_no_hash(path: pathlib.Path) -> None:
+def test_what_has_no_hash_is_in_no_set(path: pathlib.Path) -> None:
+    """But JSON puts it into one."""
+    bad = Decimal("sNaN")
     with objstore.open(path, models=[Sets, Cat]) as store, store.write():
         obj = store.create(Sets, {})
-        obj.bag.add(Decimal("sNaN"))
-        obj.bag.add(1)
-        assert repr(obj.to_dict()["bag"]) == "[1, Decimal('sNaN')]"
+        for name in ("amounts", "bag"):
+            live, loose = getattr(obj, name), Cat(name="loose")
+            for put in (
+                lambda: live.add(bad), lambda: live.update([bad]), lambda: live.symmetric_difference_update([bad]), lambda: setattr(obj, name, [bad]),
+                lambda: Sets(**{name: [bad]}), lambda: store.create(Sets, {name: [1, bad]}), lambda: store.create_all(Sets, [{name: [bad]}]),
+                lambda: store.objects(Sets).update(**{name: [bad]}), lambda: setattr(obj, name, [loose, bad] if name == "bag" else [bad]),
+            ):  # fmt: skip
+                with pytest.raises(objstore.OutOfRange, match=rf"an element of Sets\.{name}: Decimal\('sNaN'\) has no hash") as caught:
+                    put()
+                assert (caught.value.class_name, caught.value.property_name) == ("Sets", name)
+            assert len(live) == 0
+        text = '{"amounts": [{"$numberDecimal": "sNaN"}], "bag": [1, {"$numberDecimal": "sNaN"}]}'
+        there = store.create_from_json(Sets, text, extended=True)
+        assert repr(there.to_dict()["bag"]) == "[1, Decimal('sNaN')]" and list(map(repr, there.amounts)) == ["Decimal('sNaN')"]
+        assert bad in there.bag and json.dumps(there.bag, default=objstore.json_default) == '[1, "sNaN"]'
+        for name in ("amounts", "bag"):
+            live = getattr(there, name)
+            for take in (live.copy, live.detach, there.detach, lambda: copy.deepcopy(live), lambda: pickle.dumps(live), lambda: live | {1}):
+                with pytest.raises(objstore.OutOfRange, match=r"an element of Sets\.(amounts|bag): Decimal\('sNaN'\) has no hash"):
+                    take()
+            live.remove(bad)
+        assert there.amounts.copy() == set() and there.detach().bag == {1}

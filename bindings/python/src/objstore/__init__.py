@@ -28,7 +28,7 @@ from .errors import (
     AlreadyExists, AlreadyInWrite, Busy, Cancelled, Closed, Corrupt, DuplicateKey, Embedded, Error, Forked, HandlerFailed, InCallback,
     IndexOutOfRange, InternalError, InvalidArgument, InvalidJSON, InvalidQuery, InvalidSignature, InvalidText, KeyImmutable, LibraryNotFound,
     MissingNumpy, MissingValue, NoPrimaryKey, NoSuchClass, NoSuchIndex, NoSuchObject, NoSuchProperty, NotAStore, NotFound,
-    NotInWrite, NotNullable, NotSupported, NullValue, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly, Replaced,
+    NotInWrite, NotNullable, NotPermitted, NotSupported, NullValue, OutcomeUnknown, OutOfMemory, OutOfRange, OutOfSpace, Poisoned, ReadOnly, Replaced,
     SchemaError, Status, StorageError, Timeout, TooLarge, TooManyReaders, WrongStore, WrongType, WrongView,
 )  # fmt: skip
 from .frozen import Frozen
@@ -59,7 +59,7 @@ __all__ = [
     "Corrupt", "Counter", "Counts", "Dict", "DuplicateKey", "Embedded", "EmbeddedModel", "Error", "FileReport", "Float32", "Forked", "Frozen", "HandlerFailed", "InCallback",
     "Index", "IndexOutOfRange", "InternalError", "InvalidArgument", "InvalidJSON", "InvalidQuery", "InvalidSignature", "InvalidText",
     "KeyImmutable", "LibraryNotFound", "List", "MissingNumpy", "MissingValue", "Migration", "MixedDict", "MixedList", "Model", "NoPrimaryKey", "NoSuchClass",
-    "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotSupported", "NullValue", "ObjectId",
+    "NoSuchIndex", "NoSuchObject", "NoSuchProperty", "NotAStore", "NotFound", "NotInWrite", "NotNullable", "NotPermitted", "NotSupported", "NullValue", "ObjectId",
     "OutOfMemory", "OutOfRange", "OutOfSpace", "OutcomeUnknown", "Pin", "Poisoned", "Property", "ReadOnly", "Replaced", "Results",
     "Savepoint", "SchemaError", "Set", "Statistics", "Status", "StorageError", "Store", "Timeout", "Token", "TooLarge", "TooManyReaders",
     "Transaction", "WrongStore", "WrongType", "WrongView", "backlinks", "default_store", "delete_files", "exists", "field", "fields", "json_default", "links_to", "open",

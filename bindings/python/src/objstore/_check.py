@@ -49,7 +49,7 @@ def _failure(status: int) -> Error:
         if reason not in message:  # as a rule the library has said it
             message += f" ({reason})"
     known = Status(status) if status in Status.__members__.values() else status
-    return class_for(status)(message, status=known, **details)  # type: ignore[arg-type]
+    return class_for(status, error.system_error if details else 0)(message, status=known, **details)  # type: ignore[arg-type]
 
 
 def check(status: int) -> None:

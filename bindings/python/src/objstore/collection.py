@@ -275,11 +275,14 @@ class Collection:
                 return elements.ObjectSet(values)
         if self._shape.key is not None:
             return dict(zip(self._all(keys=True, values=False), values))
-        return elements.TYPES[self._shape.kind](values)
+        return self._builtin_of(values)
 
     def copy(self) -> Any:
-        """A builtin one with the same elements."""
-        return elements.TYPES[self._shape.kind](self._all(self._shape.key is not None, live=False))
+        """A builtin one with the same elements. OutOfRange: a set has one that Python has no hash of, Decimal("sNaN")."""
+        return self._builtin_of(self._all(self._shape.key is not None, live=False))
+
+    def _builtin_of(self, values: list[Any]) -> Any:
+        return elements.builtin_set(self._shape.element, values) if self._shape.kind == SET else elements.TYPES[self._shape.kind](values)
 
     __copy__ = copy
 
@@ -287,7 +290,7 @@ class Collection:
         return self.copy()
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        return elements.TYPES[self._shape.kind], (self._all(self._shape.key is not None, live=False),)
+        return elements.TYPES[self._shape.kind], (self.copy(),)
 
 
 class Loop:

@@ -2,13 +2,14 @@
 
 import ctypes
 import os
+import re
 from typing import Any, Literal
 
 from . import _ffi
 from ._check import check
 from .arguments import INT64, UINT64, milliseconds, seconds, switch, whole
 from .calls import MUST_FINISH
-from .errors import InvalidArgument
+from .errors import InvalidArgument, OutOfRange
 from .handles import cell_of
 
 _config_new = _ffi.bind("objstore_config_new")
@@ -43,6 +44,8 @@ LIMITS = {
     "log_bytes": 7,
     "transaction_bytes": 8,
 }
+_LIMIT = re.compile(r"(?<=\bthe limit )[a-z]+(?:[A-Z][a-z]+)+")
+_BY_LIBRARY = {name.removesuffix("_ms").replace("_", ""): name for name in LIMITS}
 EXCLUSIVE, WITHOUT_LOG, DELETE_IF_MIGRATION_NEEDED = 0x2, 0x4, 0x8
 
 
@@ -50,6 +53,11 @@ def _choice(what: str, value: str, choices: dict[str, int]) -> int:
     if value in choices:
         return choices[value]
     raise InvalidArgument(f"{what} is one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def with_names(message: str) -> str:
+    """A message of the library, which calls limits checkpointIdle and the like, with their names here."""
+    return _LIMIT.sub(lambda found: _BY_LIBRARY.get(found[0].lower(), found[0]), message)
 
 
 class Config:
@@ -82,7 +90,11 @@ class Config:
     def durability(self, durability: str, relaxed: float) -> None:
         number, wait = _choice("durability", durability, DURABILITIES), seconds("relaxed", relaxed, ever=False)
         assert wait is not None
-        check(_set_durability(self.handle, number, milliseconds(wait)))
+        try:
+            check(_set_durability(self.handle, number, milliseconds(wait)))
+        except OutOfRange as error:
+            error.message = f"relaxed: {error.message.removeprefix('relaxed_ms: ')}"
+            raise
 
     def schema(self, schema: Any, version: int) -> None:
         check(_set_schema(self.handle, schema, whole("schema_version", version, (1, UINT64[1]))))
@@ -111,4 +123,9 @@ class Config:
 
     def limits(self, limits: dict[str, int]) -> None:
         for name, value in limits.items():
-            check(_set_limit(self.handle, _choice("a limit", name, LIMITS), whole(name, value, INT64)))
+            number = whole(name, value, INT64)
+            try:
+                check(_set_limit(self.handle, _choice("a limit", name, LIMITS), number))
+            except OutOfRange as error:  # the library knows what it may be
+                error.message = with_names(error.message).removeprefix("value: ")
+                raise

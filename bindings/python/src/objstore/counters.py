@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .errors import NullValue, OutOfRange, WrongType
+from .errors import Error, NullValue, OutOfRange, WrongType
 
 if TYPE_CHECKING:
     from .properties import Property
@@ -100,7 +100,10 @@ class Counter:
         return self.value != 0
 
     def __repr__(self) -> str:
-        return f"Counter({self.value})"
+        try:
+            return f"Counter({self.value})"
+        except Error as error:
+            return f"<Counter {self._where}: {error.message}>"
 
     def __str__(self) -> str:
         return str(self.value)

@@ -6,6 +6,7 @@ before the first element is written.
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import documents, kinds
@@ -144,14 +145,26 @@ def content(prop: "Property", value: Any) -> Any:
             return ObjectSet(converted)
     if shape.element.kind == LINK and any(map(is_loose, converted)):
         return ObjectSet(converted)
-    return set(converted)
+    return builtin_set(shape.element, converted)
 
 
 def member(element: Element, value: Any) -> Any:
-    """An element of a set of any values: WrongType, where it is a list or dict."""
+    """An element of a set. WrongType: it is a list or dict; OutOfRange: it has no hash."""
     if isinstance(value, (list, dict)):
         raise kinds.wrong(element, value, "a value that is no list or dict, as a set takes it,")
+    if isinstance(value, Decimal) and value.is_snan():
+        raise kinds.unfit(element, f"{value!r} has no hash, so no builtin set can have it")
     return value
+
+
+def builtin_set(element: Element, values: list[Any]) -> set[Any]:
+    """What is in a set, converted. OutOfRange: an element has no hash; other languages, and JSON, put in what Python cannot."""
+    try:
+        return set(values)
+    except TypeError:
+        for value in values:
+            member(element, value)
+        raise
 
 
 class ObjectSet(MutableSet[Any]):

@@ -4,6 +4,7 @@ Each derives from Error and from the builtin that a Python programmer would expe
 `except objstore.Error` both work.
 """
 
+import errno
 from enum import IntEnum
 
 
@@ -97,6 +98,8 @@ class Error(Exception):
         self.position = position
         self.system_error = system_error
         self.callback_code = callback_code
+        if system_error and isinstance(self, OSError):
+            setattr(self, "errno", system_error)  # which only the builtin declares
 
     def __str__(self) -> str:  # KeyError would show the repr, OSError nothing
         return self.message
@@ -106,7 +109,7 @@ class Error(Exception):
 
 
 def _rebuild(kind: type[Error], message: str, state: dict[str, object]) -> Error:
-    error = kind(message)
+    error = kind(message, system_error=state["system_error"])  # type: ignore[arg-type]
     error.__dict__.update(state)
     return error
 
@@ -319,6 +322,10 @@ class StorageError(Error, OSError):
     code = Status.IO
 
 
+class NotPermitted(StorageError, PermissionError):
+    """The system does not let this process read, write or make a file."""
+
+
 class OutOfSpace(StorageError):
     code = Status.OUT_OF_SPACE
 
@@ -393,6 +400,8 @@ _BY_STATUS |= {
 }
 
 
-def class_for(status: int) -> type[Error]:
+def class_for(status: int, system_error: int = 0) -> type[Error]:
     """The exception for a status of the library; InternalError for those that this package never causes."""
+    if status == Status.IO and system_error in (errno.EACCES, errno.EPERM):
+        return NotPermitted
     return _BY_STATUS.get(status, InternalError)

@@ -2,15 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterable
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from . import creating, inserting, objects
 from .models import Model
+from .observing import properties
+from .properties import Property
 from .source import Source
 from .transaction import Counts, Policy, policy_number
-
-if TYPE_CHECKING:
-    from .properties import Property
 
 M = TypeVar("M", bound=Model)
 
@@ -19,7 +18,7 @@ class Factory(Source):
     """create(), create_all(), copy(), and the same from JSON."""
 
     def create(
-        self, model: type[M], values: Any, update: Policy = "error", *, exact: bool = False, by: "str | Iterable[str] | None" = None
+        self, model: type[M], values: Any, update: Policy = "error", *, exact: bool = False, by: object = None
     ) -> M:
         """Creates an object from values, and returns it:
 
@@ -36,8 +35,8 @@ class Factory(Source):
         A link may also be the primary key of an object, or a reference of to_dict(), also of one that comes later in the values.
         NoSuchObject: it does not come.
 
-        `by` names another unique property, or those of a unique index, that an existing object is known by instead of its primary
-        key: `store.create(Person, {"email": "j@x.org", "name": "Jane"}, "modified", by="email")`. NoSuchIndex; KeyImmutable: a primary
+        `by` is another unique property, or those of a unique index, that an existing object is known by instead of its primary
+        key: `store.create(Person, {"email": "j@x.org", "name": "Jane"}, "modified", by="email")`, or `by=Person.email`. NoSuchIndex; KeyImmutable: a primary
         key is given, and that object has another one.
 
         All or nothing. Errors say where in the values. InvalidArgument: they lead in a circle."""
@@ -46,7 +45,8 @@ class Factory(Source):
         if by is None:
             made = inserting.create(self._writing(), binding, values, policy, exact)
         else:
-            parts = self._unique(binding, [by] if isinstance(by, str) else by)
+            several: Any = [by] if isinstance(by, (str, Property)) else by
+            parts = self._unique(binding, [prop.name for prop in properties(binding, several, "by")])
             known_by = binding.index_id(self._reader().handle, parts), parts
             made = inserting.create_by(self._writing(), binding, values, policy, exact, known_by)
         return made

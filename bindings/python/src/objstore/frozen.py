@@ -20,6 +20,7 @@ class Frozen(Source, Block):
     """One version of a store, for ever. Any thread may use it, all of them at the same time."""
 
     is_frozen = True
+    _instead = "; detach() what is to be kept of it"
 
     def __init__(self, store: "Store", view: View, ended: str = "this frozen version of a store is closed") -> None:
         super().__init__(store._bindings)

@@ -15,6 +15,8 @@ from functools import partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+from .articles import a
+
 T = TypeVar("T")
 
 
@@ -105,9 +107,13 @@ class Block:
     behind the last one of __enter__, leaves nothing open, whoever keeps that exception."""
 
     __slots__ = ()
+    _instead = ""  # what to do instead of copying it
     if TYPE_CHECKING:  # else they are slots, or attributes, of each class
         _ending: "weakref.ref[Any] | None"  # of what the with statement has; None: there is none
         _is_inside: bool  # set by __enter__
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        raise TypeError(f"{a(type(self).__name__)} is of this process alone: it cannot be copied or pickled{self._instead}")
 
     def _over(self) -> None:
         """At the end of __exit__."""

@@ -32,9 +32,13 @@ def _cut(text: str) -> str:
 
 
 def object_table(obj: "Model") -> str:
-    name = html.escape(type(obj).__name__)
-    if not obj.is_valid:
-        return f"<p><b>{name}</b>: deleted, or its store closed</p>"
+    name, why = html.escape(type(obj).__name__), "deleted, or its store closed"
+    try:
+        is_valid = obj.is_valid
+    except Error as error:  # behind a fork()
+        is_valid, why = False, html.escape(error.message)
+    if not is_valid:
+        return f"<p><b>{name}</b>: {why}</p>"
     rows = "".join(
         f"<tr><th>{html.escape(p.name)}</th><td>{_cell(obj, p)}</td></tr>"
         for p in type(obj)._objstore_properties
@@ -45,8 +49,11 @@ def object_table(obj: "Model") -> str:
 def results_table(results: "Results[Any]") -> str:
     properties = results._binding.properties
     head = "".join(f"<th>{html.escape(p.name)}</th>" for p in properties)
-    shown = results[:ROWS]
+    try:
+        shown, count = results[:ROWS], len(results)
+    except Error:  # its repr says which
+        return f"<p>{html.escape(repr(results))}</p>"
     body = "".join("<tr>" + "".join(f"<td>{_cell(o, p)}</td>" for p in properties) + "</tr>" for o in shown)
-    more = len(results) - len(shown)
+    more = count - len(shown)
     foot = f"<p>and {more:,} more</p>" if more > 0 else ""
     return f"<table><caption>{html.escape(repr(results))}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"

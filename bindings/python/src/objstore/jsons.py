@@ -67,7 +67,7 @@ def parse_json(text: str | bytes, *, relaxed: bool = True, extended: bool = Fals
 def json_default(value: Any) -> Any:
     """For the json module: `json.dumps({"toys": dog.toys}, default=objstore.json_default)`. Live lists, sets and dicts are written as
     builtin ones (sets as lists, in the order of a store), counters and members of enumerations as their values, ids and Decimals as texts, datetimes by
-    ISO 8601, bytes in base64. TypeError: anything else."""
+    ISO 8601, bytes in base64; keys as to_json() has them. TypeError: anything else."""
     from .collection import Collection
     from .mixed import MixedDict, MixedList
     from .ordering import ordered
@@ -77,7 +77,9 @@ def json_default(value: Any) -> Any:
         return list(value)  # a copy would have no order
     if isinstance(value, (Collection, MixedList, MixedDict)):
         value = value.copy()
-    if isinstance(value, (list, dict)):
+    if isinstance(value, dict):
+        return {text_of_key(key): element for key, element in value.items()}
+    if isinstance(value, list):
         return value
     if isinstance(value, (set, frozenset)):
         try:
@@ -93,6 +95,11 @@ def json_default(value: Any) -> Any:
     if isinstance(value, (ObjectId, uuid.UUID, Decimal)):
         return str(value)
     raise TypeError(f"an object of type {type(value).__name__} is no JSON: {value!r}")
+
+
+def text_of_key(key: Any) -> str:
+    """A key of a dict, as JSON has it."""
+    return str(key.value if isinstance(key, Enum) else key)
 
 
 def of_object(obj: Any, depth: int, flags: int) -> str:
@@ -129,13 +136,18 @@ def _written(call: Callable[..., int], depth: int, flags: int) -> str:
         _buffer_free(ctypes.byref(buffer))
 
 
+def _takes_text(file: Any) -> bool:
+    """Is it open for text? Temporary files, and those of codecs, are no TextIOBase."""
+    return isinstance(file, (io.TextIOBase, codecs.StreamWriter)) or getattr(file, "encoding", None) is not None
+
+
 def of_results(results: "Results[Any]", depth: int, flags: int, file: Any) -> str | None:
     """The text, or None where it was written to a file."""
     pieces: list[str | bytes] = []
     write = pieces.append if file is None else getattr(file, "write", None)
     if write is None:
         raise InvalidArgument(f"a file to write to is wanted, not {file!r}")
-    decoder = codecs.getincrementaldecoder("utf-8")() if file is None or isinstance(file, io.TextIOBase) else None
+    decoder = codecs.getincrementaldecoder("utf-8")() if file is None or _takes_text(file) else None
 
     def take_piece(bytes_: int, length: int, _: object) -> None:
         piece = ctypes.string_at(bytes_, length)

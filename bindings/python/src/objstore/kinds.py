@@ -69,7 +69,7 @@ def wrong(prop: Described, value: object, wanted: str) -> WrongType:
     )
 
 
-def _unfit(prop: Described, message: str) -> OutOfRange:
+def unfit(prop: Described, message: str) -> OutOfRange:
     return OutOfRange(f"{prop.path}: {message}", class_name=prop.model_name, property_name=prop.name)
 
 
@@ -88,7 +88,7 @@ def _int(prop: Described, value: Any) -> int:
         raise wrong(prop, value, "an int") from None
     if SMALLEST <= number <= LARGEST:
         return number
-    raise _unfit(prop, f"{shown(number)} does not fit 64 bits")
+    raise unfit(prop, f"{shown(number)} does not fit 64 bits")
 
 
 def _is_real(value: Any) -> bool:
@@ -99,13 +99,15 @@ def _is_real(value: Any) -> bool:
 def _float(prop: Described, value: Any) -> float:
     if not _is_real(value):
         raise wrong(prop, value, "a float")
+    if isinstance(value, numbers.Integral):
+        value = int(value)  # those of NumPy are compared with a float as floats: every one is equal to its own
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if number == value or value != value:
         return number
-    raise _unfit(prop, f"{shown(value)} is not exactly a float")
+    raise unfit(prop, f"{shown(value)} is not exactly a float")
 
 
 def _single(prop: Described, value: Any) -> float:
@@ -114,7 +116,7 @@ def _single(prop: Described, value: Any) -> float:
     try:
         number: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except (OverflowError, struct.error):
-        raise _unfit(prop, f"{shown(value)} is beyond a float of 32 bits") from None
+        raise unfit(prop, f"{shown(value)} is beyond a float of 32 bits") from None
     return number
 
 
@@ -128,7 +130,7 @@ def _decimal(prop: Described, value: Any) -> Decimal:
             raise wrong(prop, value, "a Decimal") from None
     number = Decimal(value)
     if decimals.bits(number) is None:
-        raise _unfit(prop, f"{shown(value)} is not exactly a decimal of 34 digits and exponents from -6176 to 6111")
+        raise unfit(prop, f"{shown(value)} is not exactly a decimal of 34 digits and exponents from -6176 to 6111")
     return number
 
 
@@ -195,7 +197,7 @@ def _of_numpy(prop: Described, value: Any) -> "datetime | None":
         return None
     # NumPy gives a number for what is far away, or begins anew behind the greatest.
     if not isinstance(found, datetime) or (not _is_finer(value) and microseconds.astype(value.dtype) != value):
-        raise _unfit(prop, f"{value!r} is beyond what a datetime can say")
+        raise unfit(prop, f"{value!r} is beyond what a datetime can say")
     return found.replace(tzinfo=timezone.utc)
 
 
@@ -220,7 +222,7 @@ def aware(prop: Described, value: datetime) -> datetime:
     try:
         utc = value.astimezone(timezone.utc)
     except OverflowError:
-        raise _unfit(prop, f"{value!r} is beyond what a datetime in UTC can say") from None
+        raise unfit(prop, f"{value!r} is beyond what a datetime in UTC can say") from None
     if type(utc) is datetime:
         return utc
     return datetime(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, timezone.utc)
@@ -279,7 +281,7 @@ def key(prop: Described, value: Any) -> str:
 
 
 def too_deep(prop: Described) -> OutOfRange:
-    return _unfit(prop, f"lists and dicts are nested more than {DEEPEST} deep")
+    return unfit(prop, f"lists and dicts are nested more than {DEEPEST} deep")
 
 
 def is_object(value: Any) -> bool:
@@ -353,7 +355,7 @@ def member(prop: Described, value: Any) -> Any:
     try:
         return prop.enum(value)
     except ValueError:
-        raise _unfit(prop, f"the stored value {value!r} is no member of {prop.enum.__name__}") from None
+        raise unfit(prop, f"the stored value {value!r} is no member of {prop.enum.__name__}") from None
 
 
 def name(kind: int, python_type: type) -> str:

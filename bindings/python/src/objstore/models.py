@@ -173,11 +173,11 @@ class Model(objects.Slots, metaclass=ModelMeta):
 
     def __repr__(self) -> str:
         name, why = type(self).__name__, "deleted or closed"
-        if self.is_valid:
-            try:
+        try:
+            if self.is_valid:
                 return f"{name}({', '.join(f'{p.name}={objects.shown(self, p)}' for p in type(self)._objstore_properties)})"
-            except Error as error:  # another thread deletes it, or closes the store, just now
-                why = error.message if self.is_valid else why
+        except Error as error:  # behind a fork(); or another thread deletes it, or closes the store, just now
+            why = error.message
         return f"<{name} {self._o_key}, {why}>"
 
     def _repr_html_(self) -> str:
@@ -186,22 +186,26 @@ class Model(objects.Slots, metaclass=ModelMeta):
     # Unmanaged objects, such as detached ones, are copied and pickled as any others, with what they lead to, also in a circle.
 
     def __copy__(self) -> "Self":
+        values = objects.loose_values(self)
         made: Self = objects.blank(type(self))
-        made.__setstate__(objects.loose_values(self).copy())
+        objects.start(made, values.copy())
         return made
 
     def __deepcopy__(self, memo: "dict[int, Any]") -> "Self":
         values = objects.loose_values(self)
         made: Self = objects.blank(type(self))
         memo[id(self)] = made
-        made.__setstate__(copy.deepcopy(values, memo))
+        objects.start(made, copy.deepcopy(values, memo))
         return made
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        return objects.blank, (type(self),), objects.loose_values(self)
+        # By name: the class that it is read into may have other properties, or these in another order.
+        values = objects.loose_values(self)
+        return objects.blank, (type(self),), {p.name: values[p.index] for p in type(self)._objstore_properties}
 
-    def __setstate__(self, values: list[Any]) -> None:
-        objects.start(self, values)
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        given = {property_named(type(self), name).index: value for name, value in values.items()}
+        objects.start(self, [p.unpickled(given.get(p.index, MISSING)) for p in type(self)._objstore_properties])
 
 
 def properties_of(model: type) -> tuple[Property, ...]:

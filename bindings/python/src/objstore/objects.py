@@ -58,7 +58,8 @@ def start(obj: Any, values: list[Any]) -> None:
 def blank(model: type) -> Any:
     """An unmanaged object whose values are still to come."""
     made: Any = object.__new__(model)
-    start(made, [])
+    # Of their types: where objects lead in a circle, a message may show one before its values are there.
+    start(made, [None if p.shape is None else p.python_type() for p in made._objstore_properties])
     return made
 
 
@@ -209,8 +210,8 @@ def named(value: Any) -> str:
         return repr(value)
     model: Any = type(value)
     key = model._objstore_key
-    if key and exists(value):
-        with suppress(Error):  # gone just now
+    with suppress(Error):  # gone just now, or behind a fork()
+        if key and exists(value):
             return f"<{model.__name__} {', '.join(repr(getattr(value, part.name)) for part in key)}>"
     return f"<{model.__name__}>" if value._o_block.store is None else f"<{model.__name__} #{value._o_key}>"
 

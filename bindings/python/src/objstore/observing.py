@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _ffi, again, delivery
 from ._check import check, failure
+from .articles import shown
 from .calls import MUST_FINISH, entry, finish, plain
 from .changes import Changes
 from .errors import InvalidArgument, Status
@@ -141,16 +142,18 @@ class ChangeToken(Token, Generic[M]):
             changes._end()
 
 
-def properties(binding: "Binding", keys: "Iterable[object]") -> list[Property]:
+def properties(binding: "Binding", given: "Iterable[object]", what: str = "keys") -> list[Property]:
     """The properties of a class that are meant, by name or as Dog.age."""
-    if isinstance(keys, str):
-        raise InvalidArgument(f"keys is a list of properties, such as [{keys!r}]")
+    if isinstance(given, str):
+        raise InvalidArgument(f"{what} is a list of properties, such as [{given!r}]")
+    if not isinstance(given, Iterable):
+        raise InvalidArgument(f"{what} is a list of properties, by name or as Dog.age, not {shown(given)}")
     found = []
-    for key in keys:
-        prop = property_named(binding.model, key) if isinstance(key, str) else again.own(binding, key)
+    for each in given:
+        prop = property_named(binding.model, each) if isinstance(each, str) else again.own(binding, each)
         if prop is None:
             name = binding.model.__name__
-            raise InvalidArgument(f"a property of {name} is wanted, not {key!r}", class_name=name)
+            raise InvalidArgument(f"{what}: a property of {name} is wanted, not {shown(each)}", class_name=name)
         found.append(prop)
     return found
 

@@ -175,7 +175,11 @@ class _Opening:
 
     def open(self, made: config.Config) -> None:
         self._calls.run(_open, made.handle, ctypes.byref(self._handle.cell))
-        self._calls.check()
+        try:
+            self._calls.check()
+        except InvalidArgument as error:
+            error.message = config.with_names(error.message)
+            raise
         if not self.opened:
             self.opened.append(Store(self._handle.cell, self._models, self._write_timeout))
         self.opened[0]._blocks.clear()  # which refer to it

@@ -184,6 +184,19 @@ class Property(property):
             return None
         raise self.missing()
 
+    def unpickled(self, value: Any) -> Any:
+        """What an object holds that was pickled with `value`, or MISSING. Collections and lists and dicts of any values stay the ones that
+        they are: in a circle they may be filled later, and what is in them is checked when the object is added, as ever."""
+        if value is MISSING:
+            return self.given(value)
+        if self.kind == kinds.MIXED or self.generated and value is None:
+            return value
+        if self.shape is None:
+            return kinds.convert(self, value)
+        if isinstance(value, self.python_type) or self.kind == kinds.SET and isinstance(value, elements.ObjectSet):
+            return value
+        raise kinds.wrong(self, value, a(elements.NAMES[self.kind]))
+
     def made(self) -> Any:
         """What the factory makes for one object: checked like what is given."""
         return self.convert(self.default_factory())

@@ -267,6 +267,15 @@ class Results(Generic[M]):
         _view, found = self._evaluate()  # kept during the call
         return transaction.delete_results(found.handle)
 
+    # Copying
+
+    def __copy__(self) -> "Results[M]":
+        return self  # never changes: only the answer does
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        name, model = type(self).__name__, self._binding.model.__name__
+        raise TypeError(f"these {name} of {model} belong to a store: copy or pickle results.detach(), or [each.detach() for each in results]")
+
     # Showing
 
     def __repr__(self) -> str:

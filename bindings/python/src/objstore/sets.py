@@ -65,7 +65,7 @@ class Set(Collection, MutableSet[T]):
         return self._builtin().isdisjoint(other)
 
     def _builtin(self) -> set[T]:
-        return set(self._all())
+        return elements.builtin_set(self._shape.element, self._all())
 
     def _combined(self, other: Any, combine: "Callable[[set[T], Any], Any]") -> Any:
         return combine(self._builtin(), set(other)) if isinstance(other, AbstractSet) else NotImplemented
@@ -93,7 +93,7 @@ class Set(Collection, MutableSet[T]):
         """Adds an element, if it is not there."""
         transaction = self._writing()
         converted = self._shape.element.convert(value)
-        if self._shape.element.kind == kinds.MIXED:
+        if self._shape.element.kind in (kinds.DECIMAL, kinds.MIXED):
             elements.member(self._shape.element, converted)
         with filling.linked(transaction, self._shape, [converted]):
             s = take()

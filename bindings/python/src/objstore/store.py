@@ -56,6 +56,8 @@ class Store(Factory, WithBlock):
     the program has not read for 0.2 s; keeping objects and results around pins nothing.
     """
 
+    _instead = "; open it again by its path, or store.copy_to() another one"
+
     def __init__(
         self, handle: ctypes.c_void_p, models: Iterable[ModelMeta] | None, write_timeout: float | None, opening: int | None = None
     ) -> None:

@@ -14,7 +14,7 @@ from . import _ffi, elements, kinds, objects, ordering
 from ._check import failure
 from .counters import Counter
 from .errors import Error, OutOfRange
-from .jsons import EXTENDED, NAN_AS_NULL, PRETTY, checked_depth
+from .jsons import EXTENDED, NAN_AS_NULL, PRETTY, checked_depth, text_of_key
 from .kinds import MIXED, Described
 from .values import Values
 
@@ -153,7 +153,7 @@ class _Texts(_Writing):
         return json.dumps(name, ensure_ascii=False)
 
     def key(self, part: Described, key: Any) -> str:
-        text = str(key.value if isinstance(key, enum.Enum) else key)
+        text = text_of_key(key)
         kinds.encode(part, text)  # InvalidText
         if self.is_extended and text.startswith("$") and text.lstrip("$") in _RESERVED:
             text = "$" + text
