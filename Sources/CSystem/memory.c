@@ -16,6 +16,7 @@ uint32_t cs_memory_low = 1;             /* the first call makes the reserve */
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static void *reserve;
+static uint32_t in_use;                 /* the reserve is given back, and not had again */
 
 /* Address space is what runs out (a limit of the process, or of a system that never promises more than it has); pages that
  * nobody touches cost nothing else. */
@@ -26,18 +27,23 @@ bool cs_memory_refill(void) {
         if (memory != MAP_FAILED) reserve = memory;
     }
     bool full = reserve != 0;
-    if (full) __atomic_store_n(&cs_memory_low, 0, __ATOMIC_RELAXED);
+    if (full) {
+        __atomic_store_n(&cs_memory_low, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&in_use, 0, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&gate);
     return full;
 }
 
-static void give_back(void) {
+/* Until `unlock_gate`, nobody can have it again: a thread that is about to begin a call asks for it at every moment. */
+static void lock_and_give_back(void) {
     pthread_mutex_lock(&gate);
     if (reserve) munmap(reserve, CS_RESERVE_BYTES);
     reserve = 0;
+    __atomic_store_n(&in_use, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&cs_memory_low, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&gate);
 }
+static void unlock_gate(void) { pthread_mutex_unlock(&gate); }
 
 void cs_memory_lock_for_fork(void) { pthread_mutex_lock(&gate); }
 void cs_memory_unlock_after_fork(void) { pthread_mutex_unlock(&gate); }
@@ -56,12 +62,24 @@ void *__real_realloc(void *, size_t) __attribute__((weak));
 void *__real_aligned_alloc(size_t, size_t) __attribute__((weak));
 int __real_posix_memalign(void **, size_t, size_t) __attribute__((weak));
 
-/* What may fail leaves the reserve to what may not. */
-void *cs_try_malloc(size_t bytes) { return __real_malloc ? __real_malloc(bytes) : malloc(bytes); }
-void *cs_try_calloc(size_t count, size_t bytes) { return __real_calloc ? __real_calloc(count, bytes) : calloc(count, bytes); }
-void *cs_try_realloc(void *old, size_t bytes) { return __real_realloc ? __real_realloc(old, bytes) : realloc(old, bytes); }
+/* What may fail leaves the reserve to what may not, also to that of another thread, once it is given back. */
+static bool is_left_alone(size_t bytes) { return bytes > 1024 && __atomic_load_n(&in_use, __ATOMIC_RELAXED); }
+
+void *cs_try_malloc(size_t bytes) {
+    if (is_left_alone(bytes)) return 0;
+    return __real_malloc ? __real_malloc(bytes) : malloc(bytes);
+}
+void *cs_try_calloc(size_t count, size_t bytes) {
+    if (is_left_alone(count * bytes)) return 0;
+    return __real_calloc ? __real_calloc(count, bytes) : calloc(count, bytes);
+}
+void *cs_try_realloc(void *old, size_t bytes) {
+    if (is_left_alone(bytes)) return 0;
+    return __real_realloc ? __real_realloc(old, bytes) : realloc(old, bytes);
+}
 void *cs_try_aligned(size_t alignment, size_t bytes) {
     void *memory = 0;
+    if (is_left_alone(bytes)) return 0;
     int code = __real_posix_memalign ? __real_posix_memalign(&memory, alignment, bytes) : posix_memalign(&memory, alignment, bytes);
     return code == 0 ? memory : 0;
 }
@@ -70,30 +88,40 @@ void *cs_try_aligned(size_t alignment, size_t bytes) {
 void *__wrap_malloc(size_t bytes) {
     void *memory = __real_malloc(bytes);
     if (memory) return memory;
-    give_back();
-    return __real_malloc(bytes);
+    lock_and_give_back();
+    memory = __real_malloc(bytes);
+    unlock_gate();
+    return memory;
 }
 void *__wrap_calloc(size_t count, size_t bytes) {
     void *memory = __real_calloc(count, bytes);
     if (memory) return memory;
-    give_back();
-    return __real_calloc(count, bytes);
+    lock_and_give_back();
+    memory = __real_calloc(count, bytes);
+    unlock_gate();
+    return memory;
 }
 void *__wrap_realloc(void *old, size_t bytes) {
     void *memory = __real_realloc(old, bytes);
     if (memory || bytes == 0) return memory;
-    give_back();
-    return __real_realloc(old, bytes);
+    lock_and_give_back();
+    memory = __real_realloc(old, bytes);
+    unlock_gate();
+    return memory;
 }
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
     void *memory = __real_aligned_alloc(alignment, bytes);
     if (memory) return memory;
-    give_back();
-    return __real_aligned_alloc(alignment, bytes);
+    lock_and_give_back();
+    memory = __real_aligned_alloc(alignment, bytes);
+    unlock_gate();
+    return memory;
 }
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes) {
     int code = __real_posix_memalign(memory, alignment, bytes);
     if (code != ENOMEM) return code;
-    give_back();
-    return __real_posix_memalign(memory, alignment, bytes);
+    lock_and_give_back();
+    code = __real_posix_memalign(memory, alignment, bytes);
+    unlock_gate();
+    return code;
 }
