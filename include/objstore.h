@@ -2627,8 +2627,9 @@ typedef struct objstore_insert_counts {
  * not wanted) has room for row_count and receives the object key of each row; `counts` may be NULL. The memory
  * of the columns may change only after the call. `position` of the error is the row that was refused.
  * NO_PRIMARY_KEY: policy other than ERROR for a class without one. DUPLICATE_KEY (also for unique values), MISSING_VALUE, WRONG_TYPE,
- * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). A generated property without a column gets new values in
- * objects that are created; other properties of a primary key need a column, also where they have a default (MISSING_VALUE).
+ * NOT_NULLABLE, OUT_OF_RANGE (offsets, nanoseconds). INVALID_ARGUMENT: a column of another kind than STRING, BINARY or MIXED with
+ * offsets or values_bytes. A generated property without a column gets new values in objects that are created; a primary key, or a part
+ * of one, its default or null in every row, else MISSING_VALUE.
  * EMBEDDED: the class is, or a column leads to such a class. */
 OBJSTORE_API objstore_status objstore_insert_rows(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy,

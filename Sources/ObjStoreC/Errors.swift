@@ -13,7 +13,7 @@ func report(_ error: StoreError, _ blame: Blame = [:]) -> objstore_status {
     var message = error.message
     // With a property, what is missing or of another store is what a link was to lead to: the message names it.
     let isTarget = error.propertyName != nil && (error.code == .noSuchObject || error.code == .wrongStore)
-    if !isTarget, let argument = blame.first(where: { $0.key == error.code })?.value { message = "\(argument): \(message)" }
+    if !isTarget, !error.namesArgument, let argument = blame.first(where: { $0.key == error.code })?.value { message = "\(argument): \(message)" }
     remember(
         error.code.rawValue, message, className: error.className ?? "", propertyName: error.propertyName ?? "", position: Int64(error.position),
         callbackCode: error.callbackCode, systemError: error.systemError)

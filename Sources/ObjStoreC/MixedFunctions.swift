@@ -18,12 +18,12 @@ func withPath<T>(
     try check(count: count, "step_count")
     try check(array: steps, count, "steps")
     // The first step may say which element of a collection: one more than a value is deep.
-    guard count <= MixedNode.maximumDepth + 1 else { throw StoreError(.outOfRange, "steps: \(count) are more than \(MixedNode.maximumDepth + 1)") }
+    guard count <= MixedNode.maximumDepth + 1 else { throw StoreError(.outOfRange, "steps: \(count) are more than \(MixedNode.maximumDepth + 1)").namingArgument() }
     var path: [MixedStep] = []
     path.reserveCapacity(count)
     for index in 0..<count {
         do throws(StoreError) { path.append(try MixedStep(Value(steps.unsafelyUnwrapped[index]))) } catch {
-            throw StoreError(error.code, "steps[\(index)]: \(error.message)")
+            throw StoreError(error.code, "steps[\(index)]: \(error.message)").namingArgument()
         }
     }
     return try body(path)

@@ -16,7 +16,7 @@ func changeSchema(
 
 /// Names the argument in an error of reading it.
 func naming<T>(_ argument: StaticString, _ body: () throws(StoreError) -> T) throws(StoreError) -> T {
-    do throws(StoreError) { return try body() } catch { throw error.prefixed("\(argument): ") }
+    do throws(StoreError) { return try body() } catch { throw error.prefixed("\(argument): ").namingArgument() }
 }
 
 @c @implementation

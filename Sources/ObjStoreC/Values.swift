@@ -137,7 +137,7 @@ func withValues<T>(_ values: UnsafePointer<objstore_value>?, _ count: Int, _ bod
         do throws(StoreError) {
             for index in 0..<count {
                 do throws(StoreError) { try convert(values.unsafelyUnwrapped + index, to: buffer.baseAddress.unsafelyUnwrapped + index) } catch {
-                    throw StoreError(error.code, "values[\(index)]: \(error.message)")
+                    throw StoreError(error.code, "values[\(index)]: \(error.message)").namingArgument()
                 }
             }
             result = .success(try body(UnsafePointer(buffer.baseAddress.unsafelyUnwrapped)))
@@ -156,7 +156,7 @@ func flatValues(_ values: UnsafePointer<objstore_value>?, _ count: Int) throws(S
     flat.reserveCapacity(count)
     for index in 0..<count {
         do throws(StoreError) { flat.append(try Value(counted: values.unsafelyUnwrapped[index])) } catch {
-            throw StoreError(error.code, "values[\(index)]: \(error.message)")
+            throw StoreError(error.code, "values[\(index)]: \(error.message)").namingArgument()
         }
     }
     return flat
@@ -173,9 +173,9 @@ func collection(_ id: CollectionID) -> objstore_collection {
 }
 @inline(__always)
 func collectionID(_ collection: objstore_collection) throws(StoreError) -> CollectionID {
-    if collection.reserved != 0 { throw notReserved("collection", collection.reserved) }
+    if collection.reserved != 0 { throw notReserved("collection", collection.reserved).namingArgument() }
     if collection.collection_id != 0 {
-        throw StoreError(.invalidArgument, "collection.collection_id is \(collection.collection_id), not 0: was it made with objstore_collection_of?")
+        throw StoreError(.invalidArgument, "collection.collection_id is \(collection.collection_id), not 0: was it made with objstore_collection_of?").namingArgument()
     }
     return CollectionID(owner: objectID(collection.owner), propertyID: collection.property_id)
 }
@@ -183,19 +183,19 @@ func collectionID(_ collection: objstore_collection) throws(StoreError) -> Colle
 /// Numbers of elements: more than half of the address space is a mistake (a negative number, most likely).
 @inline(__always)
 func check(count: Int, _ argument: StaticString) throws(StoreError) {
-    if count < 0 { throw StoreError(.invalidArgument, "\(argument) is \(UInt(bitPattern: count)): too many") }
+    if count < 0 { throw StoreError(.invalidArgument, "\(argument) is \(UInt(bitPattern: count)): too many").namingArgument() }
 }
 
 @inline(__always)
 func check(array: UnsafeRawPointer?, _ count: Int, _ argument: StaticString) throws(StoreError) {
-    if array == nil, count > 0 { throw StoreError(.invalidArgument, "\(argument) is NULL, with \(count) elements") }
+    if array == nil, count > 0 { throw StoreError(.invalidArgument, "\(argument) is NULL, with \(count) elements").namingArgument() }
 }
 
 /// Of an array that is given: no address space holds more.
 @inline(__always)
 func check(elements count: Int, _ argument: StaticString) throws(StoreError) {
     try check(count: count, argument)
-    if count > mostElements { throw StoreError(.invalidArgument, "\(argument) is \(count): more than memory can hold") }
+    if count > mostElements { throw StoreError(.invalidArgument, "\(argument) is \(count): more than memory can hold").namingArgument() }
 }
 
 private let mostElements = 1 << 44
@@ -205,7 +205,7 @@ private let mostElements = 1 << 44
 @inline(__always)
 func check(properties count: Int, _ argument: StaticString) throws(StoreError) {
     try check(count: count, argument)
-    if count > mostProperties { throw StoreError(.invalidArgument, "\(argument) is \(count): a class has \(mostProperties) properties at most") }
+    if count > mostProperties { throw StoreError(.invalidArgument, "\(argument) is \(count): a class has \(mostProperties) properties at most").namingArgument() }
 }
 
 private let mostProperties = 65_000
@@ -216,7 +216,7 @@ func outputBuffer(_ buffer: UnsafeMutablePointer<objstore_buffer>?) throws(Store
     guard let buffer else { return nil }
     let text = UnsafeMutableRawPointer(buffer).assumingMemoryBound(to: OutputBuffer.self)
     guard OutputBuffer.isWellFormed(text) else {
-        throw StoreError(.invalidArgument, "buffer: bytes, length and capacity contradict each other; was it initialised?")
+        throw StoreError(.invalidArgument, "buffer: bytes, length and capacity contradict each other; was it initialised?").namingArgument()
     }
     return text
 }

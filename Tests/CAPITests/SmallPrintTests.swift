@@ -60,6 +60,14 @@ import Testing
                     expect(refused(objstore_insert_rows(tx, a, .OBJSTORE_POLICY_ERROR, &column, 1, 1, nil, nil), .OBJSTORE_ERR_INVALID_ARGUMENT).contains("column.reserved is 9"))
                 }
                 var column = objstore_column_init(x, .OBJSTORE_KIND_INT, data), key: Int64 = 0
+                column.values_bytes = 8
+                var message = refused(objstore_insert_rows(tx, a, .OBJSTORE_POLICY_ERROR, &column, 1, 1, nil, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
+                expect(message == "columns: A.x: values_bytes is 8, not 0, and a column of kind int has none")
+                column.values_bytes = 0
+                column.offsets = data
+                message = refused(objstore_insert_rows(tx, a, .OBJSTORE_POLICY_ERROR, &column, 1, 1, nil, nil), .OBJSTORE_ERR_INVALID_ARGUMENT)
+                expect(message == "columns: A.x: offsets is not NULL, and a column of kind int has none")
+                column.offsets = nil
                 try ok(objstore_insert_rows(tx, a, .OBJSTORE_POLICY_ERROR, &column, 1, 1, &key, nil))
                 var object = objstore_object(), results: OpaquePointer?, count: UInt64 = 0
                 try ok(objstore_find_all(tx, a, &results))
@@ -67,12 +75,15 @@ import Testing
                 _ = objstore_results_close(results)
                 var list = objstore_collection_of(object, l), value = objstore_int(1)
                 try ok(objstore_list_insert(tx, list, 0, &value, 1))
-                list.reserved = 1
-                refused(objstore_list_insert(tx, list, 0, &value, 1), .OBJSTORE_ERR_INVALID_ARGUMENT)
-                refused(objstore_collection_count(tx, list, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
+                expect(refused(objstore_list_insert(tx, list, 0, &value, 1 << 60), .OBJSTORE_ERR_INVALID_ARGUMENT).hasPrefix("count is "))
+                expect(refused(objstore_collection_remove(tx, list, 5, 1), .OBJSTORE_ERR_OUT_OF_RANGE).hasPrefix("index: A.l: index 5"))
+                list.reserved = 4
+                let statuses = [objstore_list_insert(tx, list, 0, &value, 1), objstore_collection_clear(tx, list), objstore_collection_count(tx, list, &count)]
+                expect(statuses.allSatisfy { $0 == .OBJSTORE_ERR_INVALID_ARGUMENT })
+                expect(refused(objstore_collection_count(tx, list, &count), .OBJSTORE_ERR_INVALID_ARGUMENT).hasPrefix("collection.reserved is 4"))
                 list = objstore_collection_of(object, l)
                 list.collection_id = 1
-                refused(objstore_collection_count(tx, list, &count), .OBJSTORE_ERR_INVALID_ARGUMENT)
+                expect(refused(objstore_collection_count(tx, list, &count), .OBJSTORE_ERR_INVALID_ARGUMENT).hasPrefix("collection.collection_id is 1"))
             }
         }
     }

@@ -74,6 +74,10 @@ final class ColumnInsert {
             guard column.kind == spec.kind, !spec.kind.isCollection else {
                 throw cls.named(StoreError(.wrongType, "\(path(position)) is of type \(spec.kind), not \(column.kind)"), position)
             }
+            if !spec.kind.isBytes, column.offsets != nil || column.valuesBytes != 0 {
+                let what = column.offsets != nil ? "offsets is not NULL" : "values_bytes is \(column.valuesBytes), not 0"
+                throw cls.named(StoreError(.invalidArgument, "\(path(position)): \(what), and a column of kind \(spec.kind) has none"), position)
+            }
             if column.validity != nil, !spec.nullable { try validateNoNulls(column, position) }
             switch spec.kind {
             case .string, .binary, .mixed: try validateText(column, position)
@@ -260,7 +264,7 @@ final class ColumnInsert {
         add(
             InputColumn(
                 propertyID: cls.propertyID(position), kind: kind, values: UnsafeRawPointer(memory), offsets: offsets.map { UnsafePointer($0.assumingMemoryBound(to: Int64.self)) },
-                validity: validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, valuesBytes: UInt64(rows * value.count)), position)
+                validity: validity.map { UnsafePointer($0.assumingMemoryBound(to: UInt8.self)) }, valuesBytes: kind.hasBytes ? UInt64(rows * value.count) : 0), position)
     }
 
     /// Zeros, for as long as the insert.

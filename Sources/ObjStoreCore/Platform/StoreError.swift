@@ -14,6 +14,8 @@ public final class StoreError: Error, @unchecked Sendable {
     public private(set) var callbackCode: Int64 = 0
     /// errno of the system call that failed, or 0.
     public private(set) var systemError: Int32 = 0
+    /// The message begins with the argument that is wrong.
+    package private(set) var namesArgument = false
 
     public init(_ code: StatusCode, _ message: String) {
         self.code = code
@@ -32,6 +34,11 @@ public final class StoreError: Error, @unchecked Sendable {
     package func prefixed(_ words: String) -> StoreError {
         let error = StoreError(code, words + message).at(class: className, property: propertyName, position: position).callback(callbackCode)
         return error.system(systemError)
+    }
+
+    package func namingArgument() -> StoreError {
+        namesArgument = true
+        return self
     }
 
     package func system(_ code: Int32) -> StoreError {
