@@ -884,9 +884,12 @@ OBJSTORE_API objstore_status objstore_schema_add_index(objstore_schema *schema, 
                     array(names, count), count(count), flags(flags));
 
 /** What a property gets when an object is created without it. Without a default a nullable property gets null,
- * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null.
+ * and leaving out any other is OBJSTORE_ERR_MISSING_VALUE. The value is copied. That of a link can only be null. That of a primary key
+ * is the key of an object that is created, or looked for, without one, on every way in: values, rows, columns, nested values, JSON. Of a
+ * single one a program may say none where the file has one, and it stays, or one where the file has none: it gets it.
  * NO_SUCH_CLASS, NO_SUCH_PROPERTY: not in the schema. WRONG_TYPE, NOT_NULLABLE: it does not fit. OUT_OF_RANGE: it is none of the
- * property's enumeration (objstore_schema_set_enumeration). INVALID_SCHEMA: the property is the primary key. */
+ * property's enumeration (objstore_schema_set_enumeration). VALUE_TOO_LARGE: a key of more than 1024 bytes. INVALID_SCHEMA: the property is
+ * generated. */
 OBJSTORE_API objstore_status objstore_schema_set_default(objstore_schema *schema, objstore_text class_name,
                                                          objstore_text name, objstore_value value)
     OBJSTORE_CHECKS(null(schema), closed(schema), kind(schema), text(class_name, name, value),

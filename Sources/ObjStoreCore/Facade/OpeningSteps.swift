@@ -133,7 +133,8 @@ extension Store {
         let difference: StoreError
         do throws(StoreError) {
             let schema = try shared.database.snapshot().schema
-            guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion) else { return }
+            // What only an opening adds makes no other file of it.
+            guard let merged = try draft.merged(into: schema, version: configuration.schemaVersion, migrates: false, writes: false) else { return }
             guard let (other, _) = zip(schema.classes, merged.classes).first(where: { $0 !== $1 }) else { return }
             difference = StoreError(.schemaMismatch, "\(other.name): the file has another schema than the program").at(class: other.name)
         } catch {
@@ -178,7 +179,7 @@ extension Store {
         }
         let schema = try shared.database.snapshot().schema
         func merge(_ file: Schema) throws(StoreError) -> Schema? {
-            try draft.merged(into: file, version: configuration.schemaVersion, migrates: steps.migration != nil)
+            try draft.merged(into: file, version: configuration.schemaVersion, migrates: steps.migration != nil, writes: mode == .readWrite)
         }
         guard let merged = try merge(schema) else { return schema }
         // A number alone is no reason to refuse who only reads.

@@ -8,11 +8,12 @@ extension SchemaDraft {
     }
 
     /// - Parameter migrates: a migration can put right what would be lost otherwise: kinds and primary keys may change.
-    func merged(into file: Schema, version: UInt64, migrates: Bool) throws(StoreError) -> Schema? {
-        try stored().merged(intoFile: file, version: version, migrates: migrates)
+    /// - Parameter writes: false: nothing will be created, so that it does not matter what a key that is left out would be.
+    func merged(into file: Schema, version: UInt64, migrates: Bool, writes: Bool = true) throws(StoreError) -> Schema? {
+        try stored().merged(intoFile: file, version: version, migrates: migrates, writes: writes)
     }
 
-    private func merged(intoFile file: Schema, version: UInt64, migrates: Bool) throws(StoreError) -> Schema? {
+    private func merged(intoFile file: Schema, version: UInt64, migrates: Bool, writes: Bool) throws(StoreError) -> Schema? {
         guard version >= file.version else {
             throw StoreError(.schemaMismatch, "the file has schema version \(file.version), the program asks for \(version)")
         }
@@ -46,7 +47,7 @@ extension SchemaDraft {
                 changed = true
                 continue
             }
-            if let merged = try merge(cls, file.classes[index], indexes, file, mayChange: version > file.version, migrates: migrates) {
+            if let merged = try merge(cls, file.classes[index], indexes, file, mayChange: version > file.version, migrates: migrates, writes: writes) {
                 result[index] = merged
                 changed = true
             }
@@ -96,7 +97,7 @@ extension SchemaDraft {
     }
 
     private func merge(
-        _ cls: Class, _ old: ClassSchema, _ indexes: [String: Int], _ file: Schema, mayChange: Bool, migrates: Bool
+        _ cls: Class, _ old: ClassSchema, _ indexes: [String: Int], _ file: Schema, mayChange: Bool, migrates: Bool, writes: Bool
     ) throws(StoreError) -> ClassSchema? {
         func mismatch(_ property: String, _ what: String) -> StoreError {
             StoreError(.schemaMismatch, "\(cls.name).\(property): \(what)").at(class: cls.name, property: property)
@@ -189,7 +190,13 @@ extension SchemaDraft {
                 changed = true
             }
             if !SchemaDraft.sameDefault(there.defaultValue, property.defaultValue) {
-                guard mayChange else { throw mismatch(property.name, "it has another default in the file, and the schema version is not higher than the file's") }
+                if property.isPrimaryKey, !mayChange, property.defaultValue == nil || there.defaultValue == nil {
+                    // Not every language has defaults of keys in the schema: who says none takes what the file has, and the first who
+                    // says one gives it to the file.
+                    if property.defaultValue == nil || !writes { continue }
+                } else if !mayChange {
+                    throw mismatch(property.name, "it has another default in the file, and the schema version is not higher than the file's")
+                }
                 properties[index].defaultValue = property.defaultValue
                 changed = true
             }

@@ -254,15 +254,12 @@ package struct SchemaDraft: Sendable {
             try MixedCell.admit(value, limit: Int(Int32.max))
             if try MixedLinks.has(value) { throw StoreError(.wrongType, "\(className).\(name): a default has no links").at(class: className, property: name) }
         }
-        if declared.isPrimaryKey {
-            throw StoreError(.invalidSchema, "\(className).\(name) is the primary key: it cannot have a default").at(class: className, property: name)
-        }
         if declared.isGenerated {
             throw StoreError(.invalidSchema, "\(className).\(name) is generated: it cannot have a default").at(class: className, property: name)
         }
         let cls = ClassSchema(name: className, id: 0, properties: classes[index].properties, nextColumnID: 0), cell = ByteBuffer()
         let value = try MixedCell.column(value, property, cls, limit: Int(Int32.max), into: cell)
-        try ValueCheck.check(value, for: property, of: cls, limit: Int(Int32.max))
+        try ValueCheck.check(value, for: property, of: cls, limit: Int(declared.isPrimaryKey ? Int32(View.longestKey) : .max))
         if let enumeration = classes[index].enumerations[name]?.values, !value.isNull, !enumeration.has(value) {
             throw cls.naming(enumeration.refuse(value, "the default "), property)
         }

@@ -48,7 +48,7 @@ extension View {
                 return (ObjectID(classID: classID, storeTag: shared.tag, key: key), .created)
             }
             // Left out, it is what a new object gets.
-            let value = given.map { values[$0] } ?? .null
+            let value = given.map { values[$0] } ?? cls.properties[primary].defaultValue?.value ?? .null
             guard isKey(value, primary, cls) else {
                 try check(columns(values, positions, properties.count, cls), positions, properties.count, cls)
                 throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[primary].name): the primary key must be given"), primary)

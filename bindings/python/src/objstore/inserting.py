@@ -334,7 +334,6 @@ def _create(transaction: Transaction, binding: "Binding", values: Any, policy: i
         return Assembly(transaction, policy, exact).create(binding, values)
     properties = _named(binding, values)
     row = [kinds.convert(p, v) if p.shape is None else p.convert(v) for p, v in zip(properties, _in_order(values))]
-    _complete(binding, properties, row)
     if not binding.collections:
         return transaction.create(binding, properties, row, policy)
     else:
@@ -462,8 +461,6 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
     prepared = []
     for shape, group, positions, properties in groups:
         with _located(positions[:1]):
-            same: list[Any] = []
-            _complete(binding, properties, same)
             _demand(binding, properties, policy)
         with _located(positions):
             new = _new_values(binding, properties, policy, len(group))
@@ -473,7 +470,7 @@ def create_all(transaction: Transaction, binding: "Binding", rows: Iterable[Any]
             given = [list(map(itemgetter(i), group)) for i in range(shape)]
         with _located(positions):
             lists = [_converted(p, values) for p, values in zip(properties, given)]
-            lists += [[value] * len(group) for value in same] + new
+            lists += new
             prepared.append((_Group(binding, properties, lists, len(group), policy), positions))
     total = Counts(0, 0, 0)
     with _together(transaction, len(prepared)):
@@ -522,14 +519,6 @@ def _named(binding: "Binding", values: Any) -> list[Property]:
             class_name=model.__name__,
         )
     return list(binding.properties[: len(values)])
-
-
-def _complete(binding: "Binding", properties: list[Property], values: list[Any]) -> None:
-    """Adds the default of the primary key, which the library does not keep, if the key is not given."""
-    key = binding.key_property
-    if key is not None and key.default is not MISSING and not any(p is key for p in properties):
-        properties.append(key)
-        values.append(key.default)
 
 
 def _demand(binding: "Binding", properties: list[Property], policy: int) -> None:

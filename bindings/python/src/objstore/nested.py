@@ -16,7 +16,6 @@ from ._check import failure
 from .articles import a
 from .errors import Embedded, Error
 from .kinds import INT, LINK, LIST, MAP, STRING, Described, is_loose
-from .properties import MISSING
 from .transaction import CREATED
 from .values import Values, give_back, take
 
@@ -163,9 +162,6 @@ class Assembly:
         is_outermost = self._nesting.is_outermost
         if is_outermost or not (references.has_key_alone(model, pairs) and self._completing.finds(binding, pairs)):
             self._completing.complete(binding, pairs, self._known_by if is_outermost else None)
-        key = binding.key_property
-        if key is not None and key.default is not MISSING and not any(p is key for p, _ in pairs):
-            pairs.append((key, key.default))  # which the library does not keep
         self._put_all(pairs)
         self._nesting.leave()
 

@@ -85,7 +85,7 @@ class Schema:
             flags |= prop.generated * GENERATED | prop.counter * COUNTER
             check(_schema_add_property(self.handle, name, property_name, prop.kind, flags))
             self._set_enumeration(name, property_name, prop, 0)
-            if prop.default is not MISSING and prop.default is not None and not prop.primary_key:
+            if prop.default is not MISSING and prop.default is not None:
                 value = Values(1)
                 value.put_one(prop, prop.default)
                 check(_schema_set_default(self.handle, name, property_name, value.first))
