@@ -1824,8 +1824,8 @@ enum {
  * what differs is written, collections and embedded objects included; with ALL everything given. `flags` are OBJSTORE_FROM_…, or
  * 0. `object` and `outcome` may be NULL.
  * Errors are those of objstore_create and objstore_upsert; the message begins with where it is: "$.dogs[1].age: …".
- * INVALID_ARGUMENT: values are missing or left over, or a name comes twice. OUT_OF_RANGE: more than 200 lists and maps inside each
- * other. NO_PRIMARY_KEY: a policy other than ERROR for a class without one (objects nested in it may have none: they are created). */
+ * INVALID_ARGUMENT: values are missing or left over, or a name comes twice. OUT_OF_RANGE: more than 200 objects, or 512 lists and
+ * maps, inside each other. NO_PRIMARY_KEY: a policy other than ERROR for a class without one (objects nested in it may have none: they are created). */
 OBJSTORE_API objstore_status objstore_create_from(
     objstore_view *transaction, objstore_class_id class_id, objstore_policy policy, uint32_t flags,
     const objstore_value *values, size_t count, objstore_object *object, objstore_outcome *outcome)
@@ -1857,7 +1857,7 @@ enum { OBJSTORE_UNLIMITED = -1 };
 /** The way back: an object as the nested values that objstore_create_from takes, a map of all its properties. Embedded objects are
  * nested in it; links are followed `depth` times (0 to 100, or OBJSTORE_UNLIMITED) and are an objstore_link then. `count` is how many
  * values there are; of more than `capacity` the first stand in `values`. All texts lie in `buffer`.
- * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 100 objects inside each other. Cost: O(what is described). */
+ * INVALID_ARGUMENT: links lead in a circle. OUT_OF_RANGE: `depth`, or more than 200 objects inside each other. Cost: O(what is described). */
 OBJSTORE_API objstore_status objstore_describe(objstore_view *view, objstore_object object, int64_t depth,
                                                objstore_buffer *buffer, objstore_value *values, size_t capacity,
                                                size_t *count)
@@ -2934,8 +2934,8 @@ OBJSTORE_API objstore_status objstore_bound_close(objstore_bound *bound)
  *  16. JSON
  *
  *  Text in: RFC 8259, UTF-8; a byte order mark at its beginning is skipped, nothing may follow its end. Strings are valid Unicode: half
- *  a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects may be nested 200 deep. An error in a
- *  text has a `position`, the byte, and its message says line and column (both from 1, in bytes) and the path to the value:
+ *  a surrogate pair, escaped, is INVALID_UTF8, \u0000 a character like others. Lists and objects may be nested 512 deep: 200 objects of
+ *  classes, each in a list, and the deepest mixed value; so whatever is written can be read. An error in a text has a `position`, the byte, and its message says line and column (both from 1, in bytes) and the path to the value:
  *
  *      line 3, column 14, at $[7].dogs[0].age: a value was expected, not "}"
  *

@@ -85,8 +85,8 @@ private struct JSONExport {
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
         try Stack.check()
-        guard open.count < FlatValues.deepest else {
-            throw StoreError(.outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepest) objects inside each other").at(class: cls.name)
+        guard open.count < FlatValues.deepestObjects else {
+            throw StoreError(.outOfRange, "\(cls.name)#\(key): more than \(FlatValues.deepestObjects) objects inside each other").at(class: cls.name)
         }
         open.append((cls.classID, key))
         try writer.begin(.map)

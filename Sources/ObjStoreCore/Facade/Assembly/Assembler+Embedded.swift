@@ -113,9 +113,17 @@ extension Assembler {
     }
 
     func makeEmbedded(_ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace, _ index: Int) throws(StoreError) {
+        try enter(link.target)
+        defer { leave() }
         let targets = try self.state(link.target)
         let key = try create(targets, try described(targets.schema, index))
         tell(targets.schema, key, index)
+        try put(key, state, owner, link, place)
+    }
+
+    /// On its own, for the stack of who goes deeper.
+    @inline(never)
+    private func put(_ key: Int64, _ state: ClassState, _ owner: Int64, _ link: OwningLink, _ place: View.EmbeddingPlace) throws(StoreError) {
         try view.changing(state) { () throws(StoreError) in try view.put(key, state, owner, link, place) }
     }
 
@@ -138,6 +146,8 @@ extension Assembler {
 
     /// Makes an embedded object what a value describes, which is all of it: what is not given is as in a new one.
     private func rewrite(_ classIndex: Int, _ key: Int64, _ index: Int) throws(StoreError) -> Bool {
+        try enter(classIndex)
+        defer { leave() }
         let state = try state(classIndex), cls = state.schema
         tell(cls, key, index)
         var parts = try described(cls, index)

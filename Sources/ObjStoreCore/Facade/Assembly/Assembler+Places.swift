@@ -18,6 +18,8 @@ extension Assembler {
 
     // MARK: Elements
 
+    /// On its own, for the stack of who goes deeper.
+    @inline(never)
     private func fillElements(_ state: ClassState, _ key: Int64, _ position: Int, _ index: Int, isNew: Bool) throws(StoreError) -> Bool {
         let cls = state.schema, kind = cls.columns[position].kind, schema = cls.elements(of: position)
         let kept = schema.kind == .mixed ? KeptTexts() : nil

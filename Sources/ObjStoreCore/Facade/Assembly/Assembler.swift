@@ -49,6 +49,9 @@ final class Assembler {
         case property(ClassSchema, Int)
     }
 
+    /// Objects that are being described, one in the other.
+    private var depth = 0
+
     /// A failure says already where it came about.
     var isDescribed = false
 
@@ -155,6 +158,8 @@ final class Assembler {
     /// The object that a value describes: made, updated, or given.
     func object(_ classIndex: Int, _ start: Int) throws(StoreError) -> (key: Int64, outcome: UpsertOutcome) {
         try Stack.check()
+        try enter(classIndex)
+        defer { leave() }
         let state = try state(classIndex), cls = state.schema
         let by = start == 0 && !options.isProperty ? options.by : nil
         if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty { throw view.noPrimaryKey(cls) }
@@ -166,6 +171,17 @@ final class Assembler {
         }
         return (try create(state, parts), .created)
     }
+
+    /// Before an object that lies inside of others: no deeper than they can be written again.
+    func enter(_ classIndex: Int) throws(StoreError) {
+        guard depth < FlatValues.deepestObjects else {
+            let cls = try view.schema.classes[classIndex]
+            throw StoreError(.outOfRange, "\(cls.name): more than \(FlatValues.deepestObjects) objects inside each other").at(class: cls.name)
+        }
+        depth += 1
+    }
+
+    func leave() { depth -= 1 }
 
     /// The object that has the values of the primary key, or of another unique index, that are given, or that a new object gets where
     /// they are left out.

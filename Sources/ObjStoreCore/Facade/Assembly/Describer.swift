@@ -26,8 +26,8 @@ final class Describer {
         if open.contains(object) {
             throw StoreError(.invalidArgument, "\(path) leads back to \(cls.name)#\(object.key): a circle cannot be written as nested values").at(class: cls.name)
         }
-        guard open.count < FlatValues.deepest / 2 else {
-            throw StoreError(.outOfRange, "\(path): more than \(FlatValues.deepest / 2) objects inside each other").at(class: cls.name)
+        guard open.count < FlatValues.deepestObjects else {
+            throw StoreError(.outOfRange, "\(path): more than \(FlatValues.deepestObjects) objects inside each other").at(class: cls.name)
         }
         open.append(object)
         let length = path.utf8.count

@@ -7,8 +7,11 @@
 package struct FlatValues {
     let values: UnsafeBufferPointer<Value>
 
-    /// Lists and maps inside each other: each level takes some of the thread's stack.
-    static let deepest = 200
+    /// Objects inside each other: each level takes some of the thread's stack.
+    static let deepestObjects = 200
+    /// Lists and maps inside each other: those objects, each in a list, and in the last one a list of mixed values, the deepest that
+    /// there are, with a reference or a binary of Extended JSON in them.
+    static let deepest = 2 * deepestObjects + MixedNode.maximumDepth + 12
 
     /// `.invalidArgument` where values are missing or left over, `.wrongType` where a key is no string, `.outOfRange` where it is too deep.
     init(checking values: UnsafeBufferPointer<Value>) throws(StoreError) {
