@@ -1807,10 +1807,11 @@ enum {
  *   out the last ones, if each has a default, can be null, is generated or a collection (EXACT: none may be left out); a longer
  *   one is OUT_OF_RANGE.
  * - A link is an objstore_link, null, a reference, or an object in its turn: created, or, with a policy other than ERROR, updated where
- *   its primary key is known. A reference is the primary key of the object that it leads to, a map of its parts and nothing else, or
- *   {"$ref": class, "$id": key}, where the key is the primary key or, of a class without one, the object key. It may lead to an object
- *   that comes later, or around it, in the same values: links are made when everything is there (NO_SUCH_OBJECT: it did not come). The
- *   same holds of references in MIXED values, as Extended JSON has them.
+ *   its primary key is known. A reference is the primary key of the object that it leads to, or {"$ref": class, "$id": key}, where the
+ *   key is the primary key (one of several properties as a map of them) or, of a class without one, the object key. It may lead to an
+ *   object that comes later, or around it, in the same values: links are made when everything is there (NO_SUCH_OBJECT: it did not
+ *   come). The same holds of references in MIXED values, as Extended JSON has them. A map of the parts of a primary key of several
+ *   properties and nothing else leads to the object that has it, too; where nobody has it, it describes a new one.
  * - A list or set is a list of elements, a map a map whose keys are strings (of int, object id and uuid keys: their text). They
  *   replace what is there.
  * - An embedded object is an object in its turn, or null. It is described in full: what is not given is as in a new one. One that lies
@@ -3023,8 +3024,9 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_file(
  * maps objects. A link is the object that it leads to, as far as `depth` goes: 0 follows no link, 2 links of links, 100 is the most
  * (OUT_OF_RANGE). An object that lies deeper, or that is being written already (a cycle), is its primary key, or
  * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref": "Dog", "$id": null} where its primary key is null;
- * with EXTENDED always such a one in MIXED values, with the primary key as "$id", and keys of maps that would be taken for Extended JSON
- * get one more "$". objstore_create_from_json reads both. Embedded objects are always written; more than 200 objects inside each other
+ * {"$ref": "City", "$id": {"country": "CH", "name": "Bern"}} where it is of several properties. With EXTENDED a link in a MIXED value is
+ * always, at any depth, such a one, with the primary key as "$id", and keys of maps that would be taken for Extended JSON get one more
+ * "$"; without it links in MIXED values come back as what is written: objects, numbers, texts. objstore_create_from_json reads all. Embedded objects are always written; more than 200 objects inside each other
  * are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
  * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
 OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth, uint32_t flags,
@@ -3033,7 +3035,8 @@ OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_obje
                     range(depth), flags(flags), buffer(buffer));
 
 /** The value of a property as JSON text, as it stands in that of its object: a list, set or map, too. With steps what a path leads to,
- * inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an object with `depth` 1, a reference with 0.
+ * inside a mixed value or a collection of them (objstore_mixed_get). A link in it is an object with `depth` 1, a reference with 0 (in
+ * MIXED values with EXTENDED always).
  * Errors: those of a path. NOT_FOUND: there is nothing at the end of it. The rest as objstore_to_json. */
 OBJSTORE_API objstore_status objstore_property_to_json(objstore_view *view, objstore_object object, objstore_property_id property_id,
                                                        const objstore_value *steps, size_t step_count, uint32_t depth,

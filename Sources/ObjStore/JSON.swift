@@ -34,7 +34,8 @@ extension Object {
     ///
     /// A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
     /// that is being written already (a cycle), is its primary key, or `{"$ref": "Dog", "$id": 12}` where its class has none,
-    /// or it is null.
+    /// or it is null; with `{"country": "CH", "name": "Bern"}` as `$id` where the key is of several properties. So are links in values of
+    /// type ``AnyValue`` in the format ``JSONFormat/extended``, always.
     ///
     /// Errors: `.wrongView` for an unmanaged object, `.noSuchObject`, `.outOfRange`, `.closedHandle`.
     public final func json(depth: Int = 1, format: JSONFormat = []) throws(ObjStoreError) -> String {

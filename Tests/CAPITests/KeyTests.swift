@@ -112,7 +112,7 @@ private extension NamedStore {
             var buffer = objstore_buffer_init(), json = objstore_text()
             defer { _ = objstore_buffer_free(&buffer) }
             try ok(objstore_to_json(tx, report, 0, 0, &buffer, &json))
-            #expect(CAPITests.string(json) == "{\"best\":{\"sensor\":\"a\",\"time\":2}}")
+            #expect(CAPITests.string(json) == #"{"best":{"$ref":"Reading","$id":{"sensor":"a","time":2}}}"#)
         }
         try verify(db.store)
         db.close()

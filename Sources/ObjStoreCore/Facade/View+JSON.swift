@@ -2,9 +2,10 @@
 ///
 /// An object is a JSON object of its properties, in the order in which they were declared; lists and sets are arrays, maps
 /// objects. A link leads to another object, which is written in its place, or as a *reference*: its primary key, or
-/// `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, and in Extended JSON where the
-/// link is a mixed value. Embedded objects are always written, and count as no depth. References are what lies deeper than asked for, and
-/// an object that is being written already: so a cycle ends where it closes.
+/// `{"$ref": "Dog", "$id": 12}` where its class has none; with the primary key as `$id` where that is null, or of several properties
+/// (`{"$ref": "City", "$id": {"country": "CH", "name": "Bern"}}`: the parts alone would describe a new object). Embedded objects are
+/// always written, and count as no depth. References are what lies deeper than asked for, and an object that is being written already: so
+/// a cycle ends where it closes. In Extended JSON a link in a mixed value is always such a long one: an object would come back as a map.
 extension View {
     /// How deep links can be followed.
     package static let deepestJSON = 100
@@ -146,7 +147,8 @@ private struct JSONExport {
     /// - Parameter isMixed: in a mixed value, which does not say of what class it is.
     private mutating func link(_ cls: ClassSchema, _ key: Int64, _ depth: Int, isMixed: Bool = false) throws(StoreError) {
         if cls.isEmbedded { return try object(cls, key, depth) }
-        if depth > 0, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
+        let isTold = isMixed && writer.isExtended
+        if depth > 0, !isTold, !open.contains(where: { $0 == (cls.classID, key) }) { return try object(cls, key, depth - 1) }
         guard let index = cls.keyIndex else {
             try writer.beginReference(to: view.store.names.name(cls))
             try writer.append(.int(key))
@@ -155,8 +157,8 @@ private struct JSONExport {
         let reader = try view.reader(cls)
         guard let row = try view.row(cls, key, reader) else { throw View.noSuchObject(cls, key) }
         let primaryKey = cls.primaryKey == nil ? nil : try reader.value(row, cls.indexes[index].first)
-        // What stands there would be a number or a text; or null, which is no link.
-        let isTagged = isMixed && writer.isExtended || primaryKey?.isNull == true
+        // What stands there else is a number or a text: no link in a mixed value, and neither are null, or a map of the parts, anywhere.
+        let isTagged = isTold || primaryKey?.isNull ?? true
         if isTagged { try writer.beginReference(to: view.store.names.name(cls)) }
         if let primaryKey {
             try writer.append(primaryKey)

@@ -83,7 +83,7 @@ class TestKeyOfSeveral:
             store.create_all_from_json(Reading, text, update="modified")
             assert [(r.sensor, r.time, r.value) for r in store.objects(Reading)] == [("a", 1, 2.0), ("b", 1, None)]
             report = store.create(Report, {"id": 1, "best": store.get(Reading, ("a", 1))})
-        assert report.to_json(0) == '{"id":1,"best":{"sensor":"a","time":1}}'
+        assert report.to_json(0) == '{"id":1,"best":{"$ref":"Reading","$id":{"sensor":"a","time":1}}}'
 
     def test_links_by_key(self, store):
         """What is written where a text goes no deeper can be read back."""

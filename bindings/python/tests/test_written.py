@@ -143,7 +143,7 @@ def test_plain_values() -> None:
     assert obj["when"] == Everything().when and obj["mood"] is Mood.WILD and obj["count"] == 4 and type(obj["count"]) is int
     assert obj["texts"] == ["a", "b", "é", "\uffff", "\U0001f600"] and obj["numbers"] == {-2: Decimal(1), 10: Decimal("1E-6176")}
     assert list(obj["numbers"]) == [-2, 10] and type(obj["extra"]) is dict
-    assert (obj["dog"], obj["pack"], obj["reading"]) == (0, [1, 0, 1], {"sensor": "n", "time": 3})
+    assert (obj["dog"], obj["pack"], obj["reading"]) == (0, [1, 0, 1], {"$ref": "Reading", "$id": {"sensor": "n", "time": 3}})
     assert obj["room"]["inner"] == {"name": "b", "inner": None, "guest": 0}
 
 

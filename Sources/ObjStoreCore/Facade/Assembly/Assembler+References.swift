@@ -4,8 +4,8 @@
 /// ```
 ///  Dog#3                             the object itself
 ///  12, "rex"                         its primary key
-///  {"a": 1, "b": 2}                  the parts of one, and nothing else
-///  {"$ref": "Dog", "$id": 12}        class, and primary key or, where the class has none, object key
+///  {"a": 1, "b": 2}                  the parts of one, and nothing else, where somebody has them: else it describes an object
+///  {"$ref": "Dog", "$id": 12}        class, and primary key (a map of its parts) or, where the class has none, object key
 /// ```
 /// A reference to an object that does not exist yet waits until everything is there: so circles come back, and an array's elements may
 /// lead to later ones.

@@ -147,7 +147,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
 
         A link is the object that it leads to, as far as `depth` goes: 0 follows none, 100 is the most. An object that lies deeper, or
         that is being written already (a cycle), is its primary key, or {"$ref": "Dog", "$id": 12} where its class has none,
-        or it is null.
+        or it is null; with {"country": "CH", "name": "Bern"} as "$id" where the key is of several properties. So are links in
+        properties of Any with `extended`, always.
         Dates are ISO 8601 texts, bytes base64, ids hexadecimal; `extended`: as in MongoDB's Extended JSON, {"$date": …}.
         NaN and the infinities are refused (OutOfRange), but for `nan_as_null` or `extended`. An unmanaged object is written in the same
         form, without the number that it is going to get where that is generated; one without a primary key has no other name: its "$id"

@@ -119,11 +119,13 @@ class _Writing:
     def _linked(self, part: Described, obj: Any, left: int, is_mixed: bool) -> Any:
         if kinds.is_embedded(type(obj)):
             return self.object(obj, left)
-        if left > 0 and _name(obj) not in self._open:
+        # An object in a mixed value would come back as a dict.
+        is_told = is_mixed and self.is_extended
+        if left > 0 and not is_told and _name(obj) not in self._open:
             return self.object(obj, left - 1)
-        return self._reference(part, obj, is_mixed)
+        return self._reference(part, obj, is_told)
 
-    def _reference(self, part: Described, obj: Any, is_mixed: bool) -> Any:
+    def _reference(self, part: Described, obj: Any, is_told: bool) -> Any:
         model: Any = type(obj)
         parts = [(p, getattr(obj, p.name)) for p in model._objstore_key]
         if not parts or any(value is None and p.generated for p, value in parts):
@@ -131,11 +133,11 @@ class _Writing:
             number = None if obj._o_block.store is None else obj._o_key
             return self._tagged(model, self.leaf(_Number(part), number))
         key: Any = {self.name(p.name): self.leaf(p, p.convert(value)) for p, value in parts}
-        if len(parts) == 1:
-            (key,) = key.values()
+        if len(parts) > 1:
+            return self._tagged(model, key)  # the parts alone would describe a new object
+        (key,) = key.values()
         # A bare null would be no link.
-        is_null = len(parts) == 1 and parts[0][1] is None
-        return self._tagged(model, key) if is_null or is_mixed and self.is_extended else key
+        return self._tagged(model, key) if is_told or parts[0][1] is None else key
 
     def _tagged(self, model: Any, key: Any) -> dict[str, Any]:
         return {self.name("$ref"): self.leaf(_Number(None), model.__name__), self.name("$id"): key}
