@@ -565,16 +565,68 @@ static void delete_all_within(size_t bytes) {
     OK(objstore_close(k.store));
 }
 
+/* One thread keeps views and results until there is no memory, and goes on asking for more; another one writes. Neither is refused
+ * otherwise, and what one of them needs to end a call is not what the other one begins with. */
+enum { REFUSED = 20000 };
+static kennel narrow;
+static uint64_t calls_refused[2];
+static bool both_refused(int which, objstore_status status) {
+    CHECK(status == OBJSTORE_OK || status == OBJSTORE_ERR_OUT_OF_MEMORY);
+    if (status != OBJSTORE_OK) __atomic_fetch_add(&calls_refused[which], 1, __ATOMIC_RELAXED);
+    return __atomic_load_n(&calls_refused[0], __ATOMIC_RELAXED) >= REFUSED && __atomic_load_n(&calls_refused[1], __ATOMIC_RELAXED) >= REFUSED / 10;
+}
+static void *keep_views(void *ready) {
+    objstore_view *view;
+    objstore_results *results;
+    objstore_status status = OBJSTORE_OK;
+    objstore_last_message();
+    sem_post(ready);
+    while (!both_refused(0, status))
+        if ((status = objstore_view_open(narrow.store, &view)) == OBJSTORE_OK) status = objstore_find_all(view, narrow.id, &results);
+    return NULL;
+}
+static void *write_dogs(void *ready) {
+    const objstore_text some = OBJSTORE_STR("[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]");
+    objstore_view *tx;
+    objstore_status status = OBJSTORE_OK;
+    int i;
+    objstore_last_message();
+    sem_post(ready);
+    while (!both_refused(1, status)) {
+        if ((status = objstore_begin(narrow.store, &tx)) != OBJSTORE_OK) continue;
+        for (i = 0; i < 4 && status == OBJSTORE_OK; i++)
+            status = objstore_create_all_from_json(tx, narrow.id, OBJSTORE_POLICY_ERROR, 0, some, NULL, NULL, NULL, NULL);
+        if (status == OBJSTORE_OK) status = objstore_commit(tx, NULL); else OK(objstore_cancel(tx));
+    }
+    return NULL;
+}
+static void run_out_of_it_together(void) {
+    pthread_t threads[2];
+    sem_t ready;
+    narrow = open_kennel(NULL, 0, OBJSTORE_DURABILITY_NONE);
+    CHECK(sem_init(&ready, 0, 0) == 0);
+    CHECK(pthread_create(&threads[0], NULL, keep_views, &ready) == 0 && pthread_create(&threads[1], NULL, write_dogs, &ready) == 0);
+    CHECK(sem_wait(&ready) == 0 && sem_wait(&ready) == 0);
+    limit_memory((size_t)24 << 20);
+    CHECK(pthread_join(threads[0], NULL) == 0 && pthread_join(threads[1], NULL) == 0);
+    unlimit_memory();
+    add_dog(&narrow);
+    OK(objstore_close(narrow.store));
+    printf("memory, two threads: statuses\n");
+}
+
 static void memory(void) {
     enum { DELETIONS = 4 };
     int what;
-    for (what = 0; what < MEMORY_CASES + DELETIONS; what++) {
+    for (what = 0; what <= MEMORY_CASES + DELETIONS; what++) {
         int status;
         pid_t child = fork();
         CHECK(child >= 0);
         if (child == 0) {
             alarm(600);
-            if (what < MEMORY_CASES) run_out(what); else delete_all_within((size_t)(16 + 24 * (what - MEMORY_CASES)) << 20);
+            if (what < MEMORY_CASES) run_out(what);
+            else if (what == MEMORY_CASES + DELETIONS) run_out_of_it_together();
+            else delete_all_within((size_t)(16 + 24 * (what - MEMORY_CASES)) << 20);
             fflush(stdout);
             _exit(0);
         }
