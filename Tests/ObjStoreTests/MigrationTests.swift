@@ -33,6 +33,28 @@ private enum V2 {
     }
 }
 
+private enum Keyed {
+    final class Dog: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted(unique: true) var chip: String
+        @Persisted var name = ""
+    }
+    final class Town: Object {
+        @Persisted var country = ""
+        @Persisted var code: Int
+        @Persisted var name = ""
+        override class var indexes: [Index] { [Index("country", "code", primaryKey: true)] }
+    }
+    final class Before: Object {
+        override class var storedName: String? { "Label" }
+        @Persisted(primaryKey: true) var text: String?
+    }
+    final class After: Object {
+        override class var storedName: String? { "Label" }
+        @Persisted(primaryKey: true) var text: String
+    }
+}
+
 private struct NotToday: Error {}
 
 @Suite struct MigrationTests {
@@ -109,6 +131,71 @@ private struct NotToday: Error {}
         #expect(seen.withLock { $0 } == [2, 3])
         #expect(code { try Store(configuration(folder, V1.Person.self, 3)) } == .schemaMismatch)
         #expect(code { try Store(configuration(folder, V2.Person.self, 2)) } == .schemaMismatch)
+    }
+
+    /// Of the same type before and after, by whichever way it is given.
+    @Test func keysChange() throws {
+        let folder = Folder()
+        var version: UInt64 = 1
+        func migrated(_ type: Object.Type, _ block: @escaping @Sendable (Migration) throws -> Void) throws -> Store {
+            let store = try Store(configuration(folder, type, version + 1) { migration, _ in try block(migration) })
+            version += 1
+            return store
+        }
+        var store = try Store(configuration(folder, Keyed.Dog.self, 1))
+        try store.write { tx in for id in 1...3 { try tx.create(Keyed.Dog.self, value: ["id": id, "chip": "c\(id)", "name": "n\(id)"]) } }
+        try store.close()
+        let ways: [@Sendable (Transaction, DynamicObject, Int) throws -> Void] = [
+            { _, dog, id in dog["id"] = .int(id) }, { _, dog, id in dog.id = .int(id) }, { _, dog, id in try dog.set("id", to: id) },
+            { _, dog, id in try dog.set("id", to: id, update: .modified) },
+            { tx, dog, id in try tx.create(Keyed.Dog.self, value: ["id": id, "chip": try #require(dog["chip"]?.string)], update: .modified, by: ["chip"]) },
+        ]
+        for (number, way) in ways.enumerated() {
+            store = try migrated(Keyed.Dog.self) { migration in
+                try migration.enumerateObjects(ofType: "Dog") { old, new in
+                    try way(migration.transaction, try #require(new), 4 - (try #require(old["id"]?.int)))
+                    #expect(new?["id"]?.int == old["id"]?.int.map { 4 - $0 })
+                }
+            }
+            #expect(store.objects(Keyed.Dog.self).map(\.id) == (number % 2 == 0 ? [3, 2, 1] : [1, 2, 3]), "\(number)")
+            #expect(try store.object(ofType: Keyed.Dog.self, forPrimaryKey: 3)?.name == (number % 2 == 0 ? "n1" : "n3"), "\(number)")
+            #expect(try store.verify().isEmpty)
+            try store.close()
+            #expect(code { try migrated(Keyed.Dog.self) { migration in
+                try migration.enumerateObjects(ofType: "Dog") { _, new in try way(migration.transaction, try #require(new), 1) }
+            } } == .duplicateKey, "\(number)")
+        }
+        // After it they stay what they are.
+        store = try Store(configuration(folder, Keyed.Dog.self, version))
+        #expect(code { try store.write { _ in try store.objects(Keyed.Dog.self)[0].dynamic().set("id", to: 9) } } == .keyImmutable)
+        #expect(code { try store.write { tx in try tx.create(Keyed.Dog.self, value: ["id": 9, "chip": "c1"], update: .modified, by: ["chip"]) } } == .keyImmutable)
+    }
+
+    @Test func partsOfKeysChange() throws {
+        let folder = Folder()
+        var store = try Store(configuration(folder, Keyed.Town.self, 1))
+        try store.write { tx in for code in 1...2 { try tx.create(Keyed.Town.self, value: ["country": "ch", "code": code, "name": "n\(code)"] as [String: Any]) } }
+        try store.close()
+        #expect(code { try Store(configuration(folder, Keyed.Town.self, 2) { migration, _ in
+            try migration.enumerateObjects(ofType: "Town") { _, new in new?["code"] = 7 }
+        }) } == .duplicateKey)
+        store = try Store(configuration(folder, Keyed.Town.self, 2) { migration, _ in
+            try migration.enumerateObjects(ofType: "Town") { old, new in new?["code"] = .int(3 - (try #require(old["code"]?.int))) }
+        })
+        #expect(try store.object(ofType: Keyed.Town.self, by: ["country": "ch", "code": 1])?.name == "n2")
+        #expect(try store.verify().isEmpty)
+    }
+
+    @Test func nilKeyGetsAValue() throws {
+        let folder = Folder()
+        var store = try Store(configuration(folder, Keyed.Before.self, 1))
+        try store.write { tx in for text in ["a", nil] { try tx.create(Keyed.Before.self, value: ["text": text]) } }
+        try store.close()
+        store = try Store(configuration(folder, Keyed.After.self, 2) { migration, _ in
+            try migration.enumerateObjects(ofType: "Label") { old, new in if old["text"] == nil { new?["text"] = "none" } }
+        })
+        #expect(store.objects(Keyed.After.self).map(\.text) == ["a", "none"])
+        #expect(try store.object(ofType: Keyed.After.self, forPrimaryKey: "none") != nil)
     }
 
     /// Ruling X14: what was added is no matter, what was taken away is told at the next write.

@@ -95,7 +95,8 @@ extension View {
         return (object, try update(state, key, policy, positions, try columns(values, positions, properties.count, cls), properties.count))
     }
 
-    /// Writes some properties of an object, those that differ or all, but for its primary key, which has that value.
+    /// Writes some properties of an object, those that differ or all, but for its primary key, which has that value; in a migration it may
+    /// get another one.
     private func update(
         _ state: ClassState, _ key: Int64, _ policy: UpsertPolicy, _ positions: UnsafeMutablePointer<Int>, _ values: UnsafePointer<Value>, _ given: Int
     ) throws(StoreError) -> UpsertOutcome {
@@ -104,7 +105,7 @@ extension View {
         // Key out, and what does not differ where that matters. What is there already need not be checked.
         var count = 0
         let changes = scratch.reserve(given), limit = shared.database.options.valueLimit
-        for index in 0..<given where !cls.isOfKey(positions[index]) {
+        for index in 0..<given where !cls.isKeyPart(positions[index]) {
             let isThere = try state.value(row, positions[index]).isSame(as: values[index])
             if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
             if isThere, policy == .modified { continue }

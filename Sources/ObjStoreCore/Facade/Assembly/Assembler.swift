@@ -217,9 +217,11 @@ final class Assembler {
         }
     }
 
-    /// Who was found by another value keeps its primary key.
+    /// Who was found by another value keeps its primary key, but in a migration.
     private func confirmKey(_ state: ClassState, _ existing: Int64, _ parts: Parts) throws(StoreError) {
-        for part in parts.key where try !state.value(existing, part.position).isSame(as: part.value) { throw view.keyImmutable(state.schema, part.position) }
+        for part in parts.key where state.schema.isKeyPart(part.position) {
+            if try !state.value(existing, part.position).isSame(as: part.value) { throw view.keyImmutable(state.schema, part.position) }
+        }
     }
 
     func create(_ state: ClassState, _ parts: Parts) throws(StoreError) -> Int64 {
