@@ -222,7 +222,17 @@ private enum After {
         }
         try store.write { tx in try tx.delete(orphan) }
         try store.close()
-        store = try Store(configuration(folder, [After.Person.self, After.Address.self], 2))
+        var migrating = configuration(folder, [After.Person.self, After.Address.self], 2)
+        migrating.migrationBlock = { migration, _ in
+            try migration.enumerateObjects(ofType: "Address") { old, new in
+                let street = old["street"]?.string
+                #expect(new?.parent?["name"]?.string == (street == "Three" ? "Eve" : "Ada") && old.parent == nil)
+            }
+            try migration.enumerateObjects(ofType: "Person") { old, new in #expect(old.parent == nil && new?.parent == nil) }
+            let addresses = migration.transaction.objects(After.Address.self)
+            #expect(addresses.map { ($0.parent as? After.Person)?.name } == ["Ada", "Ada", "Eve"])
+        }
+        store = try Store(migrating)
         let people = store.objects(After.Person.self)
         #expect(people.compactMap { $0.home?.street } == ["One", "Three"])
         #expect(people[0].others[0].parent?.isSameObject(as: people[0]) == true)

@@ -45,10 +45,11 @@ public struct DynamicObject: Sendable {
     /// Was it deleted, or its store closed?
     public var isInvalidated: Bool { (try? view.exists(id)) != true }
 
-    /// The object that an embedded one lies in; nil: it is not embedded.
+    /// The object that an embedded one lies in; nil: it is not embedded. In the migration in which its class becomes embedded, the object
+    /// that leads to it; nil: none does.
     public var parent: DynamicObject? {
         reporting(nil) { () throws(StoreError) in
-            guard try view.classInfo(id.classID).isEmbedded else { return nil }
+            guard try view.classInfo(id.classID).hasParents else { return nil }
             return try view.parent(of: id).map { other($0.object) }
         }
     }

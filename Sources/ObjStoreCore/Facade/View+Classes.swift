@@ -8,6 +8,8 @@ package struct ClassInfo: Sendable {
     /// The index of the primary key; 0 = none.
     package let keyIndex: UInt32
     package let isEmbedded: Bool
+    /// Also of a class that becomes embedded, in the migration.
+    package let hasParents: Bool
 }
 
 package struct PropertyInfo: Sendable {
@@ -66,7 +68,7 @@ extension View {
     private func info(_ cls: ClassSchema) -> ClassInfo {
         ClassInfo(
             classID: cls.classID, name: store.names.name(cls), propertyCount: cls.properties.count, primaryKey: cls.primaryKey.map { cls.propertyID($0) } ?? 0,
-            keyIndex: cls.keyIndex.map { IndexID.of(cls.id, cls.indexes[$0].id) } ?? 0, isEmbedded: cls.isEmbedded)
+            keyIndex: cls.keyIndex.map { IndexID.of(cls.id, cls.indexes[$0].id) } ?? 0, isEmbedded: cls.isEmbedded, hasParents: cls.isEmbedded || cls.becomesEmbedded)
     }
 
     package func propertyInfo(_ classID: UInt32, at index: Int) throws(StoreError) -> PropertyInfo {
