@@ -306,7 +306,7 @@ final class ClassInfo: @unchecked Sendable {
     }
 
     private func setEnumerations(_ property: Property, in draft: inout SchemaDraft) throws(StoreError) {
-        for (range, areKeys) in [(property.type.range, false), (property.type.keyRange, true)] where !property.isGenerated {
+        for (range, areKeys) in [(property.type.range, false), (property.type.keyRange, true)] {
             if let range { try draft.setRange(name, property.name, areKeys: areKeys, range) }
         }
         for (cases, areKeys) in [(property.type.cases, false), (property.type.keyCases, true)] {

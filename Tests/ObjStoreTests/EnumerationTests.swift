@@ -43,6 +43,56 @@ import Testing
         #expect(store.objects(Narrow.self).count == 1)
     }
 
+    final class Small: Object {
+        @Persisted(primaryKey: true, generated: true) var id: Int8
+        @Persisted var n = 0
+        @Persisted var next: Small?
+    }
+    final class Short: Object {
+        @Persisted(primaryKey: true, generated: true) var id: Int16
+        @Persisted var n = 0
+    }
+    final class Medium: Object {
+        @Persisted(primaryKey: true, generated: true) var id: Int32
+        @Persisted var n = 0
+    }
+
+    /// What a store generates fits, too, whoever makes the object.
+    @Test func generatedKeysOfNarrowIntegers() throws {
+        let store = try memoryStore([Small.self, Short.self, Medium.self])
+        try store.write { tx in
+            try tx.create(Small.self, value: ["id": 125])
+            #expect(try tx.create(Small.self).id == 126)
+            #expect(try tx.insert(Small.self, [Column(\.n, [1])]).created == 1)
+            try tx.create(Short.self, value: ["id": Int16.max])
+            try tx.create(Medium.self, value: ["id": Int32.max])
+        }
+        #expect(store.objects(Small.self).map(\.id) == [125, 126, 127])
+        let chain = Small()
+        chain.next = Small()
+        let ways: [(Transaction) throws -> Void] = [
+            { tx in try tx.create(Small.self) }, { tx in try tx.create(Small.self, value: ["n": 1], update: .modified) }, { tx in try tx.add(Small()) },
+            { tx in try tx.add(Small(), update: .all) }, { tx in try tx.add(chain) }, { tx in try tx.create(Small.self, value: ["id": 1, "next": ["n": 1]] as [String: Any]) },
+            { tx in try tx.create(Small.self, json: "{n: 1}") }, { tx in try tx.createAll(Small.self, json: "[{n: 1}]", update: .modified) },
+            { tx in try tx.create(Small.self, json: "{id: 128}") }, { tx in try tx.dynamicCreate("Small", value: ["n": 1]) },
+            { tx in try tx.insert(Small.self, [Column(\.n, [1])]) }, { tx in try tx.insert(Small.self, [Column(\.n, [1])], update: .modified) },
+        ]
+        for (number, way) in ways.enumerated() {
+            #expect("\(number)") { try store.write { tx in try way(tx) } } throws: { error in
+                let error = error as? ObjStoreError
+                return error?.code == .outOfRange && error?.className == "Small" && error?.propertyName == "id" && error?.message.contains("128 is beyond its bounds: -128 to 127") == true
+            }
+        }
+        #expect(store.objects(Small.self).count == 3 && !chain.isManaged)
+        #expect(code { try store.write { tx in try tx.create(Short.self) } } == .outOfRange)
+        #expect(code { try store.write { tx in try tx.create(Medium.self) } } == .outOfRange)
+        // Several at once: all, or none.
+        let other = try memoryStore([Small.self])
+        #expect(code { try other.write { tx in try tx.insert(Small.self, [Column(\.n, Array(0..<128))]) } } == .outOfRange)
+        #expect(try other.write { tx in try tx.insert(Small.self, [Column(\.n, Array(0..<127))]).created } == 127)
+        #expect(other.objects(Small.self).map(\.id).max() == 127)
+    }
+
     final class Frog: Object {
         @Persisted var jumps: Counter = 2
         @Persisted var friends: List<Frog>

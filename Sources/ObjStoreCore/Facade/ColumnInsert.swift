@@ -223,7 +223,7 @@ final class ColumnInsert {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: rows * bytes, alignment: 8)
         generated.append(memory)
         if kind == .int {
-            let first = try state.generateKeys(rows)
+            let first = try state.generateKeys(rows, view.enumerations?.find(position, cls)?.values)
             for row in 0..<rows { memory.storeBytes(of: first &+ Int64(row), toByteOffset: row &* 8, as: Int64.self) }
         } else {
             for row in 0..<rows { ValueCell.store(try view.generated(cls, position), memory + row &* bytes) }

@@ -270,6 +270,12 @@ package struct SchemaDraft: Sendable {
 
     /// The values that a property, the elements of a collection, or with `areKeys` the keys of a map may have.
     package mutating func setEnumeration(_ className: String, _ name: String, areKeys: Bool, _ values: [Value]) throws(StoreError) {
+        try setEnumeration(className, name, areKeys: areKeys, values, mayBeGenerated: false)
+    }
+
+    private mutating func setEnumeration(
+        _ className: String, _ name: String, areKeys: Bool, _ values: [Value], mayBeGenerated: Bool
+    ) throws(StoreError) {
         let index = try classIndex(className)
         guard let position = classes[index].propertyIndex(named: name) else {
             throw StoreError(.noSuchProperty, "class \(className) of the schema does not have a property \(name)").at(class: className, property: name)
@@ -281,7 +287,7 @@ package struct SchemaDraft: Sendable {
         if areKeys, property.kind != .map { throw refused(.wrongType, "it is \(property.kind.indefinite): only the entries of a map have keys") }
         let kind = (areKeys ? property.elements?.keyKind : property.elements?.kind) ?? property.kind
         guard kind == .int || kind == .string else { throw refused(.wrongType, "an enumeration is of ints or of strings, not of kind \(kind)") }
-        if property.isGenerated || property.isCounter { throw refused(.invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration") }
+        if property.isGenerated && !mayBeGenerated || property.isCounter { throw refused(.invalidSchema, "it is \(property.isCounter ? "a counter" : "generated"): it has no enumeration") }
         for value in values {
             guard value.kind == kind else { throw refused(.wrongType, "a value of its enumeration is of kind \(kind), not \(value.kindAndText)") }
             if kind == .string, !ValueCheck.isUTF8(value.pointer, value.count) { throw refused(.invalidUTF8, "the text is not valid UTF-8") }
@@ -294,9 +300,9 @@ package struct SchemaDraft: Sendable {
         else { classes[index].enumerations[name, default: PropertyEnumerations()].values = enumeration }
     }
 
-    /// The same for ints of a range that has zero: of types with fewer bits.
+    /// The same for ints of a range that has zero: of types with fewer bits. What is generated is in it, too.
     package mutating func setRange(_ className: String, _ name: String, areKeys: Bool, _ range: ClosedRange<Int64>) throws(StoreError) {
-        try setEnumeration(className, name, areKeys: areKeys, [.int(0)])
+        try setEnumeration(className, name, areKeys: areKeys, [.int(0)], mayBeGenerated: true)
         let index = try classIndex(className)
         if areKeys { classes[index].enumerations[name]?.keys = Enumeration(range) } else { classes[index].enumerations[name]?.values = Enumeration(range) }
     }

@@ -168,7 +168,7 @@ extension View {
         switch cls.columns[position].kind {
         case .objectID: ObjectIDGenerator.next()
         case .uuid: UUIDGenerator.next()
-        default: .int(try writing().state(Int(cls.id)).generateKey())
+        default: .int(try writing().state(Int(cls.id)).generateKey(enumerations?.find(position, cls)?.values))
         }
     }
 

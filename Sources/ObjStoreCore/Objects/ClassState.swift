@@ -236,16 +236,19 @@ package final class ClassState {
 
     /// The int primary key for an object that is created next: above all that there are, and above all that were given here up to
     /// `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted.
-    func generateKey() throws(StoreError) -> Int64 { try generateKeys(1) }
+    func generateKey(_ bounds: Enumeration?) throws(StoreError) -> Int64 { try generateKeys(1, bounds) }
 
-    /// The first of so many that follow each other.
-    func generateKeys(_ count: Int) throws(StoreError) -> Int64 {
+    /// The first of so many that follow each other. `.outOfRange`: one would be beyond the bounds.
+    func generateKeys(_ count: Int, _ bounds: Enumeration?) throws(StoreError) -> Int64 {
         // At least 0, so that keys begin with 1.
         let last = try indexes[0].bound(atLeast: generatedKeys.greatest)
         guard last <= Int64.max - Int64(count) else {
             let name = schema.properties[schema.primaryKey!].name
             let what = count == 1 ? "no key can be generated" : "\(count) keys cannot be generated"
             throw StoreError(.outOfRange, "\(schema.name).\(name): \(what), since there is one of \(last), or was in this transaction").at(class: schema.name, property: name)
+        }
+        if let bounds, count > 0, !bounds.has(.int(last + Int64(count))) {
+            throw schema.naming(bounds.refuse(.int(last + Int64(count)), "the generated key "), schema.primaryKey!)
         }
         generatedKeys.didGive(last + Int64(count))
         return last + 1
