@@ -66,13 +66,14 @@ extension Decimal128: _PersistableValue {
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Decimal128? { object._value(index).map { Decimal128($0.asDecimal) } }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Decimal128) { object._set(index, .decimal128(value.core)) }
     public static func _encode(_ value: Decimal128, _ encoder: _RowEncoder) { encoder.append(.decimal128(value.core)) }
-    /// A decimal, an integer, or the text of a decimal; never a double, whose digits nobody wrote.
+    /// A decimal, also a `Decimal`, an integer, or the text of a decimal; never a double, whose digits nobody wrote.
     public static func _convert(_ value: Any?) -> Decimal128? {
         switch value {
         case let value as Decimal128: return value
         case let value as String: return try? Decimal128(value)
-        case let value as any FixedWidthInteger: return Int(exactly: value).map { Decimal128($0) }
-        default: return nil
+        case let value as any FixedWidthInteger: return try? Decimal128("\(value)")
+        case let value?: return (value as? GivenNumber ?? GivenNumber(decimal: value)).flatMap { try? Decimal128($0.description) }
+        case nil: return nil
         }
     }
 }

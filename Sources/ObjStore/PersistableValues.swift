@@ -72,6 +72,7 @@ extension Double: _PersistableValue {
         case let value as Double: return value
         case let value as Float: return Double(value)
         case let value as any FixedWidthInteger: return Double(exactly: value)
+        case let value as GivenNumber: return value.converted(to: .double) { $0.asDouble }
         default: return nil
         }
     }
@@ -99,6 +100,7 @@ extension Float: _PersistableValue {
             let nearest = Float(value)
             return nearest.isInfinite && !value.isInfinite ? nil : nearest
         case let value as any FixedWidthInteger: return Float(exactly: value)
+        case let value as GivenNumber: return value.converted(to: .float) { $0.asFloat }
         default: return nil
         }
     }

@@ -84,6 +84,86 @@ import Testing
         #expect(pet.extra == [true, 2, .none])
     }
 
+    final class Amount: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var double: Double?
+        @Persisted var float: Float?
+        @Persisted var exact: Decimal128?
+        @Persisted var any: AnyValue
+        @Persisted var doubles: List<Double>
+    }
+
+    /// A number is what its text says, as where the library reads the text itself.
+    @Test func numbersOfManyDigits() throws {
+        let store = try memoryStore([Amount.self])
+        func show(_ amount: Amount) -> String {
+            "\(amount.double as Any) \(amount.float as Any) \(amount.exact as Any) \(amount.any) \(Array(amount.doubles))"
+        }
+        func outcome(_ body: (Transaction) throws -> Amount) -> String {
+            do { return try store.write { tx in show(try body(tx)) } } catch { return "refused: \(error)" }
+        }
+        let numbers = [
+            "98765432109876543210", "-98765432109876543210", "18446744073709551615", "9223372036854775808", "0.12345678901234567890123", "12345678901234567890.5",
+            "0.30000000000000004", "3.141592653589793", "-123456789.12345679", "0.1", "1.7976931348623157e308", "5e-324", "9007199254740993", "9007199254740992", "123456789012345678901234567890",
+        ]
+        for text in numbers {
+            for property in ["double", "float", "exact", "any"] {
+                // JSONSerialization tells no more of these than a double does.
+                if property == "exact", !text.contains(where: { $0.isNumber }) || text.contains(".") || text.contains("e") { continue }
+                let json = #"{"id": 1, "\#(property)": \#(text)}"#, tree = try parsed(json)
+                let parsed = outcome { tx in try tx.create(Amount.self, parsed: tree, update: .all) }, read = outcome { tx in try tx.create(Amount.self, json: json, update: .all) }
+                let isRefused = read.hasPrefix("refused") && parsed.hasPrefix("refused")
+                #expect(parsed == read || isRefused, "\(json)")
+                #expect(outcome { tx in try tx.create(Amount.self, value: tree, update: .all) } == parsed, "\(json)")
+            }
+        }
+        for _ in 0..<2_000 {
+            let number = Double.random(in: -1e6...1e6), tree = try parsed(#"{"id": 1, "double": \#(number), "any": \#(number), "doubles": [\#(number)]}"#)
+            try store.write { tx in
+                let amount = try tx.create(Amount.self, parsed: tree, update: .all)
+                #expect(amount.double == number && amount.any == .double(number) && amount.doubles[0] == number)
+                #expect(try Amount(value: tree).double == number)
+            }
+        }
+    }
+
+    @Test func decimalsOfFoundation() throws {
+        let store = try memoryStore([Amount.self]), text = "12345678901234567890.12345", decimal = try #require(Decimal(string: text))
+        let amount = try store.write { tx in try tx.create(Amount.self, value: ["id": 1, "exact": decimal] as [String: Any]) }
+        #expect(amount.exact == (try Decimal128(text)))
+        for given in [NSDecimalNumber(string: text), NSDecimalNumber(decimal: decimal), decimal] as [Any] {
+            try store.write { _ in
+                amount.exact = nil
+                try amount.setValue(given, forKey: "exact")
+            }
+            #expect(amount.exact == (try Decimal128(text)))
+        }
+        try store.write { _ in
+            try amount.setValue(NSDecimalNumber(string: "98765432109876543210"), forKey: "any")
+            #expect(amount.any == .decimal128(try Decimal128("98765432109876543210")))
+            try amount.setValue(NSDecimalNumber(string: "0.1"), forKey: "any")
+            #expect(amount.any == .double(0.1))
+            try amount.setValue(NSNumber(value: 1e20), forKey: "any")
+            #expect(amount.any == .double(1e20))
+            try amount.setValue([NSNumber(value: UInt64.max)], forKey: "any")
+            #expect(amount.any[0] == .decimal128(try Decimal128("18446744073709551615")))
+            try amount.setValue(UInt64.max, forKey: "exact")
+            #expect(amount.exact == (try Decimal128("18446744073709551615")))
+        }
+        let long = "1.23456789012345678901234567890123456789", tooLong = [NSDecimalNumber(string: long), try #require(Decimal(string: long))] as [Any]
+        for given in tooLong {
+            #expect { try store.write { _ in try amount.setValue(given, forKey: "exact") } } throws: { error in
+                let error = error as? ObjStoreError
+                return error?.code == .outOfRange && error?.className == "Amount" && error?.propertyName == "exact"
+            }
+        }
+        #expect { try store.write { _ in try amount.setValue(NSDecimalNumber(string: "1.5"), forKey: "id") } } throws: { error in
+            (error as? ObjStoreError)?.message == "Amount.id is of type Int, not NSNumber (1.5)"
+        }
+        #expect(code { try store.write { tx in try tx.dynamicCreate("Amount", value: ["id": 2, "double": NSDecimalNumber(string: "0.1")] as [String: Any]) } } == nil)
+        #expect(store.objects(Amount.self)[1].double == 0.1)
+    }
+
     /// Texts are no ids by themselves wherever values come in.
     @Test func textsAreNoIds() throws {
         let hex = "507f1f77bcf86cd799439011", uuid = "00112233-4455-6677-8899-aabbccddeeff"

@@ -17,6 +17,10 @@ extension _RowEncoder {
             return append(.int(Int64(exact)))
         }
         if let value = value as? Substring { return append(String(value)) }
+        if let number = value as? GivenNumber {
+            guard number.converted(to: .mixed, { append($0) }) != nil else { throw ObjStoreError(.outOfRange, "\(number) has more digits than a decimal") }
+            return
+        }
         guard left > 0 else { throw ObjStoreError(.outOfRange, "values are more than \(ClassInfo.deepest) deep inside each other") }
         if let entries = (value as? any GivenDictionary)?.givenEntries {
             append(Value(kind: .map, low: Int64(entries.count)))
@@ -53,15 +57,15 @@ extension _RowEncoder {
 }
 
 extension PropertyInfo {
-    /// Calls `body` with a value that the property, or its elements, is compared with, or looked up by. `.wrongType`: it can be none.
-    func withOperand<T>(_ operand: Any?, _ kind: ValueKind, _ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
+    /// Calls `body` with a value that the property, its elements or its keys are compared with, or looked up by. `.wrongType`: it can be none.
+    func withOperand<T>(_ operand: Any?, _ kind: ValueKind, isKey: Bool = false, _ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let encoder = _RowEncoder()
         try encoder.append(nested: operand)
         return try encoder.withValues { (values) throws(StoreError) in
             let value = values[0]
             if value.kind == kind || kind == .mixed || value.isNull { return try body(value) }
             guard let widened = value.widened(to: kind) else {
-                throw StoreError(.wrongType, "\(name) is of type \(kind), not \(value.kind)").at(class: nil, property: name)
+                throw StoreError(.wrongType, "\(isKey ? "the keys of \(name) are" : "\(name) is") of type \(kind), not \(value.kindAndText)").at(class: nil, property: name)
             }
             return try body(widened)
         }

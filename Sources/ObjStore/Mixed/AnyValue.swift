@@ -186,6 +186,7 @@ extension AnyValue: Persistable {
         case let value as Bool: .bool(value)
         case let value as Int: .int(value)
         case let value as any FixedWidthInteger: Int(exactly: value).map { .int($0) }
+        case let value as GivenNumber: value.converted(to: .mixed) { AnyValue(scalar: $0) }
         case let value as Float: .float(value)
         case let value as Double: .double(value)
         case let value as Decimal128: .decimal128(value)

@@ -67,7 +67,8 @@ extension ClassInfo {
         switch String(describing: Swift.type(of: object)) {
         case "NSNull": nil
         case "__NSCFBoolean": object as? Bool
-        case "NSNumber", "NSDecimalNumber": number(object)
+        case "NSNumber": number(object)
+        case "NSDecimalNumber": decimal(object)
         case "NSString", "NSMutableString", "NSSimpleCString", "NSConstantString": object as? String
         case "NSArray", "NSMutableArray": object as? [Any]
         case "NSDictionary", "NSMutableDictionary": object as? [AnyHashable: Any]
@@ -81,8 +82,15 @@ extension ClassInfo {
         let hasFraction = text.utf8.contains { $0 != UInt8(ascii: "-") && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         if !hasFraction {
             if let integer = Int(text) { return integer }
-            if let integer = UInt64(text) { return integer }
+            if UInt64(text) != nil { return GivenNumber(text) }
         }
         return object as? Double ?? object
+    }
+
+    /// By its text: the double that it tells is not always the nearest one.
+    private static func decimal(_ object: AnyObject) -> Any {
+        let text = "\(object)"
+        if let integer = Int(text) { return integer }
+        return text == "NaN" ? Double.nan : GivenNumber(text)
     }
 }

@@ -91,22 +91,41 @@ extension ClassInfo {
     // MARK: Errors
 
     func wrongType(_ property: Property, _ value: Any?) -> ObjStoreError {
-        guard let value else {
+        guard let given = value else {
             return ObjStoreError(.notNullable, "\(name).\(property.name) cannot be nil", class: name, property: property.name)
         }
+        let value = ClassInfo.unwrap(given) ?? given
         if property.type.isMixed, AnyValue.isTooDeep(value) {
             return ObjStoreError(.outOfRange, "\(name).\(property.name): values are more than \(ClassInfo.deepest) deep inside each other", class: name, property: property.name)
         }
+        if let error = refusal(property, property.type.valueKind, value) { return error }
         return ObjStoreError(
-            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(ClassInfo.typeName(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
     }
 
     func wrongElement(_ property: Property, _ value: Any?) -> ObjStoreError {
-        guard let value else {
+        guard let given = value else {
             return ObjStoreError(.notNullable, "\(name).\(property.name): an element cannot be nil", class: name, property: property.name)
         }
+        let value = ClassInfo.unwrap(given) ?? given
+        if let error = refusal(property, property.type.elements.kind, value) { return error }
         return ObjStoreError(
-            .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(Swift.type(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(ClassInfo.typeName(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
+    }
+
+    /// `.outOfRange`: a number with more digits than its kind has, or beyond it.
+    private func refusal(_ property: Property, _ kind: ValueKind, _ value: Any) -> ObjStoreError? {
+        let number = value as? GivenNumber ?? (kind == .decimal128 ? GivenNumber(decimal: value) : nil)
+        guard kind != .int, let error = number?.refusal(kind), error.code == .outOfRange else { return nil }
+        return ObjStoreError(.outOfRange, "\(name).\(property.name): \(error.message)", class: name, property: property.name)
+    }
+
+    private static func typeName(of value: Any) -> String { value is GivenNumber ? "NSNumber" : "\(Swift.type(of: value))" }
+
+    func wrongKey(_ property: Property, _ key: Any) -> ObjStoreError {
+        let text = key is String ? "\"\(key)\"" : "\(key)"
+        return ObjStoreError(
+            .wrongType, "\(name).\(property.name) is of type \(property.accessor), whose keys are no \(Swift.type(of: key)) (\(text))", class: name, property: property.name)
     }
 
     func tooDeep() -> ObjStoreError {
