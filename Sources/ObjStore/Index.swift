@@ -118,29 +118,6 @@ extension ClassBinding {
         }
     }
 
-    /// Whether an object has the primary key that is among given values; where that is not given as a whole, none has it.
-    func hasObject(_ given: [(property: ClassInfo.Property, value: Any?)], _ view: View) throws(ObjStoreError) -> Bool {
-        var parts: [OwnedValue] = []
-        for part in info.key {
-            guard let pair = given.first(where: { $0.property.index == part.index }) else { return false }
-            let probe = _RowEncoder()
-            // What is of another type is refused in a moment.
-            guard part.accessor._encodeAny(pair.value, probe) else { return false }
-            try probe.withValue { (value) throws(StoreError) in parts.append(OwnedValue(value)) }
-        }
-        if parts.isEmpty { return false }
-        defer { withExtendedLifetime(parts) {} }
-        return try core { () throws(StoreError) in
-            let index = try view.classInfo(classID).keyIndex
-            if info.primaryKey != nil { return try view.find(classID, parts[0].value) != nil }
-            var found: Result<Bool, StoreError>!
-            parts.map(\.value).withUnsafeBufferPointer { values in
-                found = Result { () throws(StoreError) in try view.find(by: index, values) != nil }
-            }
-            return try found.get()
-        }
-    }
-
     /// The unique index of these properties in any order, and for each of its properties the place of its name.
     func uniqueIndex(_ names: [String]) throws(ObjStoreError) -> (id: UInt32, order: [Int]) {
         var ids: [UInt32] = []

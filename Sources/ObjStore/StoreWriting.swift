@@ -136,15 +136,13 @@ extension StoreWriting {
             collections = encoder.append(object, binding)
         } else {
             let pairs = try info.pairs(value, exact: exact, ignoresUnknown: ignoresUnknown)
-            var given = [Bool](repeating: false, count: info.properties.count)
-            for (property, value) in pairs {
+            for (property, value) in pairs + (try binding.changingDefaults(pairs, update, by: nil, view)) {
                 if let type = property.accessor as? any _CollectionProperty.Type {
                     guard let collection = type._convert(value) else {
                         encoder.removeAll()
                         throw info.wrongType(property, value)
                     }
                     collections.append((property, collection))
-                    given[Int(property.index)] = true
                     continue
                 }
                 encoder.begin(binding.properties[Int(property.index)])
@@ -152,9 +150,7 @@ extension StoreWriting {
                     encoder.removeAll()
                     throw info.wrongType(property, value)
                 }
-                given[Int(property.index)] = true
             }
-            collections += try addChangingDefaults(binding, given, encoder, pairs, update, view)
         }
         let id = try view.put(binding, encoder, update, collections).id
         return space.materialise(type, binding, id.key)
@@ -170,34 +166,12 @@ extension StoreWriting {
         throws(ObjStoreError) -> T
     {
         let (space, view) = try writing("create")
-        let binding = try space.binding(type), index = try binding.uniqueIndex(names).id
-        let id = try ValueFlattener.run(space, view, update, isExact: exact) { (flattener) throws(ObjStoreError) in
+        let binding = try space.binding(type), identity = try binding.identity(by: names)
+        let id = try ValueFlattener.run(space, view, update, by: identity, isExact: exact) { (flattener) throws(ObjStoreError) in
             try flattener.object(binding, value)
-            return try flattener.store { (values) throws(StoreError) in try view.create(by: index, from: values, update.core).0 }
+            return try flattener.store { (values) throws(StoreError) in try view.create(by: identity.indexID, from: values, update.core).0 }
         }
         return space.materialise(type, binding, id.key)
-    }
-
-    /// Defaults that are another value each time are evaluated here; the schema has the others.
-    private func addChangingDefaults(
-        _ binding: ClassBinding, _ given: [Bool], _ encoder: _RowEncoder, _ pairs: [(property: ClassInfo.Property, value: Any?)],
-        _ update: UpdatePolicy, _ view: View
-    ) throws(ObjStoreError) -> [CollectionElements] {
-        let missing = binding.info.properties.filter { $0.hasChangingDefault && !given[Int($0.index)] }
-        if missing.isEmpty { return [] }
-        // An update leaves alone what is not given.
-        if update != .error, try binding.hasObject(pairs, view) { return [] }
-        let prototype = binding.info.type.init()
-        var collections: [CollectionElements] = []
-        for property in missing {
-            if property.type.isCollection {
-                if let collection = property.accessor._anyValue(prototype, property.offset) as? any _CollectionProperty { collections.append((property, collection)) }
-                continue
-            }
-            encoder.begin(binding.properties[Int(property.index)])
-            property.accessor._encode(prototype, property.offset, encoder)
-        }
-        return collections
     }
 
     /// Copies an object into this store: one of another store, with everything that it leads to; or of this one, with the same links.

@@ -93,6 +93,65 @@ import Foundation
         }
     }
 
+    final class User: Object {
+        @Persisted(primaryKey: true) var id = ObjectId.generate()
+        @Persisted(unique: true) var email = ""
+        @Persisted var owner: Owner?
+        @Persisted var role = "main"
+        @Persisted var n = 0
+        @Persisted var token = UUID()
+        @Persisted var tags: List<String> = ["new"]
+        override class var indexes: [Index] { [Index("owner", "role", unique: true)] }
+    }
+    final class Seat: Object {
+        @Persisted var row = 7
+        @Persisted var number: Int
+        @Persisted var token = UUID()
+        @Persisted var n = 0
+        override class var indexes: [Index] { [Index("row", "number", primaryKey: true)] }
+    }
+    final class Setting: Object {
+        @Persisted(primaryKey: true) var id = 1
+        @Persisted var token = UUID()
+        @Persisted var n = 0
+    }
+    final class Choice: Object {
+        @Persisted(primaryKey: true) var id: String?
+        @Persisted var token = UUID()
+        @Persisted var n = 0
+    }
+
+    /// However the object is known, defaults that are evaluated are for new ones.
+    @Test("rule 3: evaluated defaults", arguments: updates) func evaluatedDefaults(_ update: UpdatePolicy) throws {
+        let store = try memoryStore([Note.self, Owner.self, User.self, Seat.self, Setting.self, Choice.self])
+        try store.write { tx in
+            let owner = try tx.create(Owner.self, value: ["id": 1, "age": 1])
+            let user = try tx.create(User.self, value: ["email": "a", "owner": owner] as [String: Any]), id = user.id, token = user.token
+            user.tags = ["old"]
+            for by in [["email"], ["owner", "role"]] {
+                let given: [[String: Any]] = by == ["email"] ? [["email": "a"]] : [["owner": owner], ["owner": ["id": 1]], ["owner": ["id": 1], "role": "main"]]
+                for (number, value) in given.enumerated() {
+                    let n = number + 2
+                    #expect(try tx.create(User.self, value: value.merging(["n": n]) { a, _ in a }, update: update, by: by).isSameObject(as: user))
+                    #expect(user.n == n && user.id == id && user.token == token && Array(user.tags) == ["old"], "\(by) \(number)")
+                }
+            }
+            let other = try tx.create(User.self, value: ["email": "b"], update: update, by: ["email"])
+            #expect(other.id != id && other.token != token && Array(other.tags) == ["new"] && store.objects(User.self).count == 2)
+            #expect(code { try tx.create(User.self, value: ["id": ObjectId.generate(), "email": "a"] as [String: Any], update: update, by: ["email"]) } == .keyImmutable)
+            // What is not given of the key itself.
+            let seat = try tx.create(Seat.self, value: ["number": 3]), seatToken = seat.token
+            try tx.create(Seat.self, value: ["number": 3, "n": 5], update: update)
+            #expect(seat.n == 5 && seat.token == seatToken && store.objects(Seat.self).count == 1)
+            let setting = try tx.create(Setting.self), settingToken = setting.token
+            try tx.create(Setting.self, value: ["n": 5], update: update)
+            #expect(setting.n == 5 && setting.token == settingToken && store.objects(Setting.self).count == 1)
+            let choice = try tx.create(Choice.self), choiceToken = choice.token
+            try tx.create(Choice.self, value: ["n": 5], update: update)
+            #expect(choice.n == 5 && choice.token == choiceToken && store.objects(Choice.self).count == 1)
+        }
+    }
+
     @Test("rule 4: a missing value", arguments: policies) func missingValue(_ update: UpdatePolicy) throws {
         let store = try open()
         try store.write { tx in

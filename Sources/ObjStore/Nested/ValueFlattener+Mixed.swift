@@ -5,9 +5,10 @@ internal import ObjStoreCore
 extension ValueFlattener {
     /// Calls `body` with a flattener, and takes back the objects that it made if that fails.
     static func run<T>(
-        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, isExact: Bool, ignoresUnknown: Bool = false, _ body: (ValueFlattener) throws(ObjStoreError) -> T
+        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, by identity: ClassBinding.Identity? = nil, isExact: Bool, ignoresUnknown: Bool = false,
+        _ body: (ValueFlattener) throws(ObjStoreError) -> T
     ) throws(ObjStoreError) -> T {
-        let flattener = ValueFlattener(space, view, update, isExact: isExact, ignoresUnknown: ignoresUnknown)
+        let flattener = ValueFlattener(space, view, update, by: identity, isExact: isExact, ignoresUnknown: ignoresUnknown)
         do throws(ObjStoreError) {
             let result = try body(flattener)
             if let savepoint = flattener.savepoint { try core { () throws(StoreError) in try view.releaseSavepoint(savepoint) } }

@@ -13,6 +13,8 @@ final class ValueFlattener {
     let space: ObjectSpace
     let view: View
     let update: UpdatePolicy
+    /// How the outermost object is known; nil: by its primary key.
+    private let identity: ClassBinding.Identity?
     private let isExact: Bool
     /// Names in dictionaries that are no properties.
     private let ignoresUnknown: Bool
@@ -32,10 +34,13 @@ final class ValueFlattener {
     /// Before the first of them.
     var savepoint: UInt64?
 
-    init(_ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, isExact: Bool, ignoresUnknown: Bool) {
+    init(
+        _ space: ObjectSpace, _ view: View, _ update: UpdatePolicy, by identity: ClassBinding.Identity?, isExact: Bool, ignoresUnknown: Bool
+    ) {
         self.space = space
         self.view = view
         self.update = update
+        self.identity = identity
         self.isExact = isExact
         self.ignoresUnknown = ignoresUnknown
         isGraph = false
@@ -48,6 +53,7 @@ final class ValueFlattener {
         self.space = space
         self.view = view
         update = .error
+        identity = nil
         isExact = false
         ignoresUnknown = false
         isGraph = true
@@ -69,28 +75,15 @@ final class ValueFlattener {
             open.append(source)
             if isGraph, source._binding == nil { embedded[encoder.count] = source }
         }
-        var pairs: [(property: ClassInfo.Property, value: Any?)]
+        var pairs: [GivenValue]
         do throws(ObjStoreError) { pairs = try info.pairs(value, exact: isExact, ignoresUnknown: ignoresUnknown) } catch { throw located(error) }
-        pairs += try changingDefaults(binding, pairs)
+        pairs += try binding.changingDefaults(pairs, update, by: path.isEmpty ? identity : nil, view)
         encoder.append(Value(kind: .map, low: Int64(pairs.count)))
         for (property, value) in pairs {
             encoder.append(property.name)
             try self.property(info, property, value)
         }
         if source != nil { open.removeLast() }
-    }
-
-    /// Defaults that are another value each time are evaluated here, for a new object; the schema has the others.
-    private func changingDefaults(
-        _ binding: ClassBinding, _ given: [(property: ClassInfo.Property, value: Any?)]
-    ) throws(ObjStoreError) -> [(property: ClassInfo.Property, value: Any?)] {
-        let info = binding.info
-        let missing = info.properties.filter { property in property.hasChangingDefault && !given.contains { $0.property.index == property.index } }
-        if missing.isEmpty { return [] }
-        // An update leaves alone what is not given.
-        if update != .error, try binding.hasObject(given, view) { return [] }
-        let prototype = info.type.init()
-        return missing.map { ($0, ClassInfo.unwrap($0.accessor._anyValue(prototype, $0.offset))) }
     }
 
     // MARK: Properties
@@ -129,7 +122,7 @@ final class ValueFlattener {
             guard let entries = value.flatMap({ type._entries(of: $0) }) else { throw located(info.wrongType(property, value)) }
             encoder.append(Value(kind: .map, low: Int64(entries.count)))
             for entry in entries {
-                guard type._encodeKey(entry.key, encoder) else { throw located(info.wrongElement(property, entry.key)) }
+                guard type._encodeKey(entry.key, encoder) else { throw located(info.wrongKey(property, entry.key.base)) }
                 try element(info, property, type, entry.value, ".\(entry.key)")
             }
         } else {
