@@ -65,6 +65,21 @@ import Testing
         #expect(frog.things.isEmpty && frog.seen.isEmpty && frog.notes.count == 0 && store.objects(Frog.self).count == 1)
     }
 
+    /// What no store takes is an element as long as there is none.
+    @Test func unmanagedSets() throws {
+        var deep: AnyValue = 1, same: AnyValue = 1
+        for _ in 0..<5_000 { (deep, same) = ([deep], [same]) }
+        let lost: AnyValue = [.object(pond("lost"))], here: AnyValue = .object(pond("here"))
+        let seen = MutableSet<AnyValue>([2, deep, 1, lost, same, here, 0.5, lost, 1, [3], here, 2])
+        #expect(seen.count == 7 && [0.5, 1, 2, [3], deep, same, lost, here].allSatisfy { seen.contains($0) } && !seen.contains(3))
+        #expect(seen.remove(same) && !seen.contains(deep) && seen.insert(deep) && !seen.insert(deep) && seen.remove(1) && seen.count == 6)
+        let frog = frog(1)
+        frog.seen = [1, deep]
+        #expect(frog.seen.count == 2)
+        #expect(code { try store.write { tx in try tx.add(frog) } } == .outOfRange)
+        #expect(!frog.isManaged && store.objects(Frog.self).isEmpty)
+    }
+
     static var every: [AnyValue] { [
         .none, true, .int(.max), 1, 1.0, .float(1.5), "", .string(String(repeating: "é", count: 400)), .data([]), .data([0, 255]),
         .date(Timestamp(seconds: -5, nanoseconds: 7)), [], [:], [[1, ["a": .none]], ["b": [true, 2.5]]],

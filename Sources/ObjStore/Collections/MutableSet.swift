@@ -21,9 +21,9 @@ public final class MutableSet<Element: _SingleElement> {
 
     /// Where an equal element stands in an unmanaged set, or would.
     private func search(_ element: Element) -> (index: Int, found: Bool) {
-        if let object = Element._linked(element) {
+        guard MutableSet.isOrdered(element) else {
             // Behind everything else.
-            let index = elements.firstIndex { object.isSameObject(as: Element._linked($0)) }
+            let index = elements.firstIndex { MutableSet.isSame(element, $0) }
             return (index ?? elements.count, index != nil)
         }
         var low = 0, high = elements.count
@@ -35,19 +35,27 @@ public final class MutableSet<Element: _SingleElement> {
         return (low, false)
     }
 
+    /// Whether it has a place in the store's order: objects have none, nor has what has one inside, or is too deep for a store, which is
+    /// refused when it is stored.
+    private static func isOrdered(_ element: Element) -> Bool {
+        guard Element._linked(element) == nil else { return false }
+        guard Element._isMixed, AnyValue._convert(element)?.reference != nil else { return true }
+        guard Element._objects(element).isEmpty else { return false }
+        return (try? withEncoded(CollectionOfOne(element)) { _ in }) != nil
+    }
+
+    private static func isSame(_ a: Element, _ b: Element) -> Bool {
+        if let object = Element._linked(a) { return object.isSameObject(as: Element._linked(b)) }
+        return AnyValue._convert(a) == AnyValue._convert(b)
+    }
+
+    /// - Parameter b: one that is ordered.
     private static func compare(_ a: Element, _ b: Element) -> Int {
-        if Element._isMixed {
-            if Element._linked(a) != nil { return 1 }
-            // What has objects inside is refused when it is stored.
-            guard Element._objects(a).isEmpty, Element._objects(b).isEmpty else { return AnyValue._convert(a) == AnyValue._convert(b) ? 0 : 1 }
+        if !isOrdered(a) { return 1 }
+        let order = try? withEncoded([a, b]) { (values) throws(StoreError) in
+            Element._isMixed ? MixedOrder.compareElements(values[0], values[1]) : CollectionOrder.compare(values[0], values[1])
         }
-        do throws(StoreError) {
-            return try withEncoded([a, b]) { (values) throws(StoreError) in
-                Element._isMixed ? MixedOrder.compareElements(values[0], values[1]) : CollectionOrder.compare(values[0], values[1])
-            }
-        } catch {
-            preconditionFailure("two values are always compared")
-        }
+        return order ?? 1
     }
 
     // MARK: Changing
