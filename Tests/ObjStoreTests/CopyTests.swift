@@ -98,6 +98,69 @@ import Testing
         #expect(other.objects(Link.self).count == 20_000)
     }
 
+    final class Part: EmbeddedObject {
+        @Persisted var number = 0
+        @Persisted var next: Part?
+        @Persisted var others: List<Part>
+        @Persisted var link: Link?
+    }
+    final class Whole: Object {
+        @Persisted var link: Link?
+        @Persisted var part: Part?
+    }
+
+    @Test func longChainsOfEmbeddedObjects() throws {
+        let whole = Whole()
+        for number in 0..<50_000 {
+            let part = Part()
+            part.number = number
+            if number % 2 == 0 { part.next = whole.part } else if let next = whole.part { part.others = [next] }
+            whole.part = part
+        }
+        var part = try whole.detached(depth: 0).part, count = 50_000
+        while let current = part {
+            count -= 1
+            #expect(current.number == count)
+            part = current.next ?? current.others.first
+        }
+        #expect(count == 0)
+        // One of a store is made link by link.
+        let store = try memoryStore([Link.self, Part.self, Whole.self]), stored = Whole()
+        try store.write { tx in
+            try tx.add(stored)
+            stored.part = Part()
+            var last = stored.part
+            for number in 1..<3_000 {
+                let part = Part()
+                part.number = number
+                last?.next = part
+                last = part
+            }
+        }
+        part = try stored.detached().part
+        while let current = part {
+            #expect(!current.isManaged && current.number == count)
+            count += 1
+            part = current.next
+        }
+        #expect(count == 3_000)
+    }
+
+    /// Embedded objects are as near as their parent: what they lead to is not farther away than what it leads to.
+    @Test func linksOfEmbeddedObjects() throws {
+        let near = Link(), far = Link(), whole = Whole()
+        near.next = far
+        whole.link = near
+        whole.part = Part()
+        whole.part?.next = Part()
+        whole.part?.next?.link = far
+        far.next = near
+        let copy = try whole.detached(depth: 1)
+        #expect(copy.link?.next == nil && copy.part?.next?.link != nil && copy.part?.next?.link?.next == nil)
+        let all = try whole.detached(depth: 2)
+        #expect(all.link?.next === all.part?.next?.link && all.part?.next?.link?.next === all.link)
+    }
+
     final class Repository: Object {
         @Persisted var ownerAndName = ""
         @Persisted var openPullRequestNumbers: MutableSet<Int>

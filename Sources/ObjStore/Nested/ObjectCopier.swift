@@ -3,7 +3,7 @@ internal import ObjStoreCore
 /// Unmanaged copies of objects and of what they lead to: each once, whatever leads to it, so that circles stay circles.
 ///
 /// Breadth first: an object that can be reached in several ways has the shortest, so that `depth` does not depend on the order of
-/// properties. Embedded objects are parts of their parent at any depth.
+/// properties. Embedded objects are parts of their parent at any depth. Without recursion, for a chain may be long.
 final class ObjectCopier {
     enum Identity: Hashable {
         case stored(space: ObjectIdentifier, model: Int, key: Int64)
@@ -21,6 +21,8 @@ final class ObjectCopier {
     private let depth: Int
     private var copies: [Identity: Object] = [:]
     private var queue: [(source: Object, copy: Object, level: Int)] = []
+    /// Embedded objects, which are filled before the rest of the queue: they are as near as their parent.
+    private var parts: [(source: Object, copy: Object, level: Int)] = []
 
     private init(_ depth: Int) { self.depth = depth }
 
@@ -44,10 +46,16 @@ final class ObjectCopier {
 
     private func finish() throws(ObjStoreError) {
         var next = 0
-        while next < queue.count {
-            let (source, copy, level) = queue[next]
-            next += 1
-            try fill(copy, from: source, level)
+        while true {
+            if let (source, copy, level) = parts.popLast() {
+                try fill(copy, from: source, level)
+            } else if next < queue.count {
+                let (source, copy, level) = queue[next]
+                next += 1
+                try fill(copy, from: source, level)
+            } else {
+                return
+            }
         }
     }
 
@@ -62,24 +70,21 @@ final class ObjectCopier {
     }
 
     /// The copy of a collection whose object is copied at `level`, or is not.
-    func copy<C: _CollectionProperty>(_ collection: C, level: Int = 0) throws(ObjStoreError) -> C {
+    func copy<C: _CollectionProperty>(_ collection: C, level: Int = 0) -> C {
         if !C._type.hasLinks { return collection._copy() }
-        var parts: [(source: Object, copy: Object)] = []
-        let copy = collection._mapped { source in
-            if source is EmbeddedObject { return part(source, &parts) }
-            return level < depth ? self.copy(source, level: level + 1) : nil
+        return collection._mapped { source in
+            if source is EmbeddedObject { return part(source, level) }
+            return level < depth ? copy(source, level: level + 1) : nil
         }
-        for (source, copy) in parts { try fill(copy, from: source, level) }
-        return copy
     }
 
-    /// The copy of an embedded object, which is to be filled at once if it is a new one.
-    private func part(_ source: Object, _ new: inout [(source: Object, copy: Object)]) -> Object {
+    /// The copy of an embedded object whose parent is copied at `level`.
+    private func part(_ source: Object, _ level: Int) -> Object {
         let identity = Identity(source)
         if let copy = copies[identity] { return copy }
         let copy = type(of: source).init()
         copies[identity] = copy
-        new.append((source, copy))
+        parts.append((source, copy, level))
         return copy
     }
 
@@ -98,12 +103,10 @@ final class ObjectCopier {
             }
             let value = property.accessor._anyValue(source, property.offset)
             if let collection = value as? any _CollectionProperty {
-                _ = property.accessor._assign(try self.copy(collection, level: level), to: copy, property.offset)
+                _ = property.accessor._assign(self.copy(collection, level: level), to: copy, property.offset)
             } else if let target = ClassInfo.unwrap(value) as? Object {
                 if target is EmbeddedObject {
-                    var parts: [(source: Object, copy: Object)] = []
-                    _ = property.accessor._assign(part(target, &parts), to: copy, property.offset)
-                    for (source, copy) in parts { try fill(copy, from: source, level) }
+                    _ = property.accessor._assign(part(target, level), to: copy, property.offset)
                 } else {
                     _ = property.accessor._assign(level < depth ? self.copy(target, level: level + 1) : nil, to: copy, property.offset)
                 }
@@ -144,7 +147,7 @@ extension Map {
 
 private func detachedCollection<C: _CollectionProperty>(_ collection: C, _ depth: Int) throws(ObjStoreError) -> C {
     // The elements themselves are asked for: they are not behind a link of a copied object.
-    try ObjectCopier.run(depth == .max ? .max : depth + 1) { (copier) throws(ObjStoreError) in try copier.copy(collection) }
+    try ObjectCopier.run(depth == .max ? .max : depth + 1) { (copier) throws(ObjStoreError) in copier.copy(collection) }
 }
 
 extension Results {
