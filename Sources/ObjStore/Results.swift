@@ -51,7 +51,8 @@ public struct Results<Element: Object>: Sendable {
 
     /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
     ///
-    /// Errors: `.invalidQuery` (with `position`), `.noSuchProperty`, `.wrongType`, `.notSupported` (a second one).
+    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.noSuchProperty`, `.wrongType`, `.notSupported`
+    /// (a second `filter` or `where`).
     @_disfavoredOverload
     public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> Results { try filter(text, arguments: arguments) }
 

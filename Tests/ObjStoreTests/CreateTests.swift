@@ -270,6 +270,26 @@ import Foundation
         for count in [store.objects(K.Person.self).count, store.objects(K.Dog.self).count, store.objects(All.self).count] { #expect(count == 0, "nothing is left of what failed") }
     }
 
+    final class Numbered: Object {
+        @Persisted(primaryKey: true) var id: Int
+        @Persisted var names: Map<Int, String>
+        @Persisted var links: Map<Int, Numbered?>
+    }
+
+    @Test func wrongKeysAreNamed() throws {
+        let store = try memoryStore([Numbered.self])
+        for property in ["names", "links"] {
+            #expect { try store.write { tx in try tx.create(Numbered.self, value: ["id": 1, property: ["1": nil as Any?]] as [String: Any]) } } throws: { error in
+                let error = error as? ObjStoreError, type = property == "names" ? "Map<Int, String>" : "Map<Int, Optional<Numbered>>"
+                return error?.code == .wrongType && error?.message == "$.\(property): Numbered.\(property) is of type \(type), whose keys are no String (\"1\")"
+            }
+        }
+        let numbered = try store.write { tx in try tx.create(Numbered.self, value: ["id": 1]) }
+        #expect { try store.write { _ in try numbered.dynamic().collection("names").set("one", forKey: "x") } } throws: { error in
+            (error as? ObjStoreError)?.message == #"the keys of names are of type int, not string ("x")"#
+        }
+    }
+
     @Test func A86_mapEntries() throws {
         let store = try memoryStore(K.models)
         let dog = try store.write { tx in try tx.create(K.Dog.self, value: ["name": "Wolfie", "favoriteParksByCity": ["New York": "Central Park", "Chicago": "Wiggly Field"]] as [String: Any]) }

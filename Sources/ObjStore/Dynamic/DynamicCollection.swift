@@ -180,7 +180,7 @@ public struct DynamicCollection {
 
     private func withKey<T>(_ key: Any, _ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {
         let info = try core { () throws(StoreError) in try object.view.propertyInfo(try place().propertyID) }
-        return try info.withOperand(key, info.elements?.keyKind ?? .null, body)
+        return try info.withOperand(key, info.elements?.keyKind ?? .null, isKey: true, body)
     }
 
     /// Calls `body` with an element as the core takes it. What describes an object is made first: with `place` an embedded one is

@@ -27,8 +27,8 @@ public struct DynamicResults: Sendable {
 
     /// Those that satisfy a comparison written as text: `.filter("age < $0", 2)`, `.filter("name == 'Rex'")`.
     ///
-    /// Errors: `.invalidQuery` (with `position`), `.notSupported` (a second one); what is wrong with the property or the value is
-    /// reported where the results are used, and thrown by ``validate()``.
+    /// Errors: `.invalidQuery` (with `position`; also a text of more than one comparison), `.notSupported` (a second `filter`); what is wrong
+    /// with the property or the value is reported where the results are used, and thrown by ``validate()``.
     public func filter(_ text: String, _ arguments: Any?...) throws(ObjStoreError) -> DynamicResults {
         guard case .all = question else { throw ObjStoreError(.notSupported, "one comparison is all that this version knows", class: className) }
         let query = try core { () throws(StoreError) in try ComparisonText(text) }
