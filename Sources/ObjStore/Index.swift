@@ -37,7 +37,8 @@ public struct Index: Sendable, Hashable {
 
 extension StoreReading {
     /// The object that has these values in a unique index, or in a unique property: `store.object(ofType: Person.self,
-    /// by: ["last": "Gray", "first": "Ada"])`. Nil: there is none; none has a nil, but where the primary key is optional.
+    /// by: ["last": "Gray", "first": "Ada"])`. Nil: there is none. A nil finds
+    /// nothing, but for an optional primary key of one property; where the property is not optional, it is `.wrongType`.
     ///
     /// Errors: `.noSuchIndex` (no unique index is of exactly these properties), `.noSuchProperty`, `.wrongType`, `.noSuchClass`,
     /// `.closedHandle`. Cost: O(log n).

@@ -41,6 +41,7 @@ final class Badge: Object {
         #expect(try store.object(ofType: Citizen.self, by: ["first": "Ada", "last": "Gray"])?.id == 1)
         #expect(try store.object(ofType: Citizen.self, by: ["last": "Gray", "first": nil]) == nil)
         #expect(try store.object(ofType: Citizen.self, by: ["mail": nil]) == nil)
+        #expect(code { try store.object(ofType: Citizen.self, by: ["id": nil]) } == .wrongType, "no object has nil there")
         #expect(try store.object(ofType: Citizen.self, by: ["id": 3])?.id == 3)
         #expect(code { try store.object(ofType: Citizen.self, by: ["last": "Gray"]) } == .noSuchIndex)
         #expect(code { try store.object(ofType: Citizen.self, by: ["born": 3, "last": "Gray"]) } == .noSuchIndex)
