@@ -2,6 +2,7 @@
 #include "csystem.h"
 #include "cthread.h"
 #include <linux/membarrier.h>
+#include <sys/resource.h>
 
 __thread struct cs_thread *cs_thread_record __attribute__((tls_model("initial-exec")));
 bool cs_needs_fences;
@@ -85,6 +86,7 @@ struct cs_thread *cs_thread_make(void) {
     }
     static uint64_t numbers;
     thread->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+    thread->stay = thread->number << 32;
     thread->position = -1;
     cs_thread_record = thread;
     pthread_setspecific(key, thread);
@@ -180,3 +182,36 @@ void cs_sleep_ns(int64_t nanoseconds) {
     syscall(SYS_nanosleep, &t, 0);
 }
 int64_t cs_process_id(void) { return getpid(); }
+
+/* ---- steps ---- */
+enum { SHORT = 20000, QUICK = 5000, BUSY = 1000000 };
+
+static int64_t now(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+uint64_t cs_step_begin(void) {
+    struct cs_thread *thread = cs_thread_current();
+    struct rusage u;
+    thread->step_began = now(CLOCK_MONOTONIC);
+    if (thread->moves != thread->moves_at_step) return ++thread->stay;
+    if (thread->step_began - thread->step_ended <= SHORT || getrusage(RUSAGE_THREAD, &u) != 0) return thread->stay;
+    if (u.ru_nvcsw - thread->pace.waits > u.ru_majflt - thread->pace.faults || now(CLOCK_THREAD_CPUTIME_ID) - thread->pace.cpu > BUSY) ++thread->stay;
+    return thread->stay;
+}
+
+void cs_step_end(void) {
+    struct cs_thread *thread = cs_thread_current();
+    struct rusage u;
+    thread->moves_at_step = thread->moves;
+    thread->step_ended = now(CLOCK_MONOTONIC);
+    /* A lock that the step waited for is no pause of the thread's. */
+    if (thread->step_ended - thread->pace.at <= SHORT && thread->step_ended - thread->step_began <= QUICK) return;
+    if (getrusage(RUSAGE_THREAD, &u) != 0) return;
+    thread->pace.at = thread->step_ended;
+    thread->pace.cpu = now(CLOCK_THREAD_CPUTIME_ID);
+    thread->pace.waits = u.ru_nvcsw;
+    thread->pace.faults = u.ru_majflt;
+}

@@ -79,8 +79,13 @@ final class ErrorReports: Sendable {
     /// The same of what is no failure of what this thread does.
     func tell(_ error: ObjStoreError) {
         last.withLock { $0 = error }
-        if let handler { return handler(error) }
-        ErrorReports.print(error)
+        guard let handler else { return ErrorReports.print(error) }
+        // What the handler does wrong itself would call it again, without an end.
+        let own = ErrorCollector()
+        own.run { handler(error) }
+        guard let further = own.first else { return }
+        last.withLock { $0 = further }
+        ErrorReports.print(further)
     }
 
     /// The same where no store is involved.

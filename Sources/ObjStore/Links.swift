@@ -120,7 +120,7 @@ extension LinkingObjects {
     @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
     @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
     @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
-    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }

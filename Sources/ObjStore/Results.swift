@@ -199,12 +199,17 @@ extension Results: LiveCollection {
     }
 
     /// Walks the objects that are there now.
-    public func makeIterator() -> Iterator { Iterator(space, reporting(nil) { () throws(ObjStoreError) in try list() }) }
+    public func makeIterator() -> Iterator {
+        if let walked { return Iterator(walked) }
+        return Iterator(space, reporting(nil) { () throws(ObjStoreError) in try list() })
+    }
 
     public struct Iterator: IteratorProtocol {
         /// Nil only where there is no list.
         private let space: ObjectSpace?
         private let list: (ObjStoreCore.Results, ClassBinding)?
+        /// Of who has counted before.
+        private var walked: Pinned<Element>.Iterator?
         /// The next objects, fetched some at a time.
         private var chunk: [ObjectID] = []
         private var inChunk = 0
@@ -220,7 +225,13 @@ extension Results: LiveCollection {
             self.list = list
         }
 
+        init(_ walked: Pinned<Element>) {
+            self.init(nil, nil)
+            self.walked = walked.makeIterator()
+        }
+
         public mutating func next() -> Element? {
+            guard walked == nil else { return walked?.next() }
             guard let space, let list else { return nil }
             if inChunk == chunk.count {
                 fetch(list.0)
@@ -251,7 +262,7 @@ extension Results {
     @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
     @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
     @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
-    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }

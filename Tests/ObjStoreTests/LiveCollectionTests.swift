@@ -157,6 +157,37 @@ struct Ways<C: RandomAccessCollection> where C.Index == Int {
                 _ = c.contains { _ in seen(); count += 1; return false }
                 return count
             }),
+            ("reversed", { c, seen in c.reversed().map { element in seen(); return element }.count }),
+            ("reversed, copied", { c, seen in
+                defer { seen() }
+                return Array(c.reversed()).count
+            }),
+            ("lazy reversed", { c, seen in
+                defer { seen() }
+                return Array(c.lazy.reversed()).count
+            }),
+            ("enumerated", { c, seen in c.enumerated().map { element in seen(); return element }.count }),
+            ("joined twice", { c, seen in [c, c].joined().map { element in seen(); return element }.count / 2 }),
+            ("lazy flatMap reversed", { c, seen in
+                defer { seen() }
+                return [0, 1].lazy.flatMap { _ in c }.reversed().map { $0 }.count / 2
+            }),
+            ("range set", { c, seen in c[c.indices { _ in true }].map { element in seen(); return element }.count }),
+            ("removingSubranges", { c, seen in c.removingSubranges(c.indices { _ in false }).map { element in seen(); return element }.count }),
+            ("difference of it", { c, seen in
+                defer { seen() }
+                return c.difference(from: [] as [C.Element]) { _, _ in false }.count
+            }),
+            ("difference from it", { c, seen in
+                defer { seen() }
+                return ([] as [C.Element]).difference(from: c) { _, _ in false }.count
+            }),
+            ("slice of an array", { c, seen in
+                var kept: ArraySlice<C.Element> = []
+                kept.insert(contentsOf: c, at: 0)
+                seen()
+                return kept.count
+            }),
             ("AnyCollection", { c, seen in AnyRandomAccessCollection(c).map { element in seen(); return element }.count }),
         ]
     }
@@ -448,6 +479,104 @@ extension Ways where C: LiveCollection {
         try subject.fill(subject.store)
         #expect(names(pups).0 == 6 && names(pups).1 == 4 && names(pups).2 == 6 && names(pups).3?.name == "pup 5")
         #expect(names(subject.kennel.numbers).3 == 5)
+    }
+
+    /// Who learns from another thread that something has changed sees it.
+    @Test func generallyAfterAnotherThread() throws {
+        let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
+        func counts<C: RandomAccessCollection>(_ c: C) -> [Int] { [c.map { $0 }.count, c.count, c.reversed().count, c.first == nil ? 0 : c.suffix(9).count] }
+        for _ in 0..<20 {
+            for (count, change) in [(LiveSubject.few, subject.thin), (LiveSubject.full, subject.fill)] as [(Int, (Store) throws -> Void)] {
+                nonisolated(unsafe) let change = change
+                onThreads(1) { _ in try? change(subject.store) }
+                #expect(counts(pups) == [count, count, count, count] && counts(subject.kennel.numbers) == [count, count, count, count])
+            }
+        }
+    }
+
+    /// From none to six, and algorithms of the standard library that know nothing of it.
+    @Test func noneAndSome() throws {
+        let store = try Store(Store.Configuration(.memory(), models: [LiveKennel.self, LivePup.self]))
+        let ends = Atomic<Bool>(false)
+        @Sendable func general<C: RandomAccessCollection>(_ c: C) {
+            _ = (c.reversed().map { $0 }, c.enumerated().map { $0.offset }, [c, c].joined().map { $0 }, Array(c.lazy.reversed()))
+            _ = (c[c.indices { _ in true }].map { $0 }, c.removingSubranges(c.indices { _ in false }).map { $0 }, c.suffix(2), c.last, c.first)
+        }
+        onThreads(2) { number in
+            if number == 0 {
+                for count in 0... where !ends.load(ordering: .relaxed) || count < 0 {
+                    try? store.write { tx in
+                        try tx.deleteAll()
+                        for _ in 0..<count % 7 { try tx.create(LivePup.self) }
+                    }
+                    if ends.load(ordering: .relaxed) { return }
+                }
+            } else {
+                for _ in 0..<3000 {
+                    let pups = store.objects(LivePup.self)
+                    _ = (Array(pups).difference(from: pups), [LivePup]().difference(from: pups))
+                    var kept: ArraySlice<LivePup> = [LivePup()]
+                    kept.insert(contentsOf: pups, at: 0)
+                    kept.replaceSubrange(kept.endIndex - 1..<kept.endIndex, with: pups)
+                    general(pups)
+                }
+                ends.store(true, ordering: .relaxed)
+            }
+        }
+    }
+
+    /// A handler of errors may look at the collection whose error it is told.
+    @Test func errorsThatLookAtTheSameCollection() throws {
+        final class Box: @unchecked Sendable {
+            var numbers: List<Int>?
+            var told = 0
+        }
+        @Sendable func steps<C: RandomAccessCollection>(_ c: C, _ between: () throws -> Void) rethrows -> Int where C.Index == Int {
+            _ = c.count
+            try between()
+            _ = c[c.startIndex]
+            return c.reversed().map { $0 }.count
+        }
+        let box = Box()
+        var configuration = Store.Configuration(.memory(), models: [LiveKennel.self, LivePup.self])
+        configuration.onError = { _ in
+            box.told += 1
+            _ = steps(box.numbers!) {}
+        }
+        let store = try Store(configuration)
+        let kennel = try store.write { tx in try tx.create(LiveKennel.self, value: ["id": 1, "numbers": [1, 2]]) }
+        box.numbers = kennel.numbers
+        _ = try steps(kennel.numbers) { try store.write { tx in try tx.delete(kennel) } }
+        // What the handler does wrong does not call it again.
+        #expect(box.told > 0 && box.told < 20 && store.lastError?.code == .noSuchObject)
+    }
+
+    /// An end before the start, as a count of none has it.
+    @Test func rangesThatEndBeforeTheStart() throws {
+        let subject = try LiveSubject(), numbers = subject.kennel.numbers
+        try subject.store.write { tx in
+            try tx.deleteAll(LivePup.self)
+            numbers.removeAll()
+            subject.kennel.words.removeAll()
+            subject.kennel.things.removeAll()
+            subject.kennel.extra = .list(AnyList())
+        }
+        struct Ends: LiveBody {
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                func all<C: LiveCollection>(_ c: C) throws {
+                    #expect(code { try Store.checked { c[..<(c.count - 1)] } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c[...(c.count - 2)] } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c.prefix(upTo: c.count - 1) } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c.prefix(through: c.count - 2) } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c.prefix(through: .max) } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c.suffix(from: 3) } } == .outOfRange, "\(kind)")
+                    #expect(try Store.checked { c[..<c.count].isEmpty && c[...(c.count - 1)].isEmpty && c[0...].isEmpty }, "\(kind)")
+                }
+                try all(collection)
+            }
+        }
+        try subject.forEachKind(Ends())
+        #expect(code { try subject.store.write { _ in numbers[..<(numbers.count - 1)].reverse() } } == .outOfRange)
     }
 
     /// A position that was there a moment ago, and is not any more.

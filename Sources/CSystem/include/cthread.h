@@ -46,6 +46,10 @@ struct cs_thread {
     /* Callbacks that say by a call that they have ended: see Userdata in Sources/ObjStoreC/Handles.swift. */
     bool has_finished, was_left;         /* the innermost one; the one that returned last */
     int32_t finished_status;
+    /* See cs_step_begin. */
+    uint64_t moves, moves_at_step, stay;
+    int64_t step_began, step_ended;      /* CLOCK_MONOTONIC, ns */
+    struct { int64_t at, cpu; long waits, faults; } pace;
 };
 
 /* ---- handles: see Sources/ObjStoreC/Handles.swift -------------------------------------------- */
@@ -99,6 +103,13 @@ bool cs_any_inside(const void *handle);
 
 /* Room for the texts of an error: at least `bytes`. NULL without memory. */
 char *cs_error_room(struct cs_thread *thread, size_t bytes);
+
+/* ---- what a thread does between two steps ---------------------------------------------------------- */
+/* Around a step of whatever it goes through. Another number than that of the last step: it changed something in between (`moves`),
+ * waited (a voluntary switch that no page had to be read for), or had a processor for more than a millisecond. Short of 20 us
+ * no thread has waited for another one. */
+uint64_t cs_step_begin(void);
+void cs_step_end(void);
 
 /* ---- the stack ---------------------------------------------------------------------------------- */
 /* Bytes of stack that the calling thread has left; PTRDIFF_MAX (Swift sees a size_t as an Int) where that is not known (a stack that the program made itself and

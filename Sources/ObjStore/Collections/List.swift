@@ -6,7 +6,7 @@ internal import ObjStoreCore
 /// Elements may be equal. Reading and changing cost O(log n) anywhere in the list. What fails is reported as for
 /// properties (docs/swift.md).
 public final class List<Element: CollectionElement> {
-    private var elements: [Element] = []
+    private var elements: [Element] = [] { didSet { ThisThread.didMove() } }
     let place: CollectionPlace?
     private let walks = Walks<Element>()
 
@@ -164,7 +164,7 @@ extension List: MutableLiveCollection {
     }
 
     /// The elements as they are now: what changes meanwhile does not disturb.
-    public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }
+    public func makeIterator() -> IndexingIterator<[Element]> { (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator() }
 }
 
 /// What generic code sees; see ``LiveCollection``.
@@ -179,7 +179,7 @@ extension List {
         set { _set(newValue, at: index) }
     }
     @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> {
-        get { _slice(bounds) }
+        get { walkSlice(bounds) }
         set { _set(newValue, in: bounds) }
     }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }

@@ -7,7 +7,7 @@ internal import ObjStoreCore
 /// that of their insertion. Cost of finding and changing: O(log n).
 public final class MutableSet<Element: _SingleElement> {
     /// Of an unmanaged one; ascending.
-    private var elements: [Element] = []
+    private var elements: [Element] = [] { didSet { ThisThread.didMove() } }
     let place: CollectionPlace?
     private let walks = Walks<Element>()
 
@@ -145,7 +145,7 @@ extension MutableSet: LiveCollection {
         place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
     }
     /// The elements as they are now.
-    public func makeIterator() -> IndexingIterator<[Element]> { (place?.values(as: Element.self) ?? elements).makeIterator() }
+    public func makeIterator() -> IndexingIterator<[Element]> { (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator() }
 }
 
 /// What generic code sees; see ``LiveCollection``.
@@ -156,7 +156,7 @@ extension MutableSet {
     @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
     @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
     @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
-    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }

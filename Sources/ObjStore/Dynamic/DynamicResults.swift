@@ -117,7 +117,7 @@ extension DynamicResults: LiveCollection {
         space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count) results", class: className))
     }
     /// Walks the objects that are there now.
-    public func makeIterator() -> IndexingIterator<Pinned<DynamicObject>> { pinned().makeIterator() }
+    public func makeIterator() -> IndexingIterator<Pinned<DynamicObject>> { (walked ?? pinned()).makeIterator() }
 }
 
 /// What generic code sees; see ``LiveCollection``.
@@ -128,7 +128,7 @@ extension DynamicResults {
     @_disfavoredOverload public var isEmpty: Bool { walkCount == 0 }
     @_disfavoredOverload public var indices: Range<Int> { 0..<walkCount }
     @_disfavoredOverload public subscript(index: Int) -> DynamicObject { walkElement(index) }
-    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<DynamicObject> { _slice(bounds) }
+    @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<DynamicObject> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
     @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }

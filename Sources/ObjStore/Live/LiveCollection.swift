@@ -53,17 +53,14 @@ extension LiveCollection {
 
     /// The elements there, in one moment. Of a range that there is not (any more) those that are there, and `.outOfRange` is reported.
     public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
-    public subscript(bounds: some RangeExpression<Int>) -> Pinned<Element> {
-        _pinned { count in
-            // One side may be open.
-            let range = bounds.relative(to: Int.min..<Int.max)
-            let start = range.lowerBound == .min ? 0 : range.lowerBound, end = range.upperBound == .max ? Swift.max(count, start) : range.upperBound
-            return within(start..<end, count)
-        }
-    }
+    public subscript(bounds: some RangeExpression<Int>) -> Pinned<Element> { _slice(bounds) }
     public subscript(_: UnboundedRange) -> Pinned<Element> { pinned() }
 
     func _slice(_ bounds: Range<Int>) -> Pinned<Element> { _pinned { within(bounds, $0) } }
+    func _slice(_ bounds: some RangeExpression<Int>) -> Pinned<Element> {
+        if let through = bounds as? PartialRangeThrough<Int>, through.upperBound == .max { return _slice(..<Int.max) }
+        return _pinned { within(bounds.range(of: $0), $0) }
+    }
 
     private func within(_ range: Range<Int>, _ count: Int) -> Range<Int> {
         let here = range.clamped(to: 0..<count)
@@ -137,6 +134,17 @@ extension LiveCollection where Element: Equatable {
     public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element { pinned().trimmingPrefix(Array(prefix)) }
 }
 
+extension RangeExpression<Int> {
+    /// Which positions of so many it names, where one side may be open. An end before the start, as `..<(results.count - 1)` of none has,
+    /// is the positions between them, which are not there.
+    func range(of count: Int) -> Range<Int> {
+        let range = relative(to: Int.min..<Int.max)
+        let start = range.lowerBound == .min ? 0 : range.lowerBound
+        let end = range.upperBound == .max && !(self is PartialRangeUpTo<Int>) ? Swift.max(count, start) : range.upperBound
+        return Swift.min(start, end)..<Swift.max(start, end)
+    }
+}
+
 // MARK: Several of them
 
 // What is joined is walked over more than once, too: each of them is pinned when the others are.
@@ -162,7 +170,7 @@ extension LazySequenceProtocol {
 extension LiveCollection {
     /// What is there now may be less when it is copied.
     public var underestimatedCount: Int { 0 }
-    public func _copyToContiguousArray() -> ContiguousArray<Element> { pinned()._copyToContiguousArray() }
+    public func _copyToContiguousArray() -> ContiguousArray<Element> { walkCopy() }
     public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<Element>) throws -> R) rethrows -> R? { nil }
     public func _customContainsEquatableElement(_ element: Element) -> Bool? { element is Object ? pinned()._customContainsEquatableElement(element) : nil }
     public func _customIndexOfEquatableElement(_ element: Element) -> Int?? { element is Object ? pinned()._customIndexOfEquatableElement(element) : nil }
@@ -208,6 +216,10 @@ extension MutableLiveCollection {
         nonmutating set { _set(newValue, in: bounds) }
     }
 
+    public subscript(bounds: some RangeExpression<Int>) -> Pinned<Element> {
+        get { _slice(bounds) }
+        nonmutating set { _set(newValue, in: bounds.range(of: _count)) }
+    }
     public subscript(_: UnboundedRange) -> Pinned<Element> {
         get { pinned() }
         nonmutating set { _set(newValue, in: 0..<newValue.count) }

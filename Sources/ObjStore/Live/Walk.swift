@@ -1,71 +1,144 @@
 internal import CRuntime
+internal import ObjStoreCore
 
 /// Where generic code of one thread is in a live collection.
 ///
 /// Code that knows only that it has a `Collection` takes steps: how many, from where, the element here, the next index, is this the
-/// end? All steps of a walk get answers from one list, which is pinned when it first asks for the count or the end, and let go
-/// when the walk has reached its end or another one begins.
+/// end? All of them get answers of one moment: how many there were when it first asked for the count or the end, and the list that is
+/// pinned when it first asks for an element, or a slice. Nothing says when an algorithm is at its end, and asks anew what the next one begins
+/// with. So a walk goes on until the thread has done something else between two steps (``ThisThread/step(_:)``), and then takes a step
+/// that a walk begins with:
+///
+/// ```
+///              count, isEmpty, indices      startIndex                         endIndex
+///  only counted, end met, or
+///  a slice was the last        begins another one, if the thread was elsewhere; else it goes on
+///  amid        the same                     the same, unless the next step     goes on
+///                                           goes on from where it was
+/// ```
+/// Amid, a closure of the program may have been called.
 public struct _Walk<Element> {
-    /// Nil: no walk is going on.
-    private var pin: Pinned<Element>?
-    /// Nil: only counted so far.
-    private var count: Int?
-    /// Whether it has gone to another index; which, and from above.
-    private var hasMoved = false
-    private var index: Int?
-    private var isBackwards = false
-    private var last = Step.end
+    private enum Place { case counted, amid, end, sliced }
 
-    private enum Step { case start, end, move, element }
+    /// Nil: no walk is going on.
+    private var count: Int?
+    /// Nil: nobody has asked for an element.
+    private var pin: Pinned<Element>?
+    private var place = Place.counted
+    /// That it went to.
+    private var index: Int?
+    /// Of the last element.
+    private var seen: Int?
+    private var isBackwards = false
+    private var hasMoved = false
+    /// Asked for the start: another walk may begin here.
+    private var mayBegin = false
+    /// Who asks so often in one place waits for a change.
+    private var questions = 0
+    /// At the last step; and now.
+    private var stay: UInt64 = 0
+    fileprivate var now: UInt64 = 0
 
     init() {}
 
-    var isOver: Bool { count == nil }
+    fileprivate var isOver: Bool { count == nil }
+    private var wasElsewhere: Bool { now != stay || questions > 1000 }
 
-    mutating func begin(_ count: Int) -> Int {
-        self = _Walk()
-        self.count = count
+    private mutating func end() { self = _Walk(now: now) }
+    private init(now: UInt64) { self.now = now }
+
+    fileprivate mutating func begin(_ count: Int) -> Int {
+        var next = _Walk(now: now)
+        next.count = count
+        next.stay = now
+        self = next
         return count
     }
 
-    /// Who goes forwards and asks for the start again begins another walk; who goes backwards may ask whether it is there.
-    mutating func start() {
-        guard hasMoved, last != .end else { return }
-        if !isBackwards || index == 0 { self = _Walk() } else { last = .start }
-    }
-
-    /// Nil: the collection says, and a walk begins.
-    mutating func end() -> Int? {
-        guard hasMoved, last != .start, let count else { return nil }
-        if index == count { self = _Walk() } else { last = .end }
+    /// Nil: a walk begins.
+    fileprivate mutating func counted() -> Int? {
+        guard let count, !wasElsewhere, !mayBegin else { return nil }
+        questions += 1
         return count
     }
 
-    /// Where the next element is, at most the end: who goes on until he meets it, and counted anew on the way, has come beyond it where the
-    /// collection has become shorter.
-    func next(_ index: Int, _ countNow: () -> Int) -> Int {
-        let end = count ?? countNow()
-        return index >= end ? end : index + 1
+    fileprivate mutating func start() {
+        guard count != nil else { return }
+        // Who has come to the start backwards is at his end.
+        if place == .amid, isBackwards, index == 0 { place = .end }
+        if place == .amid, wasElsewhere { mayBegin = true }
     }
 
-    mutating func move(to index: Int?, isBackwards: Bool) {
+    /// Nil: a walk begins.
+    fileprivate mutating func endIndex() -> Int? {
+        guard let count, !mayBegin else { return nil }
+        if place != .amid || !hasMoved, wasElsewhere { return nil }
+        if place == .amid, index == count { place = .end }
+        if place != .amid { questions += 1 }
+        stay = now
+        return count
+    }
+
+    /// Goes on from an index: how many there are; nil: what is there now.
+    fileprivate mutating func leave(_ from: Int) -> Int? {
+        if mayBegin && !stands(at: from) || place == .end && wasElsewhere { end() }
+        return count
+    }
+
+    private func stands(at index: Int) -> Bool { self.index == index || seen == index }
+
+    fileprivate func afterReading(_ now: UInt64) -> _Walk {
+        var walk = at(now)
+        if stay == self.now { walk.stay = now }
+        return walk
+    }
+
+    private func at(_ now: UInt64) -> _Walk {
+        var walk = self
+        walk.now = now
+        return walk
+    }
+
+    fileprivate mutating func move(from: Int, to index: Int?) {
         if count == nil { return }
+        goOn()
         hasMoved = true
-        last = .move
         self.index = index
-        self.isBackwards = isBackwards
+        isBackwards = index.map { $0 < from } ?? false
     }
 
-    /// Nil: what is there now.
-    mutating func element(_ index: Int, _ pinned: () -> Pinned<Element>) -> Element? {
-        if last == .start, hasMoved { self = _Walk() }
-        guard count != nil else { return nil }
-        last = .element
-        let pin = self.pin ?? pinned()
-        self.pin = pin
-        guard index >= pin.startIndex, index < pin.endIndex else { return nil }
-        return pin[index]
+    private mutating func goOn() {
+        place = .amid
+        mayBegin = false
+        questions = 0
+        stay = now
     }
+
+    fileprivate enum Answer { case live, unpinned(count: Int), pinned(Pinned<Element>) }
+
+    fileprivate mutating func element(_ index: Int) -> Answer {
+        if mayBegin || place == .end && wasElsewhere { end() }
+        guard count != nil else { return .live }
+        if place != .amid { hasMoved = false }
+        goOn()
+        seen = index
+        return answer
+    }
+
+    fileprivate mutating func slice() -> Answer {
+        if mayBegin || (place == .counted || place == .end) && wasElsewhere { end() }
+        guard count != nil else { return .live }
+        goOn()
+        place = .sliced
+        return answer
+    }
+
+    /// A loop that begins; amid, it is one inside of a closure.
+    fileprivate mutating func iterator() -> Answer { place == .amid || counted() == nil ? .live : answer }
+
+    private var answer: Answer { pin.map { .pinned($0) } ?? count.map { .unpinned(count: $0) } ?? .live }
+
+    fileprivate mutating func keep(_ pin: Pinned<Element>) { if count == pin.count { self.pin = pin } }
 }
 
 /// The walk of one thread, which alone looks at it.
@@ -78,17 +151,22 @@ struct Walks<Element>: ~Copyable, Sendable {
     private let walks = Guarded<[UInt: ThreadWalk<Element>]>([:])
 
     func with<R>(_ body: (inout _Walk<Element>) -> R) -> R {
-        let thread = UInt(cr_thread_id()), own = walks.withLock { $0[thread] } ?? ThreadWalk(), wasOver = own.walk.isOver
-        let result = body(&own.walk)
-        if own.walk.isOver != wasOver { walks.withLock { $0[thread] = wasOver ? own : nil } }
-        return result
+        ThisThread.step { now in
+            let thread = UInt(cr_thread_id()), own = walks.withLock { $0[thread] } ?? ThreadWalk(), wasOver = own.walk.isOver
+            own.walk.now = now
+            let result = body(&own.walk)
+            if own.walk.isOver != wasOver { walks.withLock { $0[thread] = wasOver ? own : nil } }
+            return result
+        }
     }
 }
 
-/// What the witnesses of `Collection` are in every live collection.
+/// What the witnesses of `Collection` are in every live collection. None of them is inside of `_walking` while it reads: what is wrong
+/// there is reported, and `onError` may look at the same collection.
 extension LiveCollection {
     var walkCount: Int {
-        let count = _count
+        if let count = _walking({ $0.counted() }) { return count }
+        let count = apart { _count }
         return _walking { $0.begin(count) }
     }
     var walkStart: Int {
@@ -96,22 +174,67 @@ extension LiveCollection {
         return 0
     }
     var walkEnd: Int {
-        if let end = _walking({ $0.end() }) { return end }
-        return walkCount
+        if let end = _walking({ $0.endIndex() }) { return end }
+        let count = apart { _count }
+        return _walking { $0.begin(count) }
     }
     func walk<Target>(to target: Target, from index: Int) -> Target where Target: WalkTarget {
-        _walking { $0.move(to: target.index, isBackwards: target.index.map { $0 < index } ?? false) }
+        _walking { walk in
+            _ = walk.leave(index)
+            walk.move(from: index, to: target.index)
+        }
         return target
     }
+    /// At most the end: who goes on until he meets it, and began another walk on the way, has come beyond it where the collection has
+    /// become shorter.
     func walkNext(_ index: Int) -> Int {
-        _walking { walk in
-            let next = walk.next(index) { _count }
-            walk.move(to: next, isBackwards: false)
-            return next
-        }
+        let end = _walking { $0.leave(index) } ?? apart { _count }, next = index >= end ? end : index + 1
+        _walking { $0.move(from: index, to: next) }
+        return next
     }
     func walkElement(_ index: Int) -> Element {
-        _walking { $0.element(index, pinned) } ?? _element(at: index)
+        guard let pin = pin(_walking { $0.element(index) }), index >= pin.startIndex, index < pin.endIndex else { return apart { _element(at: index) } }
+        return pin[index]
+    }
+    func walkSlice(_ bounds: Range<Int>) -> Pinned<Element> {
+        guard let pin = pin(_walking { $0.slice() }) else { return _slice(bounds) }
+        let here = bounds.clamped(to: pin.indices)
+        if here != bounds { apart { _reportOutOfRange(bounds, pin.count) } }
+        return pin[here]
+    }
+    /// What a loop goes over, and is copied: who has just counted gets as many.
+    var walked: Pinned<Element>? { pin(_walking { $0.iterator() }) }
+
+    /// Who copies first and counts then gets as many, too.
+    func walkCopy() -> ContiguousArray<Element> {
+        if let walked { return walked._copyToContiguousArray() }
+        let copy = apart { pinned()._copyToContiguousArray() }
+        _ = _walking { $0.begin(copy.count) }
+        return copy
+    }
+
+    private func pin(_ answer: _Walk<Element>.Answer) -> Pinned<Element>? {
+        switch answer {
+        case .live: return nil
+        case .pinned(let pin): return pin
+        case .unpinned(let count):
+            let pin = apart { fit(pinned(), count) }
+            _walking { $0.keep(pin) }
+            return pin
+        }
+    }
+
+    /// What was counted may have changed before anybody asked for an element: what is gone is out of range.
+    private func fit(_ pin: Pinned<Element>, _ count: Int) -> Pinned<Element> {
+        if pin.count >= count { return pin[0..<count] }
+        return Pinned(Array(pin) + (pin.count..<count).map { _element(at: $0) })
+    }
+
+    /// What `onError` walks over meanwhile is forgotten; that the thread waited for the store is no pause of its own.
+    private func apart<R>(_ read: () -> R) -> R {
+        let walk = _walking { $0 }, result = read()
+        _walking { $0 = walk.afterReading($0.now) }
+        return result
     }
 }
 

@@ -5,7 +5,7 @@ internal import ObjStoreCore
 /// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change writes the
 /// element alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyList {
-    private var elements: [AnyValue] = []
+    private var elements: [AnyValue] = [] { didSet { ThisThread.didMove() } }
     let place: AnyPlace?
     private let walks = Walks<AnyValue>()
 
@@ -72,7 +72,7 @@ extension AnyList: MutableLiveCollection {
         place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
     }
     /// The elements as they are now.
-    public func makeIterator() -> IndexingIterator<Pinned<AnyValue>> { pinned().makeIterator() }
+    public func makeIterator() -> IndexingIterator<Pinned<AnyValue>> { (walked ?? pinned()).makeIterator() }
 }
 
 /// What generic code sees; see ``LiveCollection``.
@@ -87,7 +87,7 @@ extension AnyList {
         set { _set(newValue, at: index) }
     }
     @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<AnyValue> {
-        get { _slice(bounds) }
+        get { walkSlice(bounds) }
         set { _set(newValue, in: bounds) }
     }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }

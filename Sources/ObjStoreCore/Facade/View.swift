@@ -281,6 +281,7 @@ package final class View: @unchecked Sendable {
     func didMove() {
         epoch &+= 1
         layout &+= 1
+        ThisThread.didMove()
     }
 
     /// The position of an object's class, if it is one of this store.
