@@ -7,17 +7,27 @@ extension Store {
     /// also while other writers are waited for, throws `CancellationError` at once, and the body does not run; afterwards it runs to its end. `write` works in tasks, too, but keeps one of their few
     /// threads while it waits for another writer. Errors: as `write`.
     @discardableResult
-    public func asyncWrite<R: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws -> R {
+    @_disfavoredOverload
+    public func asyncWrite<R: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws -> R { try await inTurn(body) }
+
+    /// The same with a body that ends with what stays on its thread, and is not returned: `try await store.asyncWrite { tx in try tx.create(Dog.self) }`.
+    public func asyncWrite<R: _StaysOnThread>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws {
+        try await inTurn { transaction in _ = try body(transaction) }
+    }
+
+    private func inTurn<R: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws -> R {
         let turn = Turn<R>()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard turn.wait(continuation) else { return continuation.resume(throwing: CancellationError()) }
                 space.handle.writers.async {
                     guard turn.isWaiting else { return }
-                    let result = Result { () throws in
-                        try self.write { transaction in
-                            guard turn.begin() else { throw CancellationError() }
-                            return try body(transaction)
+                    let result = ThreadWrites.within("the body of asyncWrite") {
+                        Result { () throws in
+                            try self.write { transaction in
+                                guard turn.begin() else { throw CancellationError() }
+                                return try body(transaction)
+                            }
                         }
                     }
                     turn.end(result)
@@ -86,3 +96,10 @@ extension Store {
         }
     }
 }
+
+/// What a write makes, and cannot be given to another thread. A task may take a ``Reference`` along.
+public protocol _StaysOnThread {}
+extension Object: _StaysOnThread {}
+extension DynamicObject: _StaysOnThread {}
+extension Array: _StaysOnThread where Element: _StaysOnThread {}
+extension Optional: _StaysOnThread where Wrapped: _StaysOnThread {}

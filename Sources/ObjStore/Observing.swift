@@ -121,7 +121,7 @@ extension ObjectSpace {
         if !handle.isWriting { _ = try? view.refresh() }
         let collector = ErrorCollector()
         do {
-            try collector.run(handler)
+            try ThreadWrites.within("a change handler") { try collector.run(handler) }
             return collector.first?.ofCore
         } catch let error as ObjStoreError {
             return error.ofCore

@@ -2,7 +2,7 @@ internal import CRuntime
 internal import ObjStoreCore
 
 // A write is left when nobody can end it any more: its thread has ended inside of it, or a task began it with `beginWrite` and went
-// on, after an `await`, on another thread. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
+// on, after an `await`, on another thread, or a handler that the library calls on its own thread returned. It is cancelled then, and `onError` is told: see docs/decisions/0035-writes-left-open.md.
 
 /// How the end of a thread reaches a handle, without keeping it alive.
 final class WriteTether: Sendable {
@@ -16,6 +16,14 @@ final class WriteTether: Sendable {
     /// The handle is going. Waits for a thread that is ending.
     func letGo() { handle.withLock { $0 = nil } }
     var isLoose: Bool { handle.withLock { $0 == nil } }
+
+    fileprivate var numberOfThisThread: UInt64? {
+        handle.withLock { address in
+            guard let address, let pointer = UnsafeRawPointer(bitPattern: address) else { return nil }
+            let number = Unmanaged<StoreHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.numberOfThisThread)
+            return number == 0 ? nil : number
+        }
+    }
 
     /// Cancels the open write that this thread has left, as `left` says; who is to be told.
     fileprivate func abandon(_ left: (StoreHandle) -> UInt64?) -> ErrorReports? {
@@ -39,6 +47,22 @@ final class ThreadWrites {
         guard let pointer = cr_ending() else { return }
         let tethers = Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.tethers)
         for tether in tethers { tether.abandon(\.numberIfLeft)?.tell(abandoned(byTask)) }
+    }
+
+    /// Runs what the program does on a thread that is not its own, and then cancels what it has left open, in any store.
+    static func within<R>(_ what: String, _ body: () throws -> R) rethrows -> R {
+        func open() -> [(WriteTether, UInt64)] {
+            guard let pointer = cr_ending() else { return [] }
+            let tethers = Unmanaged<ThreadWrites>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.tethers)
+            return tethers.compactMap { tether in tether.numberOfThisThread.map { (tether, $0) } }
+        }
+        let before = open()
+        defer {
+            for (tether, number) in open() where !before.contains(where: { $0.0 === tether && $0.1 == number }) {
+                tether.abandon { _ in number }?.tell(abandoned("\(what) has returned without ending it"))
+            }
+        }
+        return try body()
     }
 
     /// This thread's end is to reach the handle.

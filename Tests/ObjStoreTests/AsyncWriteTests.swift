@@ -28,6 +28,16 @@ private final class Holder: Sendable {
 }
 
 @Suite struct AsyncWriteTests {
+    /// What a body ends with may be an object, as of `write`, which is not returned.
+    @Test func bodiesThatEndWithAnObject() async throws {
+        let store = try memoryStore([Dog.self])
+        try await store.asyncWrite { tx in try tx.create(Dog.self, value: [1]) }
+        try await store.asyncWrite { tx in [try tx.create(Dog.self, value: [2])] }
+        try await store.asyncWrite { tx in try tx.dynamicCreate("Dog", value: ["id": 3]) }
+        let id = try await store.asyncWrite { tx in try tx.create(Dog.self, value: [4]).id }
+        #expect(id == 4 && store.objects(Dog.self).map(\.id) == [1, 2, 3, 4])
+    }
+
     /// Many tasks wait for a writer that waits for a task: more of them than there are threads for tasks.
     @Test func waitingWritersLeaveTheThreadsToOthers() async throws {
         let store = try memoryStore([Dog.self])

@@ -69,6 +69,37 @@ import Testing
         #expect(errors.all.count == 1 && first.objects(Dog.self).count == 2)
     }
 
+    /// The library's own threads never end.
+    @Test func aHandlerThatNeverEndsItsWrite() throws {
+        let errors = Errors(), begun = Atomic<Int>(0)
+        var configuration = Store.Configuration(.memory(), models: [Dog.self])
+        configuration.onError = { errors.add($0) }
+        configuration.deliversOnWorker = true
+        let store = try Store(configuration)
+        let token = try store.objects(Dog.self).observe { change in
+            guard begun.add(1, ordering: .relaxed).newValue == 1 else { return }
+            try store.beginWrite().create(Dog.self, value: [1])
+        }
+        while errors.all.isEmpty { usleep(1000) }
+        try store.write { tx in try tx.create(Dog.self, value: [2]) }
+        #expect(errors.all.map(\.code) == [.cancelled] && errors.all[0].message.contains("handler"))
+        #expect(store.objects(Dog.self).map(\.id) == [2])
+        withExtendedLifetime(token) {}
+    }
+
+    @Test func anAsyncBodyThatNeverEndsItsWrite() async throws {
+        let (store, errors) = try OpenWriteTests.told(), (other, _) = try OpenWriteTests.told()
+        try await store.asyncWrite { tx in
+            try tx.cancel()
+            try store.beginWrite().create(Dog.self, value: [1])
+            try other.beginWrite()
+        }
+        try await other.asyncWrite { tx in try tx.create(Dog.self, value: [2]) }
+        try await store.asyncWrite { tx in try tx.create(Dog.self, value: [2]) }
+        #expect(errors.all.map(\.code) == [.cancelled] && errors.all[0].message.contains("asyncWrite"))
+        #expect(store.objects(Dog.self).map(\.id) == [2] && other.lastError?.code == .cancelled)
+    }
+
     /// Synchronous functions that a task calls: the compiler does not see what is between them.
     private static func begin(_ store: Store, _ id: Int) throws { try store.beginWrite().create(Dog.self, value: [id]) }
     private static func commit(_ store: Store) throws { try store.commitWrite() }
