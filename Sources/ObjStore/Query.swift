@@ -9,8 +9,11 @@ public struct Query<Value>: Sendable {
     let node: QueryNode
 
     init(_ node: QueryNode) { self.node = node }
+}
 
-    public subscript<Property: Persistable>(dynamicMember keyPath: KeyPath<Value, Property>) -> Query<Property> where Value: Object {
+// By its protocol: the compiler takes structs for classes that a superclass is asked of.
+extension Query where Value: _ObservableObject {
+    public subscript<Property: Persistable>(dynamicMember keyPath: KeyPath<Value, Property>) -> Query<Property> {
         Query<Property>(QueryNode { () throws(ObjStoreError) in .property(try KeyPaths.property(keyPath).index) })
     }
 }
@@ -168,4 +171,44 @@ extension Query<Bool> {
     public static func || (left: Query, right: @autoclosure () throws -> Query) rethrows -> Query { left }
     @available(*, unavailable, message: "this version does not negate: compare with != or with false")
     public static prefix func ! (query: Query) -> Query { query }
+}
+
+// Where the value is an object, its own properties may have these names: so these are of the types that are none.
+public protocol _CountedInQueries {}
+extension String: _CountedInQueries {}
+extension List: _CountedInQueries {}
+extension MutableSet: _CountedInQueries {}
+extension Map: _CountedInQueries {}
+extension LinkingObjects: _CountedInQueries {}
+extension Array: _CountedInQueries where Element == UInt8 {}
+extension Optional: _CountedInQueries where Wrapped: _CountedInQueries {}
+
+extension Query where Value: _CountedInQueries {
+    @available(*, unavailable, message: "this version compares values, not how many there are: filter in Swift")
+    public var count: Query<Int> { .init(node) }
+    @available(*, unavailable, message: "this version compares values, not how many there are: compare a text with \"\", or filter in Swift")
+    public var isEmpty: Query<Bool> { .init(node) }
+    @available(*, unavailable, message: "this version does not search in texts and collections: filter in Swift, or ask links(to:) for an object")
+    public func contains(_ other: some Any) -> Query<Bool> { .init(node) }
+    @available(*, unavailable, message: "this version does not search in texts: compare with >= and <, or filter in Swift")
+    public func hasPrefix(_ prefix: String) -> Query<Bool> { .init(node) }
+    @available(*, unavailable, message: "this version does not search in texts: filter in Swift")
+    public func hasSuffix(_ suffix: String) -> Query<Bool> { .init(node) }
+    @available(*, unavailable, message: "this version does not search in texts: compare with >= and <, or filter in Swift")
+    public func starts(with prefix: String) -> Query<Bool> { .init(node) }
+    @available(*, unavailable, message: "this version does not search in texts: filter in Swift")
+    public func like(_ pattern: String) -> Query<Bool> { .init(node) }
+}
+
+extension Query {
+    @available(*, unavailable, message: "this version does not ask about single elements: filter in Swift")
+    public subscript<Key, Element: CollectionElement>(_ key: Key) -> Query<Element> where Value == Map<Key, Element> { .init(node) }
+    @available(*, unavailable, message: "this version does not follow links in a where: filter in Swift, or ask for the object first and compare with it")
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == Linked? { .init(node) }
+    @available(*, unavailable, message: "this version does not ask about elements in a where: filter in Swift, or use links(to:)")
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == List<Linked> { .init(node) }
+    @available(*, unavailable, message: "this version does not ask about elements in a where: filter in Swift, or use links(to:)")
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == MutableSet<Linked> { .init(node) }
+    @available(*, unavailable, message: "this version does not ask about elements in a where: filter in Swift")
+    public subscript<Linked: Object, Property>(dynamicMember keyPath: KeyPath<Linked, Property>) -> Query<Property> where Value == LinkingObjects<Linked> { .init(node) }
 }

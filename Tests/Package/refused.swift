@@ -4,7 +4,15 @@ import Foundation
 import ObjStore
 
 enum Colour: String { case red, green }
-class Person: Object { @Persisted var name = "" }
+class Person: Object {
+    @Persisted var name = ""
+    @Persisted var count = 0
+    @Persisted var boss: Person?
+    @Persisted var friends: List<Person>
+    @Persisted var tags: MutableSet<String>
+    @Persisted var notes: Map<String, Int>
+    @Persisted(originProperty: "boss") var staff: LinkingObjects<Person>
+}
 
 class Refused: Object {
     @Persisted var a: UInt  // integers are stored with a sign: declare it as Int
@@ -25,6 +33,22 @@ class Refused: Object {
     @Persisted var p: Colour  // conform to 'Persistable'
     @Persisted var q: Any  // cannot conform to 'Persistable'
     @Persisted var r: List<[String]>  // declare it as List<String>
+    @Persisted var s: UInt?  // integers are stored with a sign: declare it as Int
+    @Persisted var t: URL?  // declare it as String
+    @Persisted var u: Decimal?  // declare it as Decimal128
+    @Persisted var v: Character?  // declare it as String
+    @Persisted var w: Substring?  // declare it as String
+    @Persisted var x: [String: Int]?  // declare it as Map<String, …>, or as AnyValue
+    @Persisted var y: Set<String>?  // declare it as MutableSet<…>
+    @Persisted var z: AnyValue?  // an AnyValue can be .none
+    @Persisted var ab: List<String>?  // a list is empty rather than nil
+    @Persisted var ac: List<URL>  // declare it as String
+    @Persisted var ad: List<UInt8>  // declare it as Int16
+    @Persisted var ae: List<[String: Int]>  // declare it as Map<String, …>, or as AnyValue
+    @Persisted var af: List<List<Int>>  // lists in each other are List<AnyValue>
+    @Persisted var ag: [UInt16]  // declare it as List<Int32>
+    @Persisted var ah: [URL] = []  // declare it as List<String>
+    @Persisted var ai: Map<String, UInt>  // integers are stored with a sign
     @Persisted var bytes: [UInt8] = []
     @Persisted var many: List<[UInt8]>
     @Persisted var some: [UInt8]?
@@ -37,5 +61,17 @@ struct NoObject {
 func ask(_ store: Store) {
     _ = store.objects(Person.self).where { $0.name == "Ada" && $0.name != "Bea" }  // this version knows one comparison in a where
     _ = store.objects(Person.self).where { $0.name == "Ada" || $0.name == "Bea" }  // this version knows one comparison in a where
+    _ = store.objects(Person.self).where { $0.count == 1 }
+    _ = store.objects(Person.self).where { $0.name.count > 3 }  // this version compares values, not how many there are
+    _ = store.objects(Person.self).where { $0.name.isEmpty }  // this version compares values, not how many there are
+    _ = store.objects(Person.self).where { $0.staff.count > 1 }  // this version compares values, not how many there are
+    _ = store.objects(Person.self).where { $0.friends.count > 2 }  // this version compares values, not how many there are
+    _ = store.objects(Person.self).where { $0.tags.contains("x") }  // this version does not search in texts and collections
+    _ = store.objects(Person.self).where { $0.name.contains("x") }  // this version does not search in texts and collections
+    _ = store.objects(Person.self).where { $0.name.hasPrefix("x") }  // this version does not search in texts
+    _ = store.objects(Person.self).where { $0.notes["a"] == 1 }  // this version does not ask about single elements
+    _ = store.objects(Person.self).where { $0.friends.count > 3 }  // this version compares values, not how many there are
+    _ = store.objects(Person.self).where { $0.friends.name == "x" }  // this version does not ask about elements in a where
+    _ = store.objects(Person.self).where { $0.boss.name == "x" }  // this version does not follow links in a where
     _ = store.objects(Person.self).where { !($0.name == "Ada") }  // this version does not negate
 }
