@@ -63,7 +63,19 @@ extension Results {
     }
 
     private func aggregate<Value: Aggregatable>(_ keyPath: PartialKeyPath<Element>, _ kind: AggregateKind) throws(ObjStoreError) -> Value? {
-        let property = try KeyPaths.property(keyPath)
+        try aggregate(of: try KeyPaths.property(keyPath), kind)
+    }
+
+    // By name, for other modules of the package.
+    package func sum<Value: Summable>(named name: String) throws(ObjStoreError) -> Value { try aggregate(named: name, .sum) ?? Value._initial }
+    package func min<Value: Aggregatable>(named name: String) throws(ObjStoreError) -> Value? { try aggregate(named: name, .minimum) }
+    package func max<Value: Aggregatable>(named name: String) throws(ObjStoreError) -> Value? { try aggregate(named: name, .maximum) }
+
+    private func aggregate<Value: Aggregatable>(named name: String, _ kind: AggregateKind) throws(ObjStoreError) -> Value? {
+        try aggregate(of: try ClassInfo.of(Element.self).property(named: name), kind)
+    }
+
+    private func aggregate<Value: Aggregatable>(of property: ClassInfo.Property, _ kind: AggregateKind) throws(ObjStoreError) -> Value? {
         guard let value = try aggregate(property, kind) else { return nil }
         guard let converted = Value._aggregate(value) else {
             throw ObjStoreError(

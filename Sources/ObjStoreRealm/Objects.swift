@@ -33,6 +33,25 @@ extension Results {
     }
 }
 
+extension Results {
+    /// Errors: `.noSuchProperty`, `.outOfRange`, those of `sum(of:)`. Of nothing it is 0.
+    public func sum<Value: Summable>(ofProperty property: String) throws -> Value { try sum(named: property) }
+    /// Nil of nothing.
+    public func min<Value: Aggregatable>(ofProperty property: String) throws -> Value? { try min(named: property) }
+    public func max<Value: Aggregatable>(ofProperty property: String) throws -> Value? { try max(named: property) }
+}
+
+extension List {
+    public func append<S: Sequence>(contentsOf new: S) where S.Element == Element { append(objectsIn: new) }
+    public func removeAll(where condition: (Element) throws -> Bool) rethrows {
+        for index in try indices(where: condition).ranges.reversed() { removeSubrange(index) }
+    }
+}
+
+extension Map {
+    public func removeObject(for key: Key) { removeValue(forKey: key) }
+}
+
 extension LinkCollection {
     /// Sets a property of every object among the elements by name.
     public func setValue(_ value: Any?, forKey key: String) {

@@ -30,6 +30,20 @@ public struct Realm: Sendable {
         try self.init(configuration: configuration)
     }
 
+    // MARK: Files
+
+    /// Whether there is a store at the configuration's file.
+    public static func fileExists(for configuration: Configuration) -> Bool {
+        guard let path = configuration.fileURL?.path else { return false }
+        return (try? Store.exists(atPath: path)) ?? false
+    }
+    /// False: there was none. Errors: as of `Store.delete(atPath:)`.
+    @discardableResult
+    public static func deleteFiles(for configuration: Configuration) throws -> Bool {
+        guard let path = configuration.fileURL?.path else { return false }
+        return try Store.delete(atPath: path)
+    }
+
     // MARK: Writing
 
     /// Runs `block` as one transaction: all of it happens, or nothing. It throws what `block` throws, or what something in it reported,

@@ -174,6 +174,27 @@ extension RealmExamples {
             #expect(realm.objects(Dog.self).isEmpty)
         }
 
+        /// What the documents of other chapters call.
+        @Test func otherNames() throws {
+            let ali = Person(value: ["id": 1, "name": "Ali"])
+            try realm.write {
+                realm.add(ali)
+            }
+            let numbers = List<Int>([1])
+            numbers.append(contentsOf: [2, 3, 5, 7])
+            numbers.removeAll { $0 % 2 == 1 }
+            #expect(Array(numbers) == [2])
+            let notes = Map<String, Int>()
+            notes["a"] = 1
+            notes.removeObject(for: "a")
+            #expect(notes.isEmpty)
+            #expect(try realm.objects(Person.self).sum(ofProperty: "id") as Int == 1)
+            #expect(try realm.objects(Person.self).max(ofProperty: "id") == 1 && realm.objects(Person.self).min(ofProperty: "id") == 1)
+            #expect(throws: ObjStoreError.self) { try realm.objects(Person.self).sum(ofProperty: "height") as Int }
+            let missing = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/objstore-no-such-file"))
+            #expect(try !Realm.fileExists(for: missing) && !Realm.deleteFiles(for: missing))
+        }
+
         @Test func deleteEverything() {
             try! realm.write { realm.add(Person(value: ["id": 1])) }
             try! realm.write {
