@@ -412,7 +412,7 @@ private func status(_ body: () throws -> Void) -> objstore_status {
 }
 
 @Test(arguments: [-1, 600_000] as [Int64]) func closingWakesWhoWaitsToBegin(timeout: Int64) throws {
-    let folder = Folder()
+    let folder = TestFolder()
     let writing = try openStore(folder.store, [dogs]), waiting = try openStore(folder.store, [dogs])
     var tx: OpaquePointer?
     try ok(objstore_begin(writing, &tx))
