@@ -98,7 +98,7 @@ extension Store {
 }
 
 /// What a write makes, and cannot be given to another thread. A task may take a ``Reference`` along.
-public protocol _StaysOnThread {}
+public protocol _StaysOnThread: SendableMetatype {}
 extension Object: _StaysOnThread {}
 extension DynamicObject: _StaysOnThread {}
 extension Array: _StaysOnThread where Element: _StaysOnThread {}
