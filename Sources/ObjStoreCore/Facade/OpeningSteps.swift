@@ -99,12 +99,12 @@ extension Store {
             let root = store.ownRoot
             // It leaves once: other handles may have the store open.
             try? store.close()
-            let shared = store.shared
+            let shared = store.shared, isInPlace = shared.isInMemory || (try? machine.leads(shared.path, to: shared.database.file)) != false
             if store.wasCreated, !shared.isInherited, let identity = shared.identity {
                 StoreFiles.deleteUnused(shared.path, identity, root: root, machine: machine)
             }
             // What it has read of a file that was deleted meanwhile may not survive, which is no news.
-            if case .failed(let reason) = error, reason.code == .outcomeUnknown, !shared.isInMemory, (try? machine.leads(shared.path, to: shared.database.file)) == false {
+            if case .failed(let reason) = error, reason.code == .outcomeUnknown, !isInPlace {
                 throw .failed(Database.replaced(shared.path))
             }
             throw error

@@ -108,7 +108,7 @@ extension View {
         for index in 0..<given where !cls.isKeyPart(positions[index]) {
             let isThere = try state.value(row, positions[index]).isSame(as: values[index])
             if !isThere || values[index].count > limit || values[index].kind == .link { try check(values[index], positions[index], cls) }
-            if isThere, policy == .modified { continue }
+            if isThere, policy == .modified || cls.isOfKey(positions[index]) { continue }
             positions[count] = positions[index]
             changes[count] = values[index]
             count += 1
