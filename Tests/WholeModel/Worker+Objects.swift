@@ -189,10 +189,10 @@ extension Worker {
                 }
             }
         }
-        let taken = property.isUnique && (Set(numbers).count < rows || numbers.contains { isTaken(cls, [property.id: .int($0)]) })
-        // One value cannot be the key of many rows.
-        let lacksKey = rows > 0 && cls.uniques.contains { $0.isKey && !$0.properties.allSatisfy { cls.property($0).isGenerated } }
-        try settle("columns", result, refusals: lacksKey ? [.missingValue] : taken ? [.duplicateKey] : []) { created in
+        // What is left out is the same in each row: a default, or null.
+        let isOneKey = rows > 1 && cls.uniques.contains { $0.isKey && $0.properties.allSatisfy { $0 != property.id && !cls.property($0).isGenerated } }
+        let taken = property.isUnique && Set(numbers).count < rows || numbers.contains { isTaken(cls, [property.id: .int($0)]) }
+        try settle("columns", result, refusals: isOneKey || taken ? [.duplicateKey] : []) { created in
             if created != rows { throw problem("\(created) rows were created of \(rows)") }
             for row in 0..<rows { try make(cls, keys[row], [property.id: .int(numbers[row])]) }
         }
