@@ -96,10 +96,10 @@ extension Store {
             if deletes { try store.checkSame(configuration) }
             do throws(StoreError) { try store.finishOpening(configuration) } catch { throw .failed(error) }
         } catch {
-            let root = store.ownRoot
+            let shared = store.shared, root = store.ownRoot
+            let isInPlace = shared.isInMemory || (try? machine.leads(shared.path, to: shared.database.file)) != false
             // It leaves once: other handles may have the store open.
             try? store.close()
-            let shared = store.shared, isInPlace = shared.isInMemory || (try? machine.leads(shared.path, to: shared.database.file)) != false
             if store.wasCreated, !shared.isInherited, let identity = shared.identity {
                 StoreFiles.deleteUnused(shared.path, identity, root: root, machine: machine)
             }
