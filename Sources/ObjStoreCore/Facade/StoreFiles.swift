@@ -93,6 +93,13 @@ package enum StoreFiles {
         let path = try SharedStore.resolve(path, machine)
         guard machine.exists(path) else { throw StoreError(.notFound, "there is no file at \(path)") }
         guard try exists(path, machine: machine) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
+        try alone(with: path, only: identity, machine) { (file) throws(StoreError) in try removeFiles(of: file, path, machine) }
+    }
+
+    /// Runs `body` with the file, which has the path and which nobody has open, or opens. `identity`: only if it is that file.
+    private static func alone(
+        with path: String, only identity: FileIdentity?, _ machine: Machine, _ body: (StorageFile) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let file = try machine.open(path, .existing)
         defer { file.close() }
         if let identity, try file.identity() != identity { return }
@@ -101,27 +108,23 @@ package enum StoreFiles {
         defer { opening.release() }
         guard try machine.leads(path, to: file) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
         guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
-        try removeFiles(of: file, path, machine)
+        try body(file)
     }
 
     /// Removes the file that an opening made which then failed; not if anybody has it open, or has changed it.
     /// `root`: of what the opening itself has made, of a seed or by its transaction.
     static func deleteUnused(_ path: String, _ identity: FileIdentity, root: Ref?, machine: Machine) {
-        guard let file = try? machine.open(path, .existing) else { return }
-        defer { file.close() }
-        let opening = machine.makeLock(file, byte: Database.Locks.first)
-        guard (try? opening.acquire(timeout: 0)) == true else { return }
-        defer { opening.release() }
-        guard (try? file.identity()) == identity, (try? machine.isLocked(file, bytes: Database.Locks.allLive)) == false,
-            let metas = try? Database.readMetas(file), let meta = Database.newestMeta(metas)?.meta, meta.isClean
-        else { return }
-        // The first version is of a file that nobody has written to.
-        guard meta.version == 1 || meta.root == root else { return }
-        do throws(StoreError) { try removeFiles(of: file, path, machine) } catch {
-            // Somebody is at work there; or its place is another store's.
-            if error.code == .busy || error.code == .replaced { return }
-            // What stands beside it is not a store's, is why it could not be opened, and stays.
-            if (try? machine.leads(path, to: file)) == true { try? machine.remove(path) }
+        // Where it cannot be removed it stays: the opening says why it failed.
+        try? alone(with: path, only: identity, machine) { (file) throws(StoreError) in
+            guard let meta = Database.newestMeta(try Database.readMetas(file))?.meta, meta.isClean else { return }
+            // The first version is of a file that nobody has written to.
+            guard meta.version == 1 || meta.root == root else { return }
+            do throws(StoreError) { try removeFiles(of: file, path, machine) } catch {
+                // Somebody is at work there; or its place is another store's.
+                if error.code == .busy || error.code == .replaced { return }
+                // What stands beside it is not a store's, is why it could not be opened, and stays.
+                if try machine.leads(path, to: file) { try machine.remove(path) }
+            }
         }
     }
 

@@ -180,8 +180,11 @@ extension Database {
 
     /// Its content says so, or its size, for a power cut may leave any content. That the last session's had this inode says nothing: what
     /// is deleted leaves its inode to the next file.
-    private static func isLockFile(_ first: UInt64, _ size: Int, _ bytes: Int) -> Bool {
-        SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart
+    private static func isLockFile(_ file: StorageFile, _ bytes: Int) throws(StoreError) -> Bool {
+        var first: UInt64 = 0
+        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try file.read(into: bytes.baseAddress!, count: 8, at: 0) }
+        let size = try file.size()
+        return SharedState.isOurs(first) || size == bytes || size == SharedMemory.firstPart
     }
 
     /// Removes the lock file beside a store that goes. What is none was put there by somebody else, and stays.
@@ -194,9 +197,7 @@ extension Database {
             throw error
         }
         defer { file.close() }
-        var first: UInt64 = 0
-        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try file.read(into: bytes.baseAddress!, count: 8, at: 0) }
-        if try isLockFile(first, file.size(), SharedState.bytes(SharedState.Limits())) { try machine.removeIfPresent(name) }
+        if try isLockFile(file, SharedState.bytes(SharedState.Limits())) { try machine.removeIfPresent(name) }
     }
 
     /// Before another one gets its name. Throws where it is none.
@@ -205,10 +206,8 @@ extension Database {
         // What cannot be opened (a symbolic link, somebody else's) only loses its name.
         do throws(StoreError) { old = try machine.open(name, .side) } catch { return }
         defer { old.close() }
-        var first: UInt64 = 0
-        try withUnsafeMutableBytes(of: &first) { (bytes) throws(StoreError) in try old.read(into: bytes.baseAddress!, count: 8, at: 0) }
-        let size = try old.size(), identity = try old.identity(), names = try old.nameCount()
-        guard isLockFile(first, size, bytes) else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
+        let identity = try old.identity(), names = try old.nameCount()
+        guard try isLockFile(old, bytes) else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
         // With two names it may be the lock file of another store, whose users have nothing to do with this one.
         guard known == identity || names == 1 else { return }
         if let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) {
