@@ -845,7 +845,7 @@ OBJSTORE_API objstore_status objstore_schema_add_rows(objstore_schema *schema, o
 /** Adds a link: a property of kind LINK that leads to an object of class `target_class`, or is null. The target may be
  * the class itself, and may be added to the schema later: objstore_open looks for it (INVALID_SCHEMA, with class and
  * property, if it is missing). `flags` are OBJSTORE_PROPERTY_CASCADE, or 0; OBJSTORE_PROPERTY_NULLABLE means nothing: a link
- * can always be null. It has an index, without the flag: who links to an object is known (objstore_incoming). When the
+ * can always be null. UNIQUE is INVALID_SCHEMA (an index of the link and others may be unique). It has an index, without the flag: who links to an object is known (objstore_incoming). When the
  * object that it leads to is deleted, the link becomes null. Errors as of objstore_schema_add_property. */
 OBJSTORE_API objstore_status objstore_schema_add_link(objstore_schema *schema, objstore_text class_name,
                                                       objstore_text name, objstore_text target_class,

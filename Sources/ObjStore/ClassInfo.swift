@@ -22,11 +22,20 @@ final class ClassInfo: @unchecked Sendable {
         fileprivate(set) var hasChangingDefault = false
 
         var isPrimaryKey: Bool { flags & Persisted<Int>._isPrimaryKey != 0 }
-        var isIndexed: Bool { flags & Persisted<Int>._isIndexed != 0 }
-        var isUnique: Bool { flags & Persisted<Int>._isUnique != 0 }
         var hasDefault: Bool { flags & Persisted<Int>._hasDefault != 0 }
         var isCascading: Bool { flags & Persisted<Int>._isCascading != 0 }
         var isGenerated: Bool { flags & Persisted<Int>._isGenerated != 0 }
+        /// What the declaration asks for; what does not fit the type is refused by the draft.
+        var declaredFlags: SchemaDraft.Flags {
+            let asked: [(UInt8, SchemaDraft.Flags)] = [
+                (Persisted<Int>._isPrimaryKey, .primaryKey), (Persisted<Int>._isIndexed, .indexed), (Persisted<Int>._isUnique, .unique),
+                (Persisted<Int>._isCascading, .cascade), (Persisted<Int>._isGenerated, .generated),
+            ]
+            var all: SchemaDraft.Flags = asked.reduce(into: []) { if flags & $1.0 != 0 { $0.insert($1.1) } }
+            if type.isOptional { all.insert(.nullable) }
+            if type.isCounter { all.insert(.counter) }
+            return all
+        }
         /// Holds embedded objects.
         var embeds: Bool { type.linked is EmbeddedObject.Type }
 
@@ -268,22 +277,14 @@ final class ClassInfo: @unchecked Sendable {
                             .invalidSchema, "\(name).\(property.name): links in a map are optional, Map<…, \(target)?>: they become nil when their object is deleted"
                         ).at(class: name, property: property.name)
                     }
-                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target, isCascading: property.isCascading)
+                    try draft.addCollection(name, property.name, property.type.valueKind, property.type.elements, target: target, property.declaredFlags)
                     try setEnumerations(property, in: &draft)
                     continue
                 }
-                var flags: SchemaDraft.Flags = []
-                if property.isPrimaryKey { flags.insert(.primaryKey) }
-                if property.isIndexed { flags.insert(.indexed) }
-                if property.isUnique { flags.insert(.unique) }
-                if property.type.isOptional { flags.insert(.nullable) }
-                if property.isCascading { flags.insert(.cascade) }
-                if property.isGenerated { flags.insert(.generated) }
-                if property.type.isCounter { flags.insert(.counter) }
                 if let target = property.type.linked {
-                    try draft.addLink(name, property.name, to: ClassInfo.name(of: target), flags)
+                    try draft.addLink(name, property.name, to: ClassInfo.name(of: target), property.declaredFlags)
                 } else {
-                    try draft.addProperty(name, property.name, property.type.valueKind, flags)
+                    try draft.addProperty(name, property.name, property.type.valueKind, property.declaredFlags)
                     try setEnumerations(property, in: &draft)
                 }
             }

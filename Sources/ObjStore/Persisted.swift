@@ -99,6 +99,7 @@ public struct Persisted<Value: Persistable> {
     }
 
     /// No two objects have the same value; any number of them may have nil. Has an ordered index.
+    /// Not for links, collections and bytes.
     @inlinable
     public init(unique: Bool) {
         self.init()

@@ -53,8 +53,7 @@ private func add(_ row: objstore_property_row, _ name: String, _ className: Stri
         let known: SchemaDraft.Flags = target == nil ? .nullable : [.nullable, .cascade]
         try check(row.flags, known)
         try draft.addCollection(
-            className, name, collection, ElementSchema(kind: kind, isNullable: given.contains(.nullable), keyKind: key), target: target,
-            isCascading: given.contains(.cascade))
+            className, name, collection, ElementSchema(kind: kind, isNullable: given.contains(.nullable), keyKind: key), target: target, given)
     } else {
         guard key == .null else { throw invalid("key_kind is for maps") }
         guard !kind.isCollection else { throw invalid("\(kind.indefinite) needs a kind of elements: say \(kind) in collection, and what it holds in kind") }

@@ -106,8 +106,7 @@ private func addCollection(
         let given = SchemaDraft.Flags(rawValue: flags), known: SchemaDraft.Flags = target == nil ? .nullable : [.nullable, .cascade]
         try check(flags, known)
         try draft.addCollection(
-            className, property, collection, ElementSchema(kind: kind, isNullable: given.contains(.nullable), keyKind: key), target: target,
-            isCascading: given.contains(.cascade))
+            className, property, collection, ElementSchema(kind: kind, isNullable: given.contains(.nullable), keyKind: key), target: target, given)
     }
 }
 

@@ -419,6 +419,9 @@ import Testing
         bad = row("a", .OBJSTORE_KIND_INT)
         bad.target = text("A").bytes
         refuse(bad, .OBJSTORE_ERR_INVALID_SCHEMA, "target is for links, not for an int")
+        bad = row("a", .OBJSTORE_KIND_LINK, Int32(OBJSTORE_PROPERTY_UNIQUE))
+        bad.target = text("A").bytes
+        refuse(bad, .OBJSTORE_ERR_INVALID_SCHEMA, "A.a: a link cannot be unique by itself")
         bad = row("a", .OBJSTORE_KIND_INT)
         bad.key_kind = .OBJSTORE_KIND_INT
         refuse(bad, .OBJSTORE_ERR_INVALID_SCHEMA, "maps")

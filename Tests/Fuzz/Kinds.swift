@@ -54,7 +54,7 @@ enum Kinds {
         try draft.addProperty("Person", "tag", .uuid, [.generated])
         try draft.addLink("Person", "best", to: "Person")
         try draft.addCollection("Person", "friends", .list, ElementSchema(kind: .link), target: "Person")
-        try draft.addCollection("Person", "dogs", .set, ElementSchema(kind: .link), target: "Dog", isCascading: true)
+        try draft.addCollection("Person", "dogs", .set, ElementSchema(kind: .link), target: "Dog", .cascade)
         try draft.addLink("Person", "home", to: "Address")
         try draft.addCollection("Person", "places", .list, ElementSchema(kind: .link), target: "Address")
         try draft.addCollection("Person", "rooms", .map, ElementSchema(kind: .link, keyKind: .int), target: "Address")

@@ -44,7 +44,7 @@ enum NestedCase {
         try draft.addCollection("Person", "notes", .map, ElementSchema(kind: .double, isNullable: true, keyKind: .string))
         try draft.addLink("Person", "best", to: "Person")
         try draft.addCollection("Person", "friends", .list, ElementSchema(kind: .link), target: "Person")
-        try draft.addCollection("Person", "dogs", .set, ElementSchema(kind: .link), target: "Dog", isCascading: true)
+        try draft.addCollection("Person", "dogs", .set, ElementSchema(kind: .link), target: "Dog", .cascade)
         try draft.addLink("Person", "home", to: "Address")
         try draft.addCollection("Person", "places", .list, ElementSchema(kind: .link), target: "Address")
         try draft.addCollection("Person", "rooms", .map, ElementSchema(kind: .link, keyKind: .int), target: "Address")

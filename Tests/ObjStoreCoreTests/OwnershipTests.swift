@@ -17,7 +17,7 @@ import ObjStoreCore
         try draft.addCollection("Home", "rooms", .list, ElementSchema(kind: .link), target: "Room")
         try draft.addCollection("Home", "named", .map, ElementSchema(kind: .link, keyKind: .int), target: "Room")
         try draft.addLink("Home", "annex", to: "Home", [.cascade])
-        try draft.addCollection("Home", "sheds", .list, ElementSchema(kind: .link), target: "Home", isCascading: true)
+        try draft.addCollection("Home", "sheds", .list, ElementSchema(kind: .link), target: "Home", .cascade)
         try draft.addCollection("Home", "views", .set, ElementSchema(kind: .link), target: "Home")
         return draft
     }

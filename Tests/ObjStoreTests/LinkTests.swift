@@ -208,11 +208,15 @@ final class Pet: Object {
     final class BadInverse: Object { @Persisted(originProperty: "name") var pets: LinkingObjects<Pet> }
     final class NoInverse: Object { @Persisted var pets: LinkingObjects<Pet> }
     final class IndexedLink: Object { @Persisted(indexed: true) var owner: Owner? }
+    final class UniqueLink: Object { @Persisted(unique: true) var owner: Owner? }
+    final class IndexedList: Object { @Persisted(indexed: true) var marks: List<Int> }
+    final class UniqueSet: Object { @Persisted(unique: true) var owners: MutableSet<Owner> }
 
     @Test func modelsThatCannotBeStored() throws {
         for (models, name, property) in [
             ([Lost.self], "Lost", "owner"), ([BadInverse.self, Pet.self, Owner.self], "BadInverse", "pets"), ([NoInverse.self], "NoInverse", "pets"),
-            ([IndexedLink.self, Owner.self, Pet.self], "IndexedLink", "owner"), ([Owner.self], "Owner", "pets"),
+            ([IndexedLink.self, Owner.self, Pet.self], "IndexedLink", "owner"), ([UniqueLink.self, Owner.self, Pet.self], "UniqueLink", "owner"),
+            ([IndexedList.self], "IndexedList", "marks"), ([UniqueSet.self, Owner.self, Pet.self], "UniqueSet", "owners"), ([Owner.self], "Owner", "pets"),
         ] as [([Object.Type], String, String)] {
             var error: ObjStoreError?
             do { _ = try memoryStore(models) } catch let refusal as ObjStoreError { error = refusal }

@@ -21,7 +21,7 @@ extension Plan {
                 if property.cascades { flags.insert(.cascade) }
                 if property.isCollection {
                     let elements = ElementSchema(kind: property.elements, isNullable: property.isOptional, keyKind: property.keys)
-                    try draft.addCollection(cls.name, property.name, property.kind, elements, target: property.target, isCascading: property.cascades)
+                    try draft.addCollection(cls.name, property.name, property.kind, elements, target: property.target, property.cascades ? .cascade : [])
                 } else if property.kind == .link {
                     try draft.addLink(cls.name, property.name, to: property.target!, flags)
                 } else {

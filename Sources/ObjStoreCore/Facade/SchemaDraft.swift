@@ -192,7 +192,7 @@ package struct SchemaDraft: Sendable {
     /// A list, set or map; in objects that do not give it elements it is empty. Elements that are links lead to objects of
     /// class `target`, which may be described later; those of a map can always be null, others never.
     package mutating func addCollection(
-        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil, isCascading: Bool = false
+        _ className: String, _ name: String, _ kind: ValueKind, _ elements: ElementSchema, target: String? = nil, _ flags: Flags = []
     ) throws(StoreError) {
         var elements = elements
         let index = try classIndex(className)
@@ -219,8 +219,12 @@ package struct SchemaDraft: Sendable {
         default: guard elements.keyKind == .null else { throw invalid("\(kind.indefinite) has no keys") }
         }
         guard classes[index].lines + 1 <= SchemaDraft.maximumProperties else { throw invalid("a class can have \(SchemaDraft.maximumProperties) properties") }
-        if isCascading, target == nil { throw invalid("only a link, or a collection of links, can cascade") }
-        classes[index].append(PropertySchema(name: name, kind: kind, isCascading: isCascading, elements: elements), target: target)
+        if flags.contains(.primaryKey) { throw invalid("\(kind.indefinite) cannot be a primary key") }
+        if flags.contains(.indexed) { throw invalid("\(kind.indefinite) cannot have an index") }
+        if flags.contains(.unique) { throw invalid("\(kind.indefinite) cannot be unique") }
+        if flags.contains(.generated) { throw invalid("\(kind.indefinite) cannot be generated") }
+        if flags.contains(.cascade), target == nil { throw invalid("only a link, or a collection of links, can cascade") }
+        classes[index].append(PropertySchema(name: name, kind: kind, isCascading: flags.contains(.cascade), elements: elements), target: target)
     }
 
     /// A link to an object of class `target`, which may be described later. It can always be null.
@@ -231,6 +235,7 @@ package struct SchemaDraft: Sendable {
         try checkIsNew(name, in: classes[index])
         if flags.contains(.primaryKey) { throw invalid("a link cannot be a primary key") }
         if flags.contains(.indexed) { throw invalid("a link has an index anyway: it cannot be asked for") }
+        if flags.contains(.unique) { throw invalid("a link cannot be unique by itself: an index of it and another property can") }
         if flags.contains(.generated) { throw invalid("a link cannot be generated") }
         if flags.contains(.counter) { throw invalid("a counter is an int, not a link") }
         try SchemaDraft.checkName(target, "class")

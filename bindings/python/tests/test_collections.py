@@ -119,6 +119,7 @@ def test_declarations_are_seen():
         (list, None, "say what is in the list"), (set, None, "say what is in the set"), (dict, None, "say what is in the dict"),
         (dict[float, int], None, "a key is"), (dict[str | None, int], None, "a key is"), (dict[bool, int], None, "a key is"),
         (list[int], field(primary_key=True), "no primary key"), (list[int], field(indexed=True), "has no index"),
+        (list[int], field(unique=True), "not unique"), (Kennel | None, field(unique=True), "a link cannot be unique by itself"),
         (list[int], [], "by a function"), (list[int], field(default=[1]), "by a function"),
         (list[int], field(default=[1], default_factory=list), "a default and a default_factory"),
         (int, field(default=1, default_factory=int), "a default and a default_factory"),

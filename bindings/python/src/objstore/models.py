@@ -457,8 +457,8 @@ def _collection(cls: type, name: str, index: int, annotation: Any, declared: Dec
         raise _refused(cls, name, f"a link in a {python_type.__name__} is {message}; declare it as {shown}")
     else:
         element = Element(kinds.LINK, nullable, None, elements.ELEMENT, target)
-    if declared.primary_key or declared.indexed:
-        raise _refused(cls, name, f"a {python_type.__name__} is no primary key, and has no index")
+    if declared.primary_key or declared.indexed or declared.unique:
+        raise _refused(cls, name, f"a {python_type.__name__} is no primary key, has no index, and is not unique")
     if declared.default is not MISSING:
         raise _refused(cls, name, f"what a {python_type.__name__} begins with is said by a function: field(default_factory=…)")
     factory = MISSING if declared.default_factory is python_type else declared.default_factory
@@ -478,6 +478,8 @@ def _link(cls: type, name: str, index: int, target: Any, nullable: bool, declare
         raise _refused(cls, name, "a link cannot be a primary key")
     if declared.indexed:
         raise _refused(cls, name, "a link has an index anyway: it cannot be asked for")
+    if declared.unique:
+        raise _refused(cls, name, "a link cannot be unique by itself: an Index of it and another property can")
     if declared.default is not MISSING and declared.default is not None:
         raise _refused(cls, name, "the default of a link can only be None, or what a default_factory makes")
     return Property(

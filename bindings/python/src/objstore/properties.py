@@ -356,7 +356,7 @@ def field(
                      one. Ids are there at once; an int is None until the object is added, and then above all that
                      there are and all that were generated, from 1
     indexed          comparisons find their objects without a scan; not for bytes
-    unique           no two objects have the same value, but any number None; has an index; not for bytes
+    unique           no two objects have the same value, but any number None; has an index; not for bytes, links, collections
     on_delete        "cascade", for links, and lists, sets and dicts of them: when an object is deleted, what it leads to by
                      this property goes with it, whoever else links there
     formerly         what the property was called before, a name or several: with a higher `schema_version` a file that
