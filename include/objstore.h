@@ -304,7 +304,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_READ_ONLY = 45,        /* the store is open read-only */
     OBJSTORE_ERR_TOO_MANY_READERS = 46, /* no slot for another pinned version: objstore_pins says who holds them */
     OBJSTORE_ERR_FORKED = 47,           /* a handle of the parent process */
-    OBJSTORE_ERR_CANCELLED = 48,        /* a progress callback, or an async cancel, ended the operation */
+    OBJSTORE_ERR_CANCELLED = 48,        /* a progress or wait callback, or an async cancel, ended the operation */
     OBJSTORE_ERR_CALLBACK = 49,         /* a callback failed: objstore_fail, or a handler that returned not OK */
 
     /* The machine. */
@@ -1155,6 +1155,18 @@ OBJSTORE_API objstore_status objstore_config_set_log(objstore_config *config, ob
                                                      objstore_log_handler handler, void *userdata,
                                                      objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config), enum(level));
+
+/** Whether a call that waits for other writers, or for who opens the file, goes on waiting: OBJSTORE_OK, or the call ends with
+ * OBJSTORE_ERR_CANCELLED; callback_code is the status. Must not call the library. */
+typedef objstore_status (*objstore_wait_handler)(void *userdata);
+
+/** Asks `handler` every 200 ms in objstore_open, and in calls of the handles that it opens, as long as they wait for another thread or
+ * process: on the thread that waits, and on several at a time where several do. For who lets a wait be interrupted, by a signal or a
+ * button. NULL (the default): it is over when it is over (WRITE_TIMEOUT_MS, OPEN_TIMEOUT_MS), or by objstore_close on another thread. The
+ * handler lives on in each store opened with the config: free_userdata is called when config and stores are closed. */
+OBJSTORE_API objstore_status objstore_config_set_wait(objstore_config *config, objstore_wait_handler handler,
+                                                      void *userdata, objstore_free_userdata free_userdata)
+    OBJSTORE_CHECKS(null(config), nullable(handler, free_userdata), closed(config), kind(config));
 
 /** Gives a configuration back. Stores opened with it are not affected. NULL is allowed. */
 OBJSTORE_API objstore_status objstore_config_close(objstore_config *config)

@@ -67,6 +67,10 @@ extension Store {
         /// Whether to make the file smaller before it is used; asked of the first in the process that opens it, and only where
         /// no other process has it open. Sizes in bytes. Usual is `{ $0 > 100 << 20 && $1 < $0 / 2 }`.
         public var compactsOnOpen: (@Sendable (_ total: Int, _ used: Int) -> Bool)?
+        /// Is asked every 200 ms by calls that wait for another writer, or for who opens the file, on the thread that waits; what it throws ends
+        /// the call: an ``ObjStoreError`` as it is, any other one as `.cancelled` with its description. `{ try Task.checkCancellation() }` lets
+        /// the wait end with its task. It must not use the store.
+        public var onWait: (@Sendable () throws -> Void)?
         /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
         /// happen. Nil: a line on stderr.
         public var onError: (@Sendable (ObjStoreError) -> Void)?
@@ -140,6 +144,11 @@ extension Store.Configuration {
             throw ObjStoreError(error)
         }
         result.steps.seed = seedPath
+        if let onWait {
+            result.onWait = { () throws(StoreError) in
+                do { try onWait() } catch let error as ObjStoreError { throw error.ofCore } catch { throw StoreError(.cancelled, "\(error)") }
+            }
+        }
         if let compactsOnOpen { result.steps.compaction = { compactsOnOpen(Int(clamping: $0), Int(clamping: $1)) } }
         if let migrationBlock {
             result.steps.migration = { (new, old, from, to) throws(StoreError) in

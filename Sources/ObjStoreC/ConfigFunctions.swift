@@ -218,4 +218,23 @@ public func objstore_config_set_log(
 }
 
 @c @implementation
+public func objstore_config_set_wait(
+    _ config: OpaquePointer?, _ handler: objstore_wait_handler?, _ userdata: UnsafeMutableRawPointer?, _ free_userdata: objstore_free_userdata?
+) -> objstore_status {
+    let userdata = Userdata(userdata, free_userdata)
+    return change(config) { (configuration) throws(StoreError) in
+        guard let handler else {
+            configuration.onWait = nil
+            return
+        }
+        nonisolated(unsafe) let function = handler
+        configuration.onWait = { () throws(StoreError) in
+            let status = try userdata.callSilently(function)
+            if status == .OBJSTORE_OK { return }
+            throw StoreError(.cancelled, "wait: the callback ended the call with status \(status.rawValue)").callback(Int64(status.rawValue))
+        }
+    }
+}
+
+@c @implementation
 public func objstore_config_close(_ config: OpaquePointer?) -> objstore_status { Handles.close(config, .config, "config") }

@@ -358,6 +358,14 @@ final class Userdata: @unchecked Sendable {
         try ApplicationCall.run { status(function) }
     }
 
+    /// The same of a function that must not call the library.
+    func callSilently(_ function: (UnsafeMutableRawPointer?) -> objstore_status) throws(StoreError) -> objstore_status {
+        let thread = cs_thread_current()!
+        thread.pointee.silent += 1
+        defer { thread.pointee.silent -= 1 }
+        return try call(function)
+    }
+
     /// The same inside of what `ApplicationCall` runs.
     ///
     /// One that must finish says so by objstore_finish: what it returns may be anything. Others may be called inside of it:

@@ -198,3 +198,33 @@ final class Named: Object {
         #expect(errors.all.isEmpty)
     }
 }
+
+/// What a program says while it waits for another writer.
+@Suite struct WaitTests {
+    private struct Enough: Error {}
+
+    @Test func waitsAreEndedByTheProgram() throws {
+        let folder = Folder(), asked = Mutex(0)
+        let writing = try Store(Store.Configuration(path: folder["a"], models: [Dog.self]))
+        var configuration = Store.Configuration(path: folder["a"], models: [Dog.self])
+        configuration.onWait = {
+            if asked.withLock({ $0 += 1; return $0 }) >= 2 { throw Enough() }
+        }
+        let waiting = try Store(configuration)
+        configuration.models = [Dog.self, Named.self]
+        let other = configuration
+        try writing.write { tx in
+            try tx.create(Dog.self, value: ["id": 1])
+            onThreads(1) { _ in
+                for call in [
+                    { try waiting.checkpoint() }, { try waiting.compact() }, { try waiting.write { _ in } }, { _ = try Store(other) },
+                ] as [() throws -> Void] {
+                    #expect { try call() } throws: { ($0 as? ObjStoreError)?.code == .cancelled && ($0 as? ObjStoreError)?.message.contains("Enough") == true }
+                    #expect(asked.withLock { let count = $0; $0 = 0; return count } == 2)
+                }
+            }
+        }
+        try waiting.write { tx in try tx.create(Dog.self, value: ["id": 2]) }
+        #expect(waiting.objects(Dog.self).count == 2 && asked.withLock { $0 } == 0)
+    }
+}

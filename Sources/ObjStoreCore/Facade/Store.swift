@@ -26,8 +26,8 @@ package final class Store: @unchecked Sendable {
 
     private let lock = Lock()
     private var closed = false
-    /// It is about to be closed: nobody goes on waiting for a transaction.
-    private let endOfWaits = EndOfWaits()
+    /// It is about to be closed, or the program is tired of waiting: nobody goes on waiting for other writers.
+    let endOfWaits: EndOfWaits
     /// Views that must be closed with the store; they do not keep themselves alive through it.
     private var views: [ObjectIdentifier: ViewTether] = [:]
     /// The open transaction, which lives until it is closed.
@@ -41,6 +41,7 @@ package final class Store: @unchecked Sendable {
         mode = configuration.mode
         durability = configuration.durability
         writeTimeout = configuration.writeTimeout
+        endOfWaits = EndOfWaits(asking: configuration.onWait)
         self.names = names
         order = DeclaredOrder(draft)
         enumerations = Enumerations(draft)
@@ -159,14 +160,14 @@ package final class Store: @unchecked Sendable {
     package func checkpoint() throws(StoreError) {
         try checkWritable()
         try shared.checkOutside("checkpoint")
-        try shared.database.checkpoint(timeout: nanoseconds(writeTimeout))
+        try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: endOfWaits)
     }
 
     /// Makes the file as small as what lives in it, while others read and write; see `Database.compact`.
     package func compact(_ progress: View.Progress) throws(StoreError) {
         try checkWritable()
         try shared.checkOutside("compact")
-        try shared.database.compact(timeout: nanoseconds(writeTimeout), progress)
+        try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress)
     }
 
     package func checkOpen() throws(StoreError) {

@@ -79,6 +79,8 @@ package struct StoreConfiguration: Sendable {
     /// Nil: not asked for, which goes with any other handle.
     package var flags: Flags?
     package var log: LogSink?
+    /// Is asked now and then by who waits for other writers; throws where it is not to go on.
+    package var onWait: (@Sendable () throws(StoreError) -> Void)?
     package var steps = OpeningSteps()
     /// Only what was asked for.
     package private(set) var limits: [Limit: Int64] = [:]
@@ -126,6 +128,7 @@ package struct StoreConfiguration: Sendable {
         if let changes = limits[.checkpointOperations] { options.checkpointOperations = Int(changes) }
         if let bytes = limits[.transactionBytes] { options.transactionBytes = Int(bytes) }
         if let idle = limits[.checkpointIdle] { options.checkpointIdle = nanoseconds(idle) }
+        if let onWait { options.endOfOpening = EndOfWaits(asking: onWait) }
         options.openTimeout = nanoseconds(limits[.openTimeout] ?? Limit.openTimeout.standard)
         return options
     }

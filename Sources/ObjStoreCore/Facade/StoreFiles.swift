@@ -22,7 +22,7 @@ extension View {
         if !shared.isWriterThread {
             do throws(StoreError) {
                 try shared.database.checkFreeSpace(
-                    outcome.used, isWhole: outcome.isSound, timeout: nanoseconds(store.writeTimeout), finding: finding)
+                    outcome.used, isWhole: outcome.isSound, timeout: nanoseconds(store.writeTimeout), until: store.endOfWaits, finding: finding)
             } catch {
                 guard error.isDamage else { throw error }
                 try finding("free space: \(error.message)")

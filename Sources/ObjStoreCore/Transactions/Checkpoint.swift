@@ -13,11 +13,13 @@ extension Database {
     ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
     ///   - cutsAll: the file loses all that is free at its end.
     ///   - isIdle: nobody has written for a while: a log that has grown goes back to its first size.
+    ///   - end: of waiting for others.
     package func checkpoint(
-        atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false, isIdle: Bool = false
+        atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false, isIdle: Bool = false,
+        until end: EndOfWaits? = nil
     ) throws(StoreError) {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
-        guard try locks.checkpoint.acquire(timeout: timeout) else {
+        guard try wait(for: locks.checkpoint, timeout: timeout, until: end) else {
             throw StoreError(.timeout, "another checkpoint took more than \(timeout / 1_000_000) ms")
         }
         defer { locks.checkpoint.release() }
@@ -27,7 +29,7 @@ extension Database {
         let shrinksLog = isIdle && canShrinkLog
         if version <= shared.metaVersion.load() && !shrinksLog { return }
         do throws(StoreError) {
-            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog)
+            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog, until: end)
         } catch {
             if error.code == .syncFailed {
                 if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
@@ -39,13 +41,13 @@ extension Database {
         }
     }
 
-    private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool) throws(StoreError) {
+    private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool, until end: EndOfWaits?) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
         let durable = try durableMeta()
 
         let region = try shrinksLog ? zeroed(firstRegion) : prepareNextRegion()
-        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else {
+        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end) else {
             throw StoreError(.timeout, "checkpoint: a transaction held the writer's lock for too long")
         }
         var holdsWriter = true
@@ -80,7 +82,7 @@ extension Database {
         holdsWriter = false
         if InjectedBug.active(.intentLate) { shared.intent.store(round.version) }
 
-        if InjectedBug.active(.cutEarly) && round.filePages < head.filePages { try cutFile(deadline) }
+        if InjectedBug.active(.cutEarly) && round.filePages < head.filePages { try cutFile(deadline, until: end) }
         if isSuspect && !InjectedBug.active(.checkpointDeathTrusted) {
             // Pages that a dead one's failed sync left clean in the cache but not on the medium.
             try rewritePages(of: round, bornAfter: oldMetaVersion)
@@ -102,7 +104,7 @@ extension Database {
         shared.checkpoints.add(1)
         announce()
         if shrinksLog && round.log.region == firstRegion { try trimLog(to: firstRegion) }
-        if round.filePages < head.filePages { try cutFile(deadline) }
+        if round.filePages < head.filePages { try cutFile(deadline, until: end) }
     }
 
     /// How many pages the file has from this checkpoint on: where many at its end are free, and pinned by nobody, most of
@@ -121,8 +123,8 @@ extension Database {
 
     /// Gives the file system back what lies behind the newest version's pages. A meta that is durable says so already;
     /// what a failed commit has grown the file by goes, too.
-    private func cutFile(_ deadline: Int64) throws(StoreError) {
-        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic())) else { return }
+    private func cutFile(_ deadline: Int64, until end: EndOfWaits?) throws(StoreError) {
+        guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end) else { return }
         defer { releaseWriterAfterUpkeep() }
         let head = try shared.headEntry()
         // The file is cut where the log says so, not where the memory does.

@@ -16,7 +16,6 @@ extension Database {
             }
             let left = deadline < 0 ? -1 : max(0, deadline - machine.monotonic())
             guard try acquireWriter(timeout: left, until: end) else {
-                if let end, end.isHere { throw StoreError(.closedHandle, "the store was closed") }
                 throw isTry
                     ? StoreError(.busy, "another transaction is being written")
                     : StoreError(.timeout, "another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
@@ -47,7 +46,7 @@ extension Database {
             }
             if !hasRoom && !InjectedBug.active(.logOverrun) {
                 releaseWriter()
-                do throws(StoreError) { try checkpoint(timeout: left) } catch {
+                do throws(StoreError) { try checkpoint(timeout: left, until: end) } catch {
                     if error.code == .timeout && isTry { throw StoreError(.busy, "the log is full: \(error.message)") }
                     throw error.code == .outcomeUnknown ? poisonedError : error
                 }
@@ -62,7 +61,7 @@ extension Database {
             if try !locks.writer.acquire(timeout: 0) { stolenLocks += 1 }
             return true
         }
-        if try locks.writer.acquire(timeout: timeout, until: end) { return true }
+        if try wait(for: locks.writer, timeout: timeout, until: end) { return true }
         return timeout == 0 ? try acquireAfterUpkeep() : false
     }
 
@@ -80,9 +79,18 @@ extension Database {
         return false
     }
 
+    func wait(for lock: ExclusiveLock, timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool {
+        try Database.wait(for: lock, timeout: timeout, until: end, machine)
+    }
+
+    static func wait(for lock: ExclusiveLock, timeout: Int64, until end: EndOfWaits?, _ machine: Machine) throws(StoreError) -> Bool {
+        guard let end else { return try lock.acquire(timeout: timeout) }
+        return try end.acquire(lock, timeout: timeout, machine)
+    }
+
     /// WRITER for work of the store's own.
-    package func acquireWriterForUpkeep(timeout: Int64 = -1) throws(StoreError) -> Bool {
-        guard try locks.writer.acquire(timeout: timeout) else { return false }
+    package func acquireWriterForUpkeep(timeout: Int64 = -1, until end: EndOfWaits? = nil) throws(StoreError) -> Bool {
+        guard try wait(for: locks.writer, timeout: timeout, until: end) else { return false }
         shared.setKeeper(instance)
         return true
     }

@@ -13,11 +13,17 @@ extension Database {
     /// How far a compaction is: bytes moved so far, and what the file has.
     package typealias CompactionProgress = (_ done: UInt64, _ total: UInt64) throws(StoreError) -> Void
 
+    /// How long to wait for it.
+    private typealias Turn = (timeout: Int64, end: EndOfWaits?)
+
     private static let rowsPerStep = 1 << 17
     private static let bytesPerStep = 8 << 20
 
-    /// - Parameter timeout: nanoseconds to wait for each turn to write; negative: for ever.
-    package func compact(timeout: Int64, _ progress: CompactionProgress) throws(StoreError) {
+    /// - Parameters:
+    ///   - timeout: nanoseconds to wait for each turn to write; negative: for ever.
+    ///   - end: of such waits.
+    package func compact(timeout: Int64, until end: EndOfWaits? = nil, _ progress: CompactionProgress) throws(StoreError) {
+        let turn: Turn = (timeout, end)
         var done: UInt64 = 0
         func report(_ bytes: Int) throws(StoreError) {
             done += UInt64(bytes)
@@ -30,7 +36,7 @@ extension Database {
                 var next: Int64? = 0
                 while let key = next {
                     let moved: Int
-                    (next, moved) = try compactRows(index, timeout) { (cluster) throws(StoreError) in try step(cluster)(key, Database.rowsPerStep) }
+                    (next, moved) = try compactRows(index, turn) { (cluster) throws(StoreError) in try step(cluster)(key, Database.rowsPerStep) }
                     try report(moved)
                 }
             }
@@ -40,18 +46,18 @@ extension Database {
         var isDone = false
         while !isDone {
             // Emptied pages become free with the second checkpoint behind them.
-            try settle(timeout)
-            let moved = try moveExtents(upTo: newest, timeout)
+            try settle(turn)
+            let moved = try moveExtents(upTo: newest, turn)
             isDone = moved == 0
             try report(moved)
         }
-        try settle(timeout)
+        try settle(turn)
     }
 
     private func compactRows(
-        _ index: Int, _ timeout: Int64, _ step: (ClusterWriter) throws(StoreError) -> Int64?
+        _ index: Int, _ turn: Turn, _ step: (ClusterWriter) throws(StoreError) -> Int64?
     ) throws(StoreError) -> (next: Int64?, moved: Int) {
-        let transaction = try WriteTransaction.begin(self, timeout: timeout)
+        let transaction = try WriteTransaction.begin(self, timeout: turn.timeout, until: turn.end)
         guard index < transaction.schema.classes.count else {
             transaction.abandon()
             return (nil, 0)
@@ -70,8 +76,8 @@ extension Database {
     }
 
     /// One step; returns the bytes that were moved, 0 where nothing is left to be won.
-    private func moveExtents(upTo newest: UInt64, _ timeout: Int64) throws(StoreError) -> Int {
-        let transaction = try WriteTransaction.begin(self, timeout: timeout)
+    private func moveExtents(upTo newest: UInt64, _ turn: Turn) throws(StoreError) -> Int {
+        let transaction = try WriteTransaction.begin(self, timeout: turn.timeout, until: turn.end)
         try prepareAllocator(for: transaction.base)
         guard let pages = allocator!.space.pagesToEmpty(units: Database.bytesPerStep / PageSize.unit, slack: options.growthPages / 8) else {
             transaction.abandon()
@@ -89,12 +95,12 @@ extension Database {
     }
 
     /// Two checkpoints with a version between them: both metas are past what was done before.
-    private func settle(_ timeout: Int64) throws(StoreError) {
+    private func settle(_ turn: Turn) throws(StoreError) {
         for _ in 0..<2 {
-            let transaction = try WriteTransaction.begin(self, timeout: timeout)
+            let transaction = try WriteTransaction.begin(self, timeout: turn.timeout, until: turn.end)
             transaction.isMoving = true
             try transaction.commit(StoreOptions.Durability.none)
-            try checkpoint(timeout: timeout, cutsAll: true)
+            try checkpoint(timeout: turn.timeout, cutsAll: true, until: turn.end)
         }
     }
 }

@@ -63,7 +63,7 @@ extension Database {
         }
         let instance = max(1, machine.random64() >> 3)
         let locks = Locks(machine, file, instance: instance)
-        guard try locks.open.acquire(timeout: options.openTimeout) else {
+        guard try wait(for: locks.open, timeout: options.openTimeout, until: options.endOfOpening, machine) else {
             throw StoreError(.timeout, "another process was opening or closing \(path) for too long")
         }
         defer { locks.open.release() }

@@ -11,12 +11,12 @@ extension Database {
     /// Exact where the version is still HEAD and all of it could be read; else no page that the version reaches may
     /// be free. Takes the writer's lock for as long as a look at every page takes; waits at most `timeout` nanoseconds
     /// for it (negative: for ever).
-    func checkFreeSpace(_ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
+    func checkFreeSpace(_ reached: UsedUnitsOfVersion, isWhole: Bool, timeout: Int64, until end: EndOfWaits, finding: (String) throws(StoreError) -> Void) throws(StoreError) {
         if options.isReadOnly {
             guard let (_, meta) = Database.newestMeta(try readMetas()) else { throw StoreError(.corrupt, "no valid meta") }
             return try FreeSpaceCheck.compare(try loadAllocator(meta), reached, isExact: isWhole && meta.version == reached.version, finding: finding)
         }
-        guard try locks.writer.acquire(timeout: timeout) else {
+        guard try wait(for: locks.writer, timeout: timeout, until: end) else {
             throw StoreError(.timeout, "verify: another transaction held the writer's lock for more than \(timeout / 1_000_000) ms")
         }
         defer { releaseWriter() }

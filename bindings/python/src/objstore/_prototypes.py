@@ -67,6 +67,7 @@ PROTOTYPES = {
     "objstore_config_set_limit": "www",
     "objstore_config_set_flags": "ww",
     "objstore_config_set_log": "wwwww",
+    "objstore_config_set_wait": "wwww",
     "objstore_config_close": "w",
     "objstore_open": "ww",
     "objstore_set_default": "w",

@@ -155,6 +155,22 @@ def finish(status: int) -> int:
     return int(_finish(status))
 
 
+@entry(_ffi.WaitHandler)
+def _waited(_: object) -> int:
+    """Is called while a call of the library waits: in it Python runs signal handlers."""
+    status = 0
+    try:
+        pass
+    except BaseException as error:
+        status = FAILED
+        if lent.calls is not None:
+            lent.calls.raised.append(error)
+    return finish(status)
+
+
+WAITED: Any = _waited
+
+
 class _Hook:
     others: Any = sys.unraisablehook  # for what has nothing to do with callbacks
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from . import _ffi
 from ._check import check
 from .arguments import INT64, UINT64, milliseconds, seconds, switch, whole
-from .calls import MUST_FINISH
+from .calls import MUST_FINISH, WAITED
 from .errors import InvalidArgument, OutOfRange
 from .handles import cell_of
 
@@ -25,6 +25,7 @@ _set_seed_sha256 = _ffi.bind("objstore_config_set_seed_sha256")
 _set_initial_data = _ffi.bind("objstore_config_set_initial_data")
 _set_migration = _ffi.bind("objstore_config_set_migration")
 _set_compaction = _ffi.bind("objstore_config_set_compaction")
+_set_wait = _ffi.bind("objstore_config_set_wait")
 _set_limit = _ffi.bind("objstore_config_set_limit")
 _set_flags = _ffi.bind("objstore_config_set_flags")
 
@@ -112,6 +113,7 @@ class Config:
         check(_set_initial_data(self.handle, initial_data, None, MUST_FINISH))
         check(_set_migration(self.handle, migration, None, MUST_FINISH))
         check(_set_compaction(self.handle, compaction, None, MUST_FINISH))
+        check(_set_wait(self.handle, WAITED, None, MUST_FINISH))
 
     def flags(self, exclusive: bool, without_log: bool, delete_if_migration_needed: bool) -> None:
         flags = (

@@ -9,12 +9,19 @@ from ._check import check
 from .calls import MUST_FINISH, Calls
 from .errors import Corrupt, Status
 
+_checkpoint = _ffi.bind("objstore_checkpoint")
 _verify = _ffi.bind("objstore_verify")
 _compact = _ffi.bind("objstore_compact")
 _copy = _ffi.bind("objstore_copy")
 _file_exists = _ffi.bind("objstore_file_exists")
 _delete_files = _ffi.bind("objstore_delete_files")
 _buffer_free = _ffi.bind("objstore_buffer_free")
+
+
+def checkpoint(store: int) -> None:
+    calls = Calls()
+    calls.run(_checkpoint, store)
+    calls.check()
 
 
 class Progress(Calls):

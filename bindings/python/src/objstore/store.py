@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _close = _ffi.bind("objstore_close")
 _get_info = _ffi.bind("objstore_get_info")
 _flush = _ffi.bind("objstore_flush")
-_checkpoint = _ffi.bind("objstore_checkpoint")
 _view_open = _ffi.bind("objstore_view_open")
 _view_refresh = _ffi.bind("objstore_view_refresh")
 _notify_fd = _ffi.bind("objstore_notify_fd")
@@ -356,7 +355,7 @@ class Store(Factory, WithBlock):
 
     def checkpoint(self) -> None:
         """Makes a checkpoint now; the library does that by itself."""
-        check(_checkpoint(self._open_handle()))
+        maintenance.checkpoint(self._open_handle())
 
     def verify(self, progress: Callable[[int, int], object] | None = None) -> None:
         """Checks everything in the file: raises Corrupt, whose `findings` say what is wrong. `progress` is called

@@ -48,7 +48,7 @@ Policy = Literal["error", "modified", "all"] | bool  # True is "all", False "err
 POLICIES = {"error": 0, "modified": 1, "all": 2}
 OPEN = 2**64 - 1  # no version
 UNCHANGED, CHANGED, CREATED = 0, 1, 2  # objstore_outcome
-SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed
+SLICE_MS = 200  # who waits for another writer looks so often for signals, and whether the store was closed; so short that WAITED is never called
 
 
 class _Here(threading.local):
