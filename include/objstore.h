@@ -43,8 +43,10 @@
  *   6. Do not open, copy, move, truncate or delete the files of an open store by other means. Another
  *      program that truncates the file makes a reader die of SIGBUS, as with any mapped file. To copy
  *      an open store use objstore_copy; a store that everybody closed is its single file. Who has a
- *      store open whose file is deleted or replaced all the same is told OBJSTORE_ERR_REPLACED, at the
- *      latest when it writes, and touches nothing of a new store in that place. The files beside a
+ *      store open whose file is deleted, replaced or moved away all the same (or whose path leads elsewhere since a
+ *      chroot) is told OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches nothing of a new store in that
+ *      place. What was written before is in the file that was moved once everybody has closed it; until then it needs its
+ *      log, which stays behind, and which who opens another store there removes. The files beside a
  *      store, and copies of it, have its mode, owner and group, whatever the umask: who may write the
  *      store may write its lock file, and with that can stop the others; and who clears there which versions are read
  *      lets other processes write over and cut what a reader still looks at, as if he had done it to the store itself.
@@ -313,7 +315,7 @@ OBJSTORE_ENUM(objstore_status) {
     OBJSTORE_ERR_IO = 62,               /* system_error has errno; the transaction did not happen */
     OBJSTORE_ERR_OUTCOME_UNKNOWN = 63,  /* the commit is whole or absent; the store is poisoned */
     OBJSTORE_ERR_POISONED = 64,         /* a sync failed, or damage was found, somewhere: reading goes on, writing does not */
-    OBJSTORE_ERR_REPLACED = 65,         /* the store's file was deleted, or another one has its place: open it again */
+    OBJSTORE_ERR_REPLACED = 65,         /* the store's file was deleted or moved, or another one has its place: open it again */
 
     /* The file. */
     OBJSTORE_ERR_NOT_FOUND = 80,
@@ -744,7 +746,8 @@ enum {
                                             * this property, whoever else links there. Taking a link away deletes nothing */
     OBJSTORE_PROPERTY_GENERATED = 0x20,    /* OBJECT_ID, UUID, or an INT that is the primary key: an object created without a
                                             * value gets a new one: a random one, or an int above all that there are and all
-                                            * that were generated, from 1 */
+                                            * that were given up to 2^61, from 1; where nothing is left above those, or
+                                            * above what the type of a language has, above all that there are */
     OBJSTORE_PROPERTY_COUNTER = 0x40,      /* INT, no primary key: is meant to be counted (objstore_increment), as programs and tools can
                                             * see; languages with objects show it as a counter, not as a plain number */
     OBJSTORE_PROPERTY_HAS_DEFAULT = 0x100  /* only given out: objstore_schema_set_default makes it */

@@ -116,9 +116,13 @@ extension World {
     }
 
     /// Somebody outside deletes the file of that name, or gives the name to a copy of `image`, as cp, mv and sync do: all at once, and durable.
-    package func replace(_ path: String, by image: [UInt8]?) {
-        say(image == nil ? "somebody deletes \(path)" : "somebody puts another file at \(path)")
-        if folders[path] != nil { folders.remove(path) }
+    ///
+    /// - Parameter aside: the file that was there gets this name.
+    package func replace(_ path: String, by image: [UInt8]?, aside: String? = nil) {
+        say("somebody \(aside == nil ? "deletes" : "moves away") \(path)\(image == nil ? "" : " and puts another file there")")
+        if folders[path] != nil {
+            if let aside { folders.rename(path, aside) } else { folders.remove(path) }
+        }
         if let image {
             let file = DiskFile(id: files.count + 1, sectorBytes: options.sectorBytes, addressSpace: options.addressSpace)
             files.append(file)

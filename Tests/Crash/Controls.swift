@@ -92,6 +92,7 @@ struct Control {
         Control(bug: .closeUnsynced, row: "-", mistake: "a process closes beside others before its relaxed commits are durable", named: ["P1"], scenario: .closeBeside),
         Control(bug: .liveGivenUpFirst, row: "-", mistake: "a process that closes beside others syncs, but is not seen to live any more", named: ["P3"], scenario: .closeBeside),
         Control(bug: .replacedUnseen, row: "-", mistake: "a writer does not ask whether its file still has its name", named: ["P10"], isReplaced: true),
+        Control(bug: .movedUnseen, row: "-", mistake: "a writer asks whether its file has a name, and not whether it is the one that it was opened by", named: ["P10"], isReplaced: true),
         Control(bug: .lockFileKept, row: "-", mistake: "a store that was put in another one's place takes the lock file of that one", named: ["P1", "P2", "P3", "P4"], isReplaced: true),
         Control(bug: .foreignLogKept, row: "-", mistake: "a store that was put in another one's place is opened beside the log of that one", named: ["P1", "P2"], isReplaced: true),
         Control(bug: .namesUnasked, row: "-", mistake: "who takes the name of a log or lock file does not ask again whether the path is still its store's", named: ["P1", "P2", "P4", "P10", "unexpected error"], isReplaced: true),

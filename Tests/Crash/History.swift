@@ -34,6 +34,7 @@ final class History {
         options.cutPages = 6
         options.shared = SharedState.Limits(ringEntries: tight ? 6 : 12, slots: 6, classes: 4)
         options.openTimeout = -1
+        options.shortestMove = -1
         return options
     }
 
@@ -368,10 +369,11 @@ final class History {
         if backups.count < 3, let backup = lives.backup(after: backups.last) { backups.append(backup) }
     }
 
-    /// Deletes the store, alone or with what stands beside it, or puts a backup in its place, whoever has it open.
+    /// Deletes the store, alone or with what stands beside it, or moves it away, or puts a backup in its place, whoever has it open.
     func replace(_ choice: Int) {
         let backup = choice % 3 == 0 ? nil : backups.isEmpty ? nil : backups[choice % backups.count]
-        lives.replace(by: backup)
+        // What is moved away still takes its room on the disk.
+        lives.replace(by: backup, keepsName: choice % 7 < 3 && world.capacity == 0)
         if choice % 4 == 1 { lives.deleteBeside("-log") }
         if choice % 5 == 1 { lives.deleteBeside("-lock") }
     }

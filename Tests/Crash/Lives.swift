@@ -44,12 +44,14 @@ final class Lives: EngineProbe, Oracle {
     }
 
     /// Another file, or none, gets the path; the log and the lock file stay where they are.
-    func replace(by backup: Backup?) {
+    ///
+    /// - Parameter keepsName: the former one keeps a name, elsewhere.
+    func replace(by backup: Backup?, keepsName: Bool) {
         guard let file = world.folders[EngineOracle.path] else { return }
         present.becomePast(file, log: world.folders[EngineOracle.path + "-log"])
         past.append(present)
         present = EngineOracle(world, from: backup.map { ($0.oracle, $0.chain) })
-        world.replace(EngineOracle.path, by: backup?.bytes)
+        world.replace(EngineOracle.path, by: backup?.bytes, aside: keepsName ? EngineOracle.path + "-moved-\(past.count)" : nil)
     }
 
     /// The log or the lock file goes.

@@ -91,6 +91,23 @@ import Testing
         #expect(code { try other.write { tx in try tx.insert(Small.self, [Column(\.n, Array(0..<128))]) } } == .outOfRange)
         #expect(try other.write { tx in try tx.insert(Small.self, [Column(\.n, Array(0..<127))]).created } == 127)
         #expect(other.objects(Small.self).map(\.id).max() == 127)
+        // The greatest that the type has is gone again: it has used nothing up.
+        for reopened in [false, true] {
+            let folder = Folder()
+            var store = try Store(Store.Configuration(path: folder.file(), models: [Medium.self]))
+            try store.write { tx in
+                tx.delete(try tx.create(Medium.self, value: ["id": Int32.max]))
+                if !reopened { #expect(try tx.create(Medium.self).id == 1) }
+            }
+            if reopened {
+                try store.close()
+                store = try Store(Store.Configuration(path: folder.file(), models: [Medium.self]))
+            }
+            try store.write { tx in
+                let id = try tx.create(Medium.self).id
+                #expect(id == (reopened ? 1 : 2) && (try tx.create(Medium.self)).id == id + 1)
+            }
+        }
     }
 
     final class Frog: Object {

@@ -45,12 +45,14 @@ extension ClassSchema {
             let there = before.properties.first { $0.columnID == property.columnID }
             result.isNullable = property.isNullable || there?.isNullable == true
             result.isPrimaryKey = property.isPrimaryKey && there?.isPrimaryKey == true
+            // Ints are generated above those of the key's index.
+            result.isGenerated = property.isGenerated && property.kind.canBeGenerated(isPrimaryKey: result.isPrimaryKey)
             result.isUnique = property.isUnique && there?.isUnique == true
             result.isIndexed = property.isIndexed && there.map { $0.isIndexed || $0.isUnique } == true
             // Made unique afterwards, of what it has now.
             if property.isUnique, !result.isUnique, there?.isIndexed == true { result.isIndexed = true }
             if result.isNullable != property.isNullable || result.isPrimaryKey != property.isPrimaryKey || result.isUnique != property.isUnique
-                || result.isIndexed != property.isIndexed
+                || result.isIndexed != property.isIndexed || result.isGenerated != property.isGenerated
             {
                 differs = true
             }
@@ -65,7 +67,7 @@ extension ClassSchema {
             name: name, id: id, properties: looser, nextColumnID: nextColumnID,
             compounds: known.map { IndexSchema(id: $0.id, properties: $0.properties, isUnique: $0.isUnique, isPrimaryKey: $0.isPrimaryKey) },
             nextIndexID: nextIndexID, isEmbedded: isEmbedded && !becomesEmbedded, hasLooseKey: hasKey,
-            becomesEmbedded: becomesEmbedded)
+            getsKey: !hasKey && keyIndex != nil, becomesEmbedded: becomesEmbedded)
     }
 }
 

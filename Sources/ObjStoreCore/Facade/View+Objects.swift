@@ -569,7 +569,7 @@ extension View {
     }
 
     func noPrimaryKey(_ cls: ClassSchema) -> StoreError {
-        StoreError(.noPrimaryKey, "class \(cls.name) does not have a primary key").at(class: cls.name)
+        cls.noPrimaryKey
     }
 
     func keyImmutable(_ cls: ClassSchema, _ position: Int) -> StoreError {

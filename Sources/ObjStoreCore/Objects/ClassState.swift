@@ -235,23 +235,40 @@ package final class ClassState {
     // MARK: Writing
 
     /// The int primary key for an object that is created next: above all that there are, and above all that were given here up to
-    /// `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted.
+    /// `GeneratedKeys.greatestKept`, so that none of those comes twice, also when the greatest is deleted. Where nothing is left above
+    /// those, only what there is counts: nobody uses up a class by a key that is gone.
     func generateKey(_ bounds: Enumeration?) throws(StoreError) -> Int64 { try generateKeys(1, bounds) }
 
     /// The first of so many that follow each other. `.outOfRange`: one would be beyond the bounds.
     func generateKeys(_ count: Int, _ bounds: Enumeration?) throws(StoreError) -> Int64 {
         // At least 0, so that keys begin with 1.
         let last = try indexes[0].bound(atLeast: generatedKeys.greatest)
-        guard last <= Int64.max - Int64(count) else {
-            let name = schema.properties[schema.primaryKey!].name
-            let what = count == 1 ? "no key can be generated" : "\(count) keys cannot be generated"
-            throw StoreError(.outOfRange, "\(schema.name).\(name): \(what), since there is one of \(last), or was in this transaction").at(class: schema.name, property: name)
+        if _fastPath(fits(count, above: last, bounds)) {
+            generatedKeys.didGenerate(last + Int64(count))
+            return last + 1
         }
-        if let bounds, count > 0, !bounds.has(.int(last + Int64(count))) {
-            throw schema.naming(bounds.refuse(.int(last + Int64(count)), "the generated key "), schema.primaryKey!)
+        return try generateLastKeys(count, bounds)
+    }
+
+    @inline(never)
+    private func generateLastKeys(_ count: Int, _ bounds: Enumeration?) throws(StoreError) -> Int64 {
+        let first = try indexes[0].bound(atLeast: generatedKeys.kept), last = try indexes[0].bound(atLeast: 0)
+        if fits(count, above: first, bounds) {
+            generatedKeys.didGenerate(first + Int64(count))
+            return first + 1
         }
-        generatedKeys.didGive(last + Int64(count))
-        return last + 1
+        if fits(count, above: last, bounds) {
+            generatedKeys.didGenerate(last + Int64(count))
+            return last + 1
+        }
+        let what = "\(count == 1 ? "no key can" : "\(count) keys cannot") be generated, since there is one of \(last)"
+        let isTooNarrow = last <= Int64.max - Int64(count)
+        let error = isTooNarrow ? bounds?.refuse(.int(last + Int64(count)), "\(what): ") : nil
+        throw schema.naming(error ?? StoreError(.outOfRange, what), schema.primaryKey!)
+    }
+
+    private func fits(_ count: Int, above last: Int64, _ bounds: Enumeration?) -> Bool {
+        last <= Int64.max - Int64(count) && (count == 0 || bounds?.has(.int(last + Int64(count))) != false)
     }
 
     /// Whether ints are generated as primary keys.
@@ -538,9 +555,7 @@ package final class ClassState {
         do { try body() } catch { isBroken = true }
     }
 
-    private var noPrimaryKey: StoreError {
-        StoreError(.noPrimaryKey, "class \(schema.name) does not have a primary key").at(class: schema.name)
-    }
+    private var noPrimaryKey: StoreError { schema.noPrimaryKey }
 
     func noSuchObject(_ key: Int64) -> StoreError {
         StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(class: schema.name)

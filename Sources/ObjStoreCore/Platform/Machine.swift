@@ -208,6 +208,8 @@ open class ExclusiveLock: @unchecked Sendable {
     /// The same for a wait that may come to nothing: then it ends, false, some milliseconds later.
     package func acquire(timeout: Int64, until end: EndOfWaits?) throws(StoreError) -> Bool { try acquire(timeout: timeout) }
     open func release() { fatalError("abstract") }
+    /// By the owner: whether others see that the lock is this process's. False where somebody has written over the word that says so.
+    open var isStillHeld: Bool { true }
     /// Gives the lock words in memory that all processes share, so that taking and releasing it needs no system call,
     /// and a process that waits for another one sleeps until the release. All processes attach before their first use,
     /// while nobody has the lock; the words live as long as the lock is used.

@@ -267,6 +267,8 @@ package final class RealLock: ExclusiveLock, @unchecked Sendable {
         deadline < 0 ? longest : max(0, min(longest, deadline - cs_monotonic_ns()))
     }
 
+    package override var isStillHeld: Bool { words.map { cs_load64($0.owner.address) == $0.instance } ?? true }
+
     // MARK: Release
 
     package override func release() {

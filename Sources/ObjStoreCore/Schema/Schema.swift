@@ -90,6 +90,8 @@ package final class ClassSchema: Sendable {
     package let isEmbedded: Bool
     /// In a migration: objects may get other primary keys, and have one together till its end.
     let hasLooseKey: Bool
+    /// In a migration: it has a primary key at its end, of the values that its objects have by then.
+    let getsKey: Bool
     /// In a migration: it is embedded at its end, and its objects may have parents by then.
     let becomesEmbedded: Bool
     /// It was dropped with all that it had: what is left keeps its id from being given out again.
@@ -134,9 +136,10 @@ package final class ClassSchema: Sendable {
     package init(
         name: String, id: UInt32, properties: [PropertySchema], nextColumnID: UInt32, compounds: [IndexSchema] = [],
         nextIndexID: UInt32 = IndexSchema.firstCompoundID, isEmbedded: Bool = false, isDropped: Bool = false, hasLooseKey: Bool = false,
-        becomesEmbedded: Bool = false
+        getsKey: Bool = false, becomesEmbedded: Bool = false
     ) {
         self.hasLooseKey = hasLooseKey
+        self.getsKey = getsKey
         self.becomesEmbedded = becomesEmbedded
         self.name = name
         self.id = id
@@ -200,6 +203,11 @@ package final class ClassSchema: Sendable {
     }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
+    var noPrimaryKey: StoreError {
+        let what = getsKey ? "has no primary key before the migration is over: it is made of the values that its objects have then" : "does not have a primary key"
+        return StoreError(.noPrimaryKey, "class \(name) \(what)").at(class: name)
+    }
+
     /// Whether a property is the primary key, or part of it, and stays what it is.
     @inline(__always)
     func isKeyPart(_ property: Int) -> Bool { keyParts[property] && !hasLooseKey }

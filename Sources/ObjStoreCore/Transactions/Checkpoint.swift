@@ -216,6 +216,7 @@ extension Database {
                 version: version, root: head.root, filePages: record.filePages, log: record.end, isCheckpoint: true, freeMap: run, barrier: 0)
             // The pin of R stands before anybody can see R.
             if !InjectedBug.active(.intentLate) { shared.intent.store(version) }
+            try checkAlone(after: head.version)
             moveHead(entry, from: version)
             return entry
         } catch {

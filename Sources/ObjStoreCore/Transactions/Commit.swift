@@ -22,7 +22,7 @@ extension Database {
             }
             if isClosed && !InjectedBug.active(.closeAdmitsWriters) { releaseWriter(); throw StoreError(.closedHandle, "the store is closed") }
             if shared.isPoisoned { releaseWriter(); throw poisonedError }
-            do throws(StoreError) { try checkInPlace() } catch {
+            do throws(StoreError) { try checkInPlaceSoon() } catch {
                 releaseWriter()
                 throw error
             }
@@ -101,6 +101,7 @@ extension Database {
     }
 
     func releaseWriter() {
+        lastWritten = machine.monotonic()
         if stolenLocks > 0 { stolenLocks -= 1 } else { locks.writer.release() }
     }
 
@@ -169,6 +170,14 @@ extension Database {
             try file.reserve((pages + minimum) * PageSize.page)
             allocator!.space.extend(to: pages + minimum, isReady: true)
         }
+    }
+
+    /// Throws where somebody else may write, too: the words in the lock file that say who does are not what this process has left there.
+    /// `.corrupt`, which poisons, since what the other one does is built on the same pages.
+    func checkAlone(after head: UInt64) throws(StoreError) {
+        if InjectedBug.active(.lockStolen) || InjectedBug.active(.headBeforeLog) || InjectedBug.active(.groupHead) { return }
+        if locks.writer.isStillHeld, shared.head.current == head { return }
+        throw StoreError(.corrupt, "the lock file \(path)-lock has lost the word that says who writes: somebody has written into it")
     }
 
     /// The commit point among living processes: the ring entry, then HEAD. Under WRITER.

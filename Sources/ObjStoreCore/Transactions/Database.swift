@@ -1,3 +1,5 @@
+internal import CSystem
+
 /// One store, open in this process: its files, the state it shares with other processes, its locks.
 ///
 /// There is one per file and process. How versions come to be is in `Commit`, `Durability`, `Checkpoint` and
@@ -57,6 +59,9 @@ package final class Database: @unchecked Sendable {
     /// This opening has made the file: of version 1, and empty.
     var isOwnMake = false
 
+    /// When a writer of this process last saw the file in its place, and when one last wrote. Under WRITER.
+    private var lastInPlace = Int64.min / 2
+    var lastWritten = Int64.min / 2
     /// Only for the injected bug `lockStolen`.
     var stolenLocks = 0
 
@@ -220,11 +225,36 @@ package final class Database: @unchecked Sendable {
         if closed { throw StoreError(.closedHandle, "the store is closed") }
     }
 
-    /// Throws where the file has no name any more, or its place was taken by another: nobody would ever find what is written.
+    /// Throws where the path does not lead to the file any more: it was deleted, replaced, or moved away. Nobody would find what is
+    /// written there, and whose log stands beside the path is for who has the path to say.
     func checkInPlace() throws(StoreError) {
         if InjectedBug.active(.replacedUnseen) { return }
         try checkNotReplaced()
-        if try !file.hasName() { throw replacedError }
+        if try !isInPlace() { throw replacedError }
+    }
+
+    /// The same, under WRITER, for transactions that follow each other within a moment: a look at a path takes as long as a small commit.
+    /// In less than `shortestMove` nobody, not even this thread, has moved the file between them; and what another process does is seen a
+    /// millisecond later.
+    func checkInPlaceSoon() throws(StoreError) {
+        let now = machine.monotonic()
+        defer { lastWritten = now }
+        if now - lastWritten > options.shortestMove || now - lastInPlace > 1_000_000 {
+            lastInPlace = now
+            return try checkInPlace()
+        }
+        try checkNotReplaced()
+    }
+
+    private func isInPlace() throws(StoreError) -> Bool {
+        if options.isInMemory { return true }
+        if InjectedBug.active(.movedUnseen) { return try file.hasName() }
+        do throws(StoreError) { return try machine.leads(path, to: file) } catch {
+            if error.systemError == ENOTDIR { return false }
+            // Who is another user since, and may not look there, goes by what the file says.
+            guard error.systemError == EACCES else { throw error }
+            return try file.hasName()
+        }
     }
 
     /// The same without a system call: it tells of another store in this one's place, not of an empty one.

@@ -48,6 +48,9 @@ package struct StoreOptions: Sendable {
     /// A checkpoint cuts off free pages at the end of the file where they are half of it, and at least so many.
     package var cutPages = 1024
 
+    /// Nanoseconds in which no file can be given another name (a rename takes 4,000).
+    package var shortestMove: Int64 = 2_000
+
     /// A file that is made gets the access of this one (`StorageFile.takeAccess`).
     package var accessModel: StorageFile?
 

@@ -218,7 +218,8 @@ package final class WriteTransaction {
         if group.members == 0 { group.firstVersion = version }
         var recordBegun = false
         do throws(StoreError) {
-            try database.checkInPlace()
+            try database.checkInPlaceSoon()
+            try database.checkAlone(after: group.firstVersion - 1)
             try prepareForSpace()
             if group.members > 0, version &- database.shared.published.load() >= UInt64(database.shared.limits.ringEntries - 1) && !InjectedBug.active(.ringOverrun) {
                 throw StoreError(.outOfSpace, "too many transactions in one group: the ring of roots has \(database.shared.limits.ringEntries) entries")
@@ -277,6 +278,7 @@ package final class WriteTransaction {
                 return version
             }
             if database.shared.isPoisoned { throw database.poisonedError }
+            try database.checkAlone(after: group.firstVersion - 1)
             database.ownVersions.note(group.firstVersion...version)
             database.moveHead(entry, from: group.firstVersion)
             applyToAllocator(placed, freed, version)

@@ -356,3 +356,68 @@ def test_an_object_that_is_given_twice(tmp_path: pathlib.Path) -> None:
                 store.add_all([given, given])
             assert store.add_all([made, Made(name="two")]).created == 2
         assert [made.name for made in store.objects(Made)] == ["one", "two"]
+
+
+GREATEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["in one write", "in the next"])
+@pytest.mark.parametrize("key", [GREATEST, GREATEST - 1, 2**61 + 1])
+def test_a_key_that_is_gone_uses_nothing_up(tmp_path, key, again):
+    class Ticket(Model):
+        id: int = field(primary_key=True, generated=True)
+
+    def made(store):
+        """What each way of creating generates."""
+        one = store.create(Ticket, {})
+        store.create_all(Ticket, [{}, {}])
+        store.create_from_json(Ticket, "{}")
+        return one.id
+
+    with objstore.open(tmp_path / "tickets", models=[Ticket]) as store:
+        with store.write():
+            assert store.add(Ticket()).id == 1
+            store.delete(store.add(Ticket(id=key)))
+            if not again:
+                assert made(store) == 2
+        with store.write() as tx:
+            assert made(store) == (2 if again else 6)
+            expected = [1, *range(2, 6 if again else 10)]
+            with tx.savepoint():
+                store.delete(store.add(Ticket(id=key)))
+                assert store.create(Ticket, {}).id == expected[-1] + 1
+        assert sorted(ticket.id for ticket in store.objects(Ticket)) == [*expected, expected[-1] + 1]
+        with store.write():
+            store.add(Ticket(id=GREATEST))
+            with pytest.raises(objstore.OutOfRange, match=f"Ticket.id: no key can be generated, since there is one of {GREATEST}"):
+                store.create(Ticket, {})
+        store.verify()
+
+
+def test_a_key_that_is_generated_from_now_on(tmp_path):
+    """Of a property that was none, of one of another type, and in a class without objects."""
+
+    def model(**properties):
+        annotations, values = {name: kind for name, (kind, _) in properties.items()}, {name: value for name, (_, value) in properties.items()}
+        return type(Model)("Ticket", (Model,), {"__annotations__": annotations, "__module__": __name__} | values)
+
+    key = (int, field(primary_key=True, generated=True))
+    befores = [model(id=(int, 0)), model(id=(str, field(primary_key=True))), model(old=(int, 0))]
+    for number, before in enumerate(befores):
+        for count in (0, 3):
+            path = tmp_path / f"{number}-{count}"
+            with objstore.open(path, models=[before]) as store, store.write():
+                store.create_all(before, [[str(i) if number == 1 else i] for i in range(count)])
+            after = model(**({"id": key} if number < 2 else {"old": (int, 0), "id": key}))
+
+            def migrate(migration, _):
+                for old, new in migration.objects("Ticket"):
+                    new.id = int(old.old if "old" in before.__annotations__ else old.id) + 10
+                with pytest.raises(objstore.NoPrimaryKey, match="Ticket has no primary key before the migration is over"):
+                    migration.store.get(after, 10)
+
+            with objstore.open(path, models=[after], schema_version=2, migrate=migrate) as store:
+                assert [ticket.id for ticket in store.objects(after)] == [10, 11, 12][:count]
+                with store.write():
+                    assert store.create(after, {}).id == (13 if count else 1)
+                store.verify()

@@ -169,3 +169,50 @@ def test_what_counts_who_sleeps(tmp_path, offset, word):
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+OWNER = 784  # which process writes
+
+
+def write_meanwhile(path, turn, done):
+    os.read(turn, 1)
+    with objstore.open(path, models=[Item]) as store:
+        status = tells(put, store, AFTER)
+        os.write(done, b"x")
+        os._exit(status)
+
+
+@pytest.mark.parametrize("word", [0, 2**64 - 1, 0x123456789ABC])
+@pytest.mark.parametrize("durability", ["full", "none"])
+def test_two_writers_at_once(tmp_path, word, durability):
+    """Somebody makes others believe that nobody writes. One of the two that do then is told, and nothing acknowledged is lost."""
+    path = str(tmp_path / "store")
+    objstore.open(path, models=[Item]).close()
+    (turn, give), (done, say) = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        write_meanwhile(path, turn, say)
+    store = objstore.open(path, models=[Item], durability=durability)
+    put(store, BEFORE)
+    told = 0
+    try:
+        with store.write():
+            store.create_all(Item, [{"id": 1000 + i, "name": "mine"} for i in range(100)])
+            with open(path + "-lock", "r+b") as file, mmap.mmap(file.fileno(), 0) as words:
+                assert struct.unpack_from("<Q", words, OWNER)[0] not in (0, word)
+                struct.pack_into("<Q", words, OWNER, word)
+            os.write(give, b"x")
+            os.read(done, 1)
+    except objstore.Error:
+        told = 1
+    others = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    tells(store.close)
+    for end in (turn, give, done, say):
+        os.close(end)
+    assert told or others, "both were told that they have written"
+    with objstore.open(path, models=[Item]) as store:
+        rows = sorted((item.id, item.name, item.count) for item in store.objects(Item) if item.id < 1000)
+        mine = store.objects(Item).where(Item.id >= 1000).count()
+        store.verify()
+    assert others or rows == AFTER
+    assert told or mine == 100

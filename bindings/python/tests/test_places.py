@@ -254,3 +254,55 @@ def test_a_failed_open_leaves_no_file_where_descriptors_run_out(tmp_path):
             break
         assert "oo many open files" in answers[-1]
     assert answers[-1] == "opened" and len(answers) > 4
+
+
+@pytest.mark.parametrize("how", ["moved", "linked", "folder", "exchanged"])
+def test_a_store_that_is_moved_away(tmp_path, how):
+    """Whoever has it open writes no more; what was written is in the file that was moved."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path, aside = folder / "store", folder / "aside"
+
+    def move():
+        if how == "folder":
+            folder.rename(tmp_path / "elsewhere")
+            return
+        if how == "linked":
+            os.link(path, aside)
+            path.unlink()
+            return
+        path.rename(aside)
+        if how == "exchanged":
+            objstore.open(path, models=[Note]).close()
+
+    store = objstore.open(path, models=[Note])
+    for number in range(100):
+        with store.write():
+            store.add(Note(id=number))
+    with pytest.raises(objstore.Replaced), store.write():
+        store.add(Note(id=1000))
+        move()
+    with pytest.raises(objstore.Replaced), store.write():
+        pass
+    if how != "exchanged":  # else readers are told as well
+        assert len(store.objects(Note)) == 100
+    store.close()
+    if how == "exchanged":
+        with objstore.open(path, models=[Note]) as store:
+            assert len(store.objects(Note)) == 0
+    with objstore.open(tmp_path / "elsewhere" / "store" if how == "folder" else aside, models=[Note]) as store:
+        assert [note.id for note in store.objects(Note)] == list(range(100))
+        store.verify()
+
+
+def test_moved_between_two_writes(tmp_path):
+    """Also where one write follows another at once."""
+    for number in range(30):
+        path = tmp_path / f"store-{number}"
+        store = objstore.open(path, models=[Note], durability="none")
+        with store.write():
+            store.add(Note(id=1))
+        os.rename(path, tmp_path / "aside")
+        with pytest.raises(objstore.Replaced), store.write():
+            store.add(Note(id=2))
+        store.close()
