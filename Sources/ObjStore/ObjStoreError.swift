@@ -66,7 +66,7 @@ public struct ObjStoreError: Error, Sendable, Equatable {
         /// The commit may or may not survive; the store is read-only until it is opened anew.
         public static let outcomeUnknown = Code(rawValue: 63)
         public static let poisoned = Code(rawValue: 64)
-        /// The store's file was deleted, or another one has its place: close the store and open it again.
+        /// The store's file was deleted or moved away, or another one has its place: close the store and open it again.
         public static let replaced = Code(rawValue: 65)
         public static let notFound = Code(rawValue: 80)
         public static let alreadyExists = Code(rawValue: 81)

@@ -72,7 +72,7 @@ import ObjStoreCore
         case .movedAway: rename(path, folder["moved"])
         }
         // Nobody would find what is written now.
-        if fate != .movedAway { refused(.replaced, "was deleted, or another one has its place") { try old.write(5...5) } }
+        refused(.replaced, "was deleted, or another one has its place") { try old.write(5...5) }
         let new = try Opened(path)
         try new.write(10...12)
         refused(.replaced) { try old.write(5...5) }

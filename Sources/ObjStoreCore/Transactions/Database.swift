@@ -265,7 +265,7 @@ package final class Database: @unchecked Sendable {
     var replacedError: StoreError { Database.replaced(path) }
 
     static func replaced(_ path: String) -> StoreError {
-        StoreError(.replaced, "the file \(path) was deleted, or another one has its place: what is written here would be lost; close the store and open it again")
+        StoreError(.replaced, "the file \(path) was moved away, was deleted, or another one has its place: what is written here would be lost; close the store and open it again")
     }
 
     // MARK: Metas
