@@ -41,21 +41,34 @@ def describes(prop: "Property", value: Any) -> bool:
         return _is_description(prop, value)
     # What can be read only once is not looked at: it has objects.
     content: Any = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    if not isinstance(value, (dict, list, tuple)) and getattr(getattr(value, "_source", None), "is_frozen", False):
-        content = value.values() if hasattr(value, "values") else value  # as a migration's old object has it
     return any(_is_description(prop, element) for element in content)
 
 
 def _is_description(prop: "Property", value: Any) -> bool:
-    return is_old(prop, value) if isinstance(value, objects.Slots) else is_possible(value)
+    return is_copy_of_old(prop, value) if isinstance(value, objects.Slots) else is_possible(value)
 
 
-def is_old(prop: "Property", value: Any) -> bool:
-    """Is it what a migration had before, of a class as the file has it? It stands for the same object now, or, where one is embedded,
-    for what it has."""
-    if not isinstance(value, objects.Slots) or not getattr(type(value), "_objstore_of_file") or type(value) is prop.target:
-        return False
-    return kinds.is_loose(value) or bool(getattr(value, "is_frozen"))
+def is_copy_of_old(prop: "Property", value: Any) -> bool:
+    """Is it an unmanaged copy of what a migration had before, of a class as the file has it? It stands for a new object."""
+    is_of_file = isinstance(value, objects.Slots) and getattr(type(value), "_objstore_of_file")
+    return bool(is_of_file) and type(value) is not prop.target and kinds.is_loose(value)
+
+
+def now(part: "Property | elements.Element", old: Any) -> Any:
+    """What an object that a migration had before is, where links of the property lead: the same object as it is now, or, where that is
+    embedded, an unmanaged one with the values of the old one. None: it is no such object."""
+    target: Any = part.target
+    source = old._o_block.store
+    if not isinstance(target, type) or not getattr(type(old), "_objstore_of_file"):
+        return None
+    if kinds.is_embedded(target):
+        return unmanaged(target, old, False) if source is None or source.is_frozen else None
+    if source is None or not source.is_frozen:
+        return None
+    binding = source._live._of_class(source._binding(type(old)).class_id)
+    if binding is None or not kinds.is_same(binding.model, target):
+        return None
+    return objects.make(binding.model, source._live._unread(binding), old._o_key)
 
 
 def pairs(model: type, values: Any, exact: bool = False) -> "list[tuple[Property, Any]]":

@@ -230,11 +230,22 @@ def aware(prop: Described, value: datetime) -> datetime:
 
 def _link(prop: Any, value: Any) -> Any:  # of a Property
     target = prop.target
-    # Of a class that comes later the name is known.
-    if hasattr(value, "_o_block") and (is_same(type(value), target) if isinstance(target, type) else type(value).__name__ == target.__name__):
-        return value
-    which = "the class of that name that the store has, not of another one" if type(value).__name__ == target.__name__ else "class " + target.__name__
-    raise wrong(prop, value, f"an object of {which}")
+    if hasattr(value, "_o_block"):
+        # Of a class that comes later the name is known.
+        if is_same(type(value), target) if isinstance(target, type) else type(value).__name__ == target.__name__:
+            return value
+        from .described import now
+
+        found = now(prop, value)
+        if found is not None:
+            return found
+    if type(value).__name__ == target.__name__:
+        raise WrongType(
+            f"{prop.path}: an object of class {target.__name__} is wanted, and {shown(value)} is of another class of that name",
+            class_name=prop.model_name,
+            property_name=prop.name,
+        )
+    raise wrong(prop, value, f"an object of class {target.__name__}")
 
 
 def _mixed(prop: Described, value: Any) -> Any:

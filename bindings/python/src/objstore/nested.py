@@ -223,10 +223,8 @@ class Assembly:
         """An object that a property leads to, or None."""
         target: type = self._store._leading(prop.target).model
         embeds = kinds.is_embedded(target)
-        if described.is_old(prop, value):
-            if not embeds and not is_loose(value):
-                self._put(part, self._same(part, target, value))
-                return
+        if described.is_copy_of_old(prop, value):
+            pass  # it describes a new object
         elif value is None or isinstance(value, objects.Slots):
             value = part.convert(value)
             if value is None or embeds and not is_loose(value) and self._made is None:
@@ -274,12 +272,6 @@ class Assembly:
             if parts is key:
                 self._put(NAME, name)
             self._put(_KEY, value.value if isinstance(value, enum.Enum) else value)
-
-    def _same(self, part: Described, target: type, old: Any) -> Any:
-        """What an object of the store before a migration is now."""
-        if old._o_block.store._live is not self._store or type(old).__name__ != target.__name__:
-            raise kinds.wrong(part, old, f"an object of class {target.__name__}")
-        return objects.make(target, self._store._unread(self._store._binding(target)), old._o_key)
 
     def _linked(self, obj: Any) -> Any:
         """The object of this store that a link to an object leads to."""
