@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import itertools
 import pathlib
 import warnings
 from collections.abc import AsyncIterator, Iterator
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 
 import objstore
-from objstore import Model, field
+from objstore import Model, _ffi, field
+
+
+c_write = _ffi.bind("objstore_write")
 
 
 class Note(Model):
@@ -112,10 +116,19 @@ class Called:
         yield
 
 
-FUNCTIONS = [coroutine, generator, generator_of_a_task, Called(), Called().method, functools.partial(coroutine, 1), lambda *_: coroutine()]
+FUNCTIONS = [coroutine, generator, generator_of_a_task, Called(), Called().method, functools.partial(coroutine, 1)]
+# Whose results would do the work when somebody goes through them, or awaits them.
+LATE: list[Any] = [
+    lambda *_: coroutine(), lambda *_: generator(), lambda *_: generator_of_a_task(), lambda *_: (1 / 0 for _ in range(3)),
+    lambda *_: map(print, [1]), lambda *_: filter(print, [1]),
+]  # fmt: skip
+PASSING: list[Any] = [
+    lambda *_: zip(map(print, [1])), lambda *_: enumerate(map(print, [1])), lambda *_: itertools.chain(map(print, [1])),
+    lambda *_: itertools.starmap(print, [[1]]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=range(len(FUNCTIONS)))
+@pytest.mark.parametrize("function", FUNCTIONS + LATE + PASSING, ids=range(len(FUNCTIONS + LATE + PASSING)))
 def test_functions_that_run_nothing(path: pathlib.Path, function: Any) -> None:
     class Old(Model):
         __stored_as__ = "Person"
@@ -131,15 +144,56 @@ def test_functions_that_run_nothing(path: pathlib.Path, function: Any) -> None:
     with objstore.open(path, models=[Old]) as store:
         with store.write():
             store.add(Old(first="Ada"))
-        with pytest.raises(objstore.InvalidArgument, match="the body"):
-            store.write(function)
-        if function is not FUNCTIONS[-1]:
-            with pytest.raises(objstore.InvalidArgument, match="a handler"):
-                store.observe(Old, function)
+        if function not in PASSING:
+            with pytest.raises(objstore.InvalidArgument, match="the body"):
+                store.write(function)
+        with pytest.raises(objstore.InvalidArgument, match="a handler"), store.observe(Old, function):
+            store.deliver()
+        with pytest.raises(objstore.InvalidArgument, match="a handler"), store.observe_typed(Old, ["first"], "str -> void", function):
+            store.write(lambda tx: store.add(Old(first="Bea")))
+            store.deliver()
     with pytest.raises(objstore.InvalidArgument, match="migrate"):
         objstore.open(path, models=[New], schema_version=2, migrate=function)
     with objstore.open(path, models=[Old]) as store:
-        assert [person.first for person in store.objects(Old)] == ["Ada"]
+        assert [person.first for person in store.objects(Old)] == ["Ada", *["Bea"] * (function not in FUNCTIONS)]
+
+
+def test_bound_functions_that_run_nothing(path: pathlib.Path) -> None:
+    with objstore.open(path, models=[Note]) as store:
+        for bind, name in ((store.bind_write_body, "the body"), (store.bind_change_handler, "a handler")):
+            for function in FUNCTIONS:
+                with pytest.raises(objstore.InvalidArgument, match=name):
+                    bind(function)
+        for function in LATE + PASSING:
+            with store.bind_write_body(function) as bound:
+                assert c_write(store.handle, bound.address, None, None) == objstore.Status.CALLBACK
+                assert isinstance(bound.exception, objstore.InvalidArgument)
+
+
+def test_whether_to_compact_is_said_at_once(path: pathlib.Path) -> None:
+    decide: Any = lambda *_: (n > 1 for n in range(3))
+    with pytest.raises(objstore.InvalidArgument, match="compact returned 'generator'"):
+        objstore.open(path, models=[Note], compact=decide)
+
+
+def test_what_goes_on_beyond_the_write(path: pathlib.Path) -> None:
+    """Loops over what a store has do, and so they may be handed back; a handler's future is worked for by somebody else."""
+    with objstore.open(path, models=[Note]) as store:
+        store.write(lambda tx: store.create_all(Note, [{"id": n} for n in range(200)]))
+        assert len(list(store.write(lambda tx: iter(store.objects(Note))))) == 200
+        assert list(store.write(lambda tx: zip(store.objects(Note), range(1)))) == [(store.get(Note, 0), 0)]
+        made: list[asyncio.Future[None]] = []
+
+        async def program() -> None:
+            def handler(_: object) -> Any:
+                made.append(asyncio.get_running_loop().create_future())
+                return made[0]
+
+            with store.observe(Note, handler):
+                assert store.deliver() == 1
+
+        asyncio.run(program())
+        assert len(made) == 1
 
 
 def test_coroutines_that_are_awaited(path: pathlib.Path) -> None:
@@ -152,6 +206,13 @@ def test_coroutines_that_are_awaited(path: pathlib.Path) -> None:
         assert await store.write_async(body) == 5
         with pytest.raises(objstore.InvalidArgument, match="generator"):
             await store.write_async(generator)
+
+        async def generates(_: object) -> Any:
+            return generator()
+
+        for late in (*LATE[1:], generates):
+            with pytest.raises(objstore.InvalidArgument, match="the body returned '.*', whose work nobody had done when it returned"):
+                await store.write_async(late)
         assert len(store.objects(Note)) == 1
 
     with objstore.open(path, models=[Note]) as store:

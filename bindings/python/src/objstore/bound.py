@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _ffi, delivery
 from ._check import check
-from .calls import MUST_FINISH, entry, finish
+from .calls import MUST_FINISH, ended, entry, finish, plain
 from .changes import Changes, class_of
 from .errors import Error, InCallback, InvalidArgument, NoSuchClass, Status
 from .handles import Block, ends_the_block
@@ -38,6 +38,7 @@ class Bound(Block):
     def __init__(self, store: "Store", function: Callable[[Any], object], bind: Any, callback: Any) -> None:
         if not callable(function):
             raise InvalidArgument(f"a function is wanted, not {function!r}")
+        plain("the body" if callback is _body else "a handler", function)
         self._store = store
         self._body = function
         self._number = next(_numbers)
@@ -135,7 +136,7 @@ def _body(view: int, number: int) -> int:
     try:
         lent = Lent(bound._store, view)
         with lent.body() as transaction:
-            bound._body(transaction)
+            ended("the body", bound._body(transaction))
         status = 0
     except BaseException as error:
         bound.exception = error
@@ -161,7 +162,8 @@ def _handle(bound: Bound, changes: int, call: delivery.Call) -> None:
     made: Changes[Any] = Changes(store, binding, changes)
     call.handler = bound._body
     try:
-        bound._body(made)
+        result = bound._body(made)
         call.is_over = True
+        ended("a handler", result, may_go_on=True)
     finally:
         made._end()

@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from types import CodeType, FrameType
+from types import AsyncGeneratorType, CodeType, FrameType, GeneratorType
 from typing import Any
 
 from . import _ffi
@@ -240,12 +240,23 @@ def plain(name: str, function: Any, awaits: bool = False) -> None:
         raise InvalidArgument(f"{name} is a function, not a coroutine function (async def): nobody would await it")
 
 
-def ended(name: str, result: Any) -> None:
-    """The same of what a function has returned."""
-    if hasattr(result, "__await__"):
+# What runs somebody's code only when it is gone through; and what may have such a thing in it, but also what is there already.
+_LATE = (GeneratorType, AsyncGeneratorType, map, filter)
+_PASSING = (zip, enumerate)
+
+
+def ended(name: str, result: Any, is_used: bool = False, may_go_on: bool = False) -> None:
+    """The same of what a function has returned. `is_used`: its caller gets that, who may go through it: loops over what a store has go on
+    beyond the write. `may_go_on`: also a future, which somebody else works for."""
+    if hasattr(result, "__await__") and not (may_go_on and hasattr(result, "add_done_callback")):
         if hasattr(result, "close"):
             result.close()  # it was not forgotten
         raise InvalidArgument(f"{name} returned {type(result).__name__!r}, which nobody awaits: it is a function that has done its work when it returns")
+    if isinstance(result, _LATE) or not is_used and (isinstance(result, _PASSING) or type(result).__module__ == "itertools"):
+        raise InvalidArgument(
+            f"{name} returned {type(result).__name__!r}, whose work nobody had done when it returned: it is a function that goes through that itself, "
+            "by a loop or list(…)"
+        )
 
 
 def _code_of(function: Any) -> CodeType | None:

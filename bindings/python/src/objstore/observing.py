@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from . import _ffi, again, delivery
 from ._check import check, failure
 from .articles import shown
-from .calls import MUST_FINISH, entry, finish, plain
+from .calls import MUST_FINISH, ended, entry, finish, plain
 from .changes import Changes
 from .errors import InvalidArgument, Status
 from .handles import Block, Handle, cell_of, ends_the_block
@@ -136,8 +136,9 @@ class ChangeToken(Token, Generic[M]):
     def _tell(self, changes: Changes[M], call: delivery.Call) -> None:
         call.handler = self._handler
         try:
-            self._handler(changes)
+            result = self._handler(changes)
             call.is_over = True  # no byte code between the two at which a signal handler could run
+            ended("a handler", result, may_go_on=True)
         finally:
             changes._end()
 

@@ -169,7 +169,9 @@ class _Opening:
             decide = compact
 
             def deciding(total: int, used: int, wanted: Any, _: object) -> None:
-                wanted[0] = bool(decide(total, used))
+                decision = decide(total, used)
+                ended("compact", decision)
+                wanted[0] = bool(decision)
 
             self.compaction = self._calls.callback(_ffi.Compaction, deciding)
 

@@ -178,7 +178,7 @@ class Store(Factory, WithBlock):
         plain("the body", body)
         with transaction:
             result = body(transaction)
-            ended("the body", result)
+            ended("the body", result, is_used=True)
             return result
 
     async def write_async(self, body: Callable[[Transaction], Any], *, timeout: float | None = _UNSET) -> Any:
@@ -186,7 +186,9 @@ class Store(Factory, WithBlock):
         plain("the body", body, awaits=True)
         async with self.write(timeout=timeout) as tx:
             result = body(tx)
-            return await result if inspect.isawaitable(result) else result
+            result = await result if inspect.isawaitable(result) else result
+            ended("the body", result, is_used=True)
+            return result
 
     def add(self, obj: M, update: Policy = "error") -> M:
         """Adds an unmanaged object, which becomes managed, and returns it; and with it the unmanaged objects that its links

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import _ffi, delivery, kinds
 from ._check import check
 from .arguments import INT32, UINT64, whole
-from .calls import MUST_FINISH, entry, finish
+from .calls import MUST_FINISH, ended, entry, finish, plain
 from .changes import INSERTIONS, MODIFICATIONS
 from .columns import property_ids
 from .errors import HandlerFailed, InvalidArgument, NotSupported, OutOfRange
@@ -88,6 +88,7 @@ class TypedToken(Token):
         if isinstance(self._function, CFunction):
             address = ctypes.cast(self._function, c_void_p).value
         elif callable(self._function):
+            plain("a handler", self._function)
             if userdata is not None:
                 raise InvalidArgument("userdata is for functions in C; a Python function has a closure")
             address, userdata = self._prepare(signature, meant, binding.model.__name__), self._number
@@ -126,6 +127,7 @@ class TypedToken(Token):
         if self._status_of and result is not None:
             call.status = _status(self._status_of, result)
         call.is_over = True
+        ended("a handler", result, may_go_on=True)
 
 
 def _status(class_name: str, result: Any) -> int:
