@@ -265,6 +265,59 @@ class Mixed(objstore.Model):
     anys: list[Any]
 
 
+class Dated(objstore.Model):
+    id: int = objstore.field(primary_key=True)
+    at: datetime | None = None
+    all: list[datetime]
+    by_name: dict[str, datetime]
+    any: Any = None
+
+
+class FarTimestamp(Timestamp):
+    """As one of Pandas that no datetime can say, and that has no repr."""
+
+    year = 20000  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        raise NotImplementedError("strftime not yet supported on Timestamps which are outside the range of Python's standard library")
+
+
+GIVEN: dict[str, Any] = {
+    "create": lambda store, far: store.create(Dated, {"id": 2, "at": far}),
+    "upsert": lambda store, far: store.create(Dated, {"id": 1, "at": far}, "modified"),
+    "create_all": lambda store, far: store.create_all(Dated, [{"id": 2, "at": far}]),
+    "create_all in rows": lambda store, far: store.create_all(Dated, [{"id": 1, "at": far, "all": []}], "modified"),
+    "add": lambda store, far: store.add(Dated(id=2, at=far)),
+    "set": lambda store, far: setattr(store.get(Dated, 1), "at", far),
+    "update": lambda store, far: store.objects(Dated).update(at=far),
+    "where": lambda store, far: store.objects(Dated).where(Dated.at < far),
+    "list": lambda store, far: store.get(Dated, 1).all.append(far),
+    "lists": lambda store, far: store.create_all(Dated, [{"id": 2, "all": [far]}]),
+    "dict": lambda store, far: store.get(Dated, 1).by_name.update(a=far),
+    "any": lambda store, far: setattr(store.get(Dated, 1), "any", far),
+    "list in any": lambda store, far: setattr(store.get(Dated, 1), "any", [far]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", GIVEN)
+def test_timestamps_that_no_datetime_can_say(pandas: Any, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """They were stored by one of the ways, for nobody to read again."""
+    numpy = pytest.importorskip("numpy")
+    if pandas.Timestamp is Timestamp:
+        monkeypatch.setattr(pandas, "Timestamp", FarTimestamp)
+        far = FarTimestamp(2020, 1, 1, tzinfo=timezone.utc)
+    else:
+        far = pandas.Timestamp(numpy.datetime64("20000-01-01", "s")).tz_localize("UTC")
+    with objstore.open(memory="", models=[Dated]) as store:
+        store.write(lambda tx: store.create(Dated, {"id": 1}))
+        with pytest.raises(objstore.OutOfRange, match="Dated.*: a Timestamp of the year 20000 is beyond what a datetime can say") as raised:
+            store.write(lambda tx: GIVEN[way](store, far))
+        assert raised.value.class_name == "Dated" and raised.value.property_name in ("at", "all", "by_name", "any")
+        assert [dated.to_dict() for dated in store.objects(Dated)] == [{"id": 1, "at": None, "all": [], "by_name": {}, "any": None}]
+        with pytest.raises(objstore.WrongType, match="an int is wanted, not a .*Timestamp that cannot be shown"):
+            Dated(id=far)
+
+
 def test_values_of_numpy_and_pandas_in_mixed_ones(pandas: Any) -> None:
     import numpy
 

@@ -10,9 +10,10 @@ from datetime import datetime, timezone
 from operator import attrgetter
 from typing import Any
 
-from .kinds import instant, pandas
+from .kinds import instant, loaded
 
 _zone_of = attrgetter("tzinfo")
+_year_of = attrgetter("year")
 _nanoseconds_of = attrgetter("value")  # since 1970, in UTC
 
 
@@ -24,13 +25,19 @@ def taken(values: list[Any], nullable: bool) -> list[Any] | None:
         types.discard(type(None))
     if types == {datetime}:
         return values if _zones(values) == {id(timezone.utc)} else None
-    stamp, nothing = pandas("Timestamp"), pandas("NaT")
+    stamp, nothing = loaded("pandas", "Timestamp"), loaded("pandas", "NaT")
     if stamp is None or stamp not in types:
         return None
     if nullable and type(nothing) in types:
         types.discard(type(nothing))
         values = [None if value is nothing else value for value in values]
-    return values if types == {stamp} and id(None) not in _zones(values) else None
+    return values if types == {stamp} and id(None) not in _zones(values) and _are_near(values) else None
+
+
+def _are_near(stamps: Iterable[Any]) -> bool:
+    """Can a datetime say them all, in UTC? Timestamps go further."""
+    years: set[int] = set(map(_year_of, filter(None, stamps)))
+    return min(years) > 1 and max(years) < 9999
 
 
 def _zones(values: Iterable[Any]) -> set[int]:
@@ -40,7 +47,7 @@ def _zones(values: Iterable[Any]) -> set[int]:
 
 def words(values: list[Any]) -> "array[int]":
     """Seconds since 1970 and nanoseconds of each."""
-    if set(map(type, values)) == {pandas("Timestamp")}:
+    if set(map(type, values)) == {loaded("pandas", "Timestamp")}:
         try:
             return _words_of(list(map(_nanoseconds_of, values)))
         except OverflowError:

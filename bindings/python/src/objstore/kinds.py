@@ -161,8 +161,8 @@ def _bytes(prop: Described, value: Any) -> bytes:
 def _datetime(prop: Described, value: Any) -> Any:
     if type(value) is datetime and value.tzinfo is timezone.utc:  # as a rule
         return value
-    if type(value) is pandas("Timestamp"):
-        found = _of_pandas(value)
+    if type(value) is loaded("pandas", "Timestamp"):
+        found = _of_pandas(prop, value)
         if found is not None:
             return found
     elif not isinstance(value, datetime):
@@ -172,19 +172,27 @@ def _datetime(prop: Described, value: Any) -> Any:
     return aware(prop, value)
 
 
-def pandas(name: str) -> Any:
-    """What Pandas calls so; None where nobody has loaded it, so that no value is of it."""
-    return getattr(sys.modules.get("pandas"), name, None)
+def loaded(module: str, name: str) -> Any:
+    """What Pandas or NumPy calls so; None where nobody has loaded it, so that no value is of it."""
+    return getattr(sys.modules.get(module), name, None)
 
 
-def _of_pandas(value: Any) -> "datetime | None":
-    """A timestamp of Pandas, whose own arithmetic takes three times as long; None: it has no time zone, or is too far away."""
+def _of_pandas(prop: Described, value: Any) -> "datetime | None":
+    """A timestamp of Pandas, whose own arithmetic takes three times as long; None: it has no time zone, or is before 1677 or after 2262.
+    It may have a year that no other datetime has."""
     if value.tzinfo is None:
         return None
     try:
         return EPOCH + timedelta(0, 0, value.value // 1000)
-    except OverflowError:  # before 1677 or after 2262
+    except OverflowError:
+        pass
+    try:
+        year = value.astimezone(timezone.utc).year
+    except OverflowError:
         return None
+    if not 1 <= year <= 9999:
+        raise unfit(prop, f"a Timestamp of the year {year} is beyond what a datetime can say")  # Pandas has no repr of it
+    return None
 
 
 def _of_numpy(prop: Described, value: Any) -> "datetime | None":
@@ -196,12 +204,12 @@ def _of_numpy(prop: Described, value: Any) -> "datetime | None":
     if found is None:
         return None
     # NumPy gives a number for what is far away, or begins anew behind the greatest.
-    if not isinstance(found, datetime) or (not _is_finer(value) and microseconds.astype(value.dtype) != value):
+    if not isinstance(found, datetime) or (not is_finer(value) and microseconds.astype(value.dtype) != value):
         raise unfit(prop, f"{value!r} is beyond what a datetime can say")
     return found.replace(tzinfo=timezone.utc)
 
 
-def _is_finer(value: Any) -> bool:
+def is_finer(value: Any) -> bool:
     """Than what a datetime has: nanoseconds, …"""
     return str(value.dtype).partition("[")[2].lstrip("0123456789").startswith(("ns", "ps", "fs", "as"))
 
