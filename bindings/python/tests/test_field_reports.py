@@ -318,6 +318,47 @@ def test_timestamps_that_no_datetime_can_say(pandas: Any, monkeypatch: pytest.Mo
             Dated(id=far)
 
 
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("unit", ["us", "ns", "D", "s", "ps"])
+def test_many_times_of_numpy(nullable: bool, unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They give what each of them gives by itself, without a look at each."""
+    numpy = pytest.importorskip("numpy")
+    texts = ["1969-12-31T23:59:59.999999999", "1970-01-01", "1969-12-01", "1970-02-03T04:05:06.000000789"]
+    given = [numpy.datetime64(numpy.datetime64(text, "ns"), unit) for text in texts]
+    if nullable:
+        given[1:1] = [None, numpy.datetime64("NaT", unit)]
+    name = "at" if nullable else "ended"
+    rows = [{"id": number, name: value} for number, value in enumerate(given)]
+    with objstore.open(memory="", models=[Visit]) as store, store.write():
+        wanted = [getattr(Visit(**row), name) for row in rows]
+        assert wanted.count(None) == 2 * nullable
+        monkeypatch.setattr("objstore.kinds._of_numpy", None)  # which each would need
+        for update in ("error", "modified"):
+            assert store.create_all(Visit, rows, update=update)[:2] == ((len(rows), 0) if update == "error" else (0, 0))
+            found = [getattr(visit, name) for visit in store.objects(Visit)]
+            assert found == wanted and {type(f) for f in found} <= {datetime, type(None)}
+
+
+def test_times_of_numpy_that_are_refused() -> None:
+    numpy = pytest.importorskip("numpy")
+    near = list(numpy.arange("2026-01-01", "2026-01-04", dtype="datetime64[D]"))
+    beyond = "Visit.ended: .* is beyond what a datetime can say"
+    with objstore.open(memory="", models=[Visit]) as store, store.write():
+        for wrong, error, message in (
+            (numpy.datetime64("20000-01-01"), objstore.OutOfRange, beyond), (numpy.datetime64("0000-12-31"), objstore.OutOfRange, beyond),
+            (numpy.datetime64(2**62, "D"), objstore.OutOfRange, beyond), (numpy.datetime64(2**63 - 1, "s"), objstore.OutOfRange, beyond),
+            (numpy.datetime64("NaT"), objstore.NotNullable, "Visit.ended may not be None"),
+            (numpy.datetime64("NaT", "D"), objstore.NotNullable, "Visit.ended may not be None"),
+        ):  # fmt: skip
+            with pytest.raises(error, match=message) as raised:
+                store.create_all(Visit, [{"id": number, "ended": value} for number, value in enumerate([*near, wrong])])
+            assert raised.value.position == 3
+        assert len(store.objects(Visit)) == 0
+        # Of several units, of which the finer one has no room for all of them.
+        store.create_all(Visit, [{"id": 0, "ended": numpy.datetime64("1000-01-01", "D")}, {"id": 1, "ended": numpy.datetime64(1, "as")}])
+        assert [visit.ended.year for visit in store.objects(Visit)] == [1000, 1970]
+
+
 def test_values_of_numpy_and_pandas_in_mixed_ones(pandas: Any) -> None:
     import numpy
 

@@ -1,7 +1,7 @@
 """Many points in time at once, for columns: whether they need a look each, and their seconds and nanoseconds.
 
 Timestamps of Pandas are datetimes, but slow ones: each operation makes another one. So those of a whole column become numbers
-together; as long as nobody asks for numbers they stay what they are.
+together; as long as nobody asks for numbers they stay what they are. What NumPy has becomes datetimes, together.
 """
 
 from array import array
@@ -10,10 +10,11 @@ from datetime import datetime, timezone
 from operator import attrgetter
 from typing import Any
 
-from .kinds import instant, loaded
+from .kinds import instant, is_finer, loaded
 
 _zone_of = attrgetter("tzinfo")
 _year_of = attrgetter("year")
+_unit_of = attrgetter("dtype")
 _nanoseconds_of = attrgetter("value")  # since 1970, in UTC
 
 
@@ -25,6 +26,8 @@ def taken(values: list[Any], nullable: bool) -> list[Any] | None:
         types.discard(type(None))
     if types == {datetime}:
         return values if _zones(values) == {id(timezone.utc)} else None
+    if types == {loaded("numpy", "datetime64")}:
+        return _datetimes(values, nullable)
     stamp, nothing = loaded("pandas", "Timestamp"), loaded("pandas", "NaT")
     if stamp is None or stamp not in types:
         return None
@@ -38,6 +41,28 @@ def _are_near(stamps: Iterable[Any]) -> bool:
     """Can a datetime say them all, in UTC? Timestamps go further."""
     years: set[int] = set(map(_year_of, filter(None, stamps)))
     return min(years) > 1 and max(years) < 9999
+
+
+def _datetimes(values: list[Any], nullable: bool) -> list[Any] | None:
+    """The datetimes of values of NumPy, or None. They have to be of one unit: another one may not have room for what all of them mean."""
+    import numpy  # which the program has loaded
+
+    present = [value for value in values if value is not None]
+    if len(set(map(_unit_of, present))) > 1:
+        return None
+    given = numpy.array(present)
+    microseconds = given.astype("datetime64[us]")
+    found: list[Any] = microseconds.tolist()  # of what is far away a number
+    types = set(map(type, found))
+    if nullable:
+        types.discard(type(None))
+    if types != {datetime} or not is_finer(given) and not numpy.array_equal(microseconds.astype(given.dtype), given, equal_nan=True):
+        return None
+    found = [None if moment is None else moment.replace(tzinfo=timezone.utc) for moment in found]
+    if len(found) == len(values):
+        return found
+    each = iter(found)
+    return [None if value is None else next(each) for value in values]
 
 
 def _zones(values: Iterable[Any]) -> set[int]:
