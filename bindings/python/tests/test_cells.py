@@ -196,6 +196,89 @@ def test_two_stores_of_two_versions(run: Run, path: pathlib.Path, tmp_path: path
                 assert [p.name for p in store.objects(old.Person).where(old.Person.best == made.best)] == ["Eve"]
 
 
+ENUM = """
+class Mood(enum.Enum):
+    CALM = "calm"
+    WILD = "wild"
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+class Way(enum.Flag):
+    UP = 1
+    DOWN = 2
+    {more}
+"""
+WITH_ENUM = """
+class Cat(Model):
+    id: int = field(primary_key=True)
+    mood: Mood = Mood.CALM
+    level: Level | None = None
+    way: Way | None = None
+    moods: "list[Mood]"
+    known: "set[Mood]"
+    levels: "dict[Mood, Level]"
+"""
+
+
+def test_a_cell_with_nothing_but_enumerations(run: Run) -> None:
+    """A member of the one that was defined again is what the one of the same name and value is of the one that the model has."""
+    old = run("import enum\nfrom objstore import Model, field\n" + ENUM)
+    Cat = run(WITH_ENUM).Cat
+    new = run(ENUM)
+    assert new.Mood is not old.Mood
+    wild, high, both = new.Mood.WILD, new.Level.HIGH, new.Way.UP | new.Way.DOWN
+    values = {"mood": wild, "level": high, "way": both, "moods": [wild], "known": {wild}, "levels": {wild: high}}
+    with objstore.open(memory="", models=[Cat]) as store, store.write():
+        store.create(Cat, {"id": 1} | values)
+        store.create_all(Cat, [{"id": 2} | values, {"id": 3} | values])
+        store.add(Cat(id=4, **values))
+        fourth = store.get(Cat, 4)
+        fifth = store.create(Cat, {"id": 5})
+        for name, value in values.items():
+            setattr(fifth, name, value)
+        sixth = store.create(Cat, {"id": 6, "moods": [old.Mood.CALM]})
+        sixth.moods.append(wild)
+        sixth.moods[0] = wild
+        sixth.moods[1:] = []
+        sixth.known.add(wild)
+        sixth.levels[wild] = high
+        assert store.objects(Cat).where(Cat.id == 6).update(mood=wild, level=high, way=both) == 1
+        loose = Cat(id=7)
+        loose.mood, loose.level, loose.way = wild, high, both
+        loose.moods.append(wild)
+        loose.known.add(wild)
+        loose.levels[wild] = high
+        store.add(loose)
+        kept = old.Mood.WILD, old.Level.HIGH, old.Way.UP | old.Way.DOWN
+        for cat in store.objects(Cat):
+            assert (cat.mood, cat.level, cat.way, *cat.moods, *cat.known, *cat.levels.items()) == (*kept, kept[0], kept[0], kept[:2])
+            assert wild in cat.moods and wild in cat.known and cat.levels[wild] is kept[1] and cat.levels.get(wild) is kept[1]
+            assert (cat.moods.index(wild), cat.moods.count(wild)) == (0, 1)
+        assert len(store.objects(Cat).where(Cat.mood == wild)) == len(store.objects(Cat).filter("mood == $0", wild)) == 7
+        fourth.moods.append(wild)
+        assert fourth.moods.index(wild, 1) == 1
+        fourth.moods.remove(wild)
+        fourth.known.discard(wild)
+        assert fourth.levels.pop(wild) is kept[1]
+        assert (list(fourth.moods), *fourth.known, *fourth.levels) == ([kept[0]],)
+
+
+def test_an_enumeration_that_differs(run: Run) -> None:
+    run("import enum\nfrom objstore import Model, field\n" + ENUM)
+    Cat = run(WITH_ENUM).Cat
+    new = run(ENUM, "LEFT = 4")
+    with objstore.open(memory="", models=[Cat]) as store, store.write():
+        store.create(Cat, {"id": 1, "mood": new.Mood.WILD})
+        for refused in (lambda: Cat(id=2, way=new.Way.UP), lambda: store.objects(Cat).where(Cat.way == new.Way.LEFT)):
+            with pytest.raises(objstore.WrongType, match=r"^Cat.way: a member of Way is wanted, and <Way\.\w+: \d> is of another class of that name$"):
+                refused()
+        for stranger in (new.Level.LOW, "wild", type("Mood", (), {})()):
+            with pytest.raises(objstore.WrongType, match="^Cat.mood: a member of Mood is wanted, not "):
+                Cat(id=2, mood=stranger)
+
+
 def test_a_stranger(run: Run) -> None:
     cell = run(CELL)
     with objstore.open(memory="", models=models(cell)) as store:

@@ -365,7 +365,20 @@ def convert(prop: Described, value: Any) -> Any:
         return _CONVERT[prop.kind](prop, value)
     if isinstance(value, prop.enum):
         return value
-    raise wrong(prop, value, f"a member of {prop.enum.__name__}")
+    name = prop.enum.__name__
+    if not isinstance(value, enum.Enum) or type(value).__name__ != name:
+        raise wrong(prop, value, f"a member of {name}")
+    if is_same(type(value), prop.enum) and _members(type(value)) == _members(prop.enum):
+        return prop.enum(value.value)
+    raise WrongType(
+        f"{prop.path}: a member of {name} is wanted, and {shown(value)} is of another class of that name",
+        class_name=prop.model_name,
+        property_name=prop.name,
+    )
+
+
+def _members(enumeration: type[enum.Enum]) -> dict[str, Any]:
+    return {name: member.value for name, member in enumeration.__members__.items()}
 
 
 def member(prop: Described, value: Any) -> Any:

@@ -79,7 +79,7 @@ class List(Collection, MutableSequence[T]):
                 if first < stop or stop < 0 and first < stop + len(self):
                     return first
             else:
-                return list.index(self._all(), value, start, stop)
+                return list.index(self._all(), self._shape.element.find(value)[0], start, stop)
         raise ValueError(f"{value!r} is not in {self._prop.path}")
 
     def count(self, value: Any) -> int:

@@ -117,7 +117,7 @@ def _value(reader: _Reader, prop: Property, arguments: tuple[Any, ...]) -> tuple
     if value is None:
         return None, used, found.start()
     try:
-        if prop.enum is not None and not isinstance(value, prop.enum):
+        if prop.enum is not None and not isinstance(value, prop.enum) and not kinds.is_same(type(value), prop.enum):
             value = kinds.member(prop, value)
         converted = kinds.convert(prop, value)
         if prop.target is not None:
