@@ -70,10 +70,10 @@ private func cancelled(_ status: objstore_status) {
         #expect(asked.count >= 3)
     }
     // Opening has to write: a class is new.
-    let opening = Asked(enough: 3)
+    let opening = Asked(enough: 3), path = folder.store
     onThread {
         do {
-            _ = try openStore(folder.store, [dogs, persons], version: 2, configure: opening.set)
+            _ = try openStore(path, [dogs, persons], version: 2, configure: opening.set)
             Issue.record("opened while another one wrote")
         } catch let failure as Failure { #expect(failure.status == .OBJSTORE_ERR_CANCELLED) } catch { Issue.record(error) }
         #expect(opening.count == 3 && opening.freed == 1)
