@@ -205,8 +205,8 @@ final class Named: Object {
 
     @Test func waitsAreEndedByTheProgram() throws {
         let folder = Folder(), asked = Mutex(0)
-        let writing = try Store(Store.Configuration(path: folder["a"], models: [Dog.self]))
-        var configuration = Store.Configuration(path: folder["a"], models: [Dog.self])
+        let writing = try Store(Store.Configuration(path: folder.file("a"), models: [Dog.self]))
+        var configuration = Store.Configuration(path: folder.file("a"), models: [Dog.self])
         configuration.onWait = {
             if asked.withLock({ $0 += 1; return $0 }) >= 2 { throw Enough() }
         }
