@@ -142,4 +142,28 @@ private final class Begun: Object {
         let change = try #require(next)
         #expect(change.modifications == [0])
     }
+
+    /// What is added may be made of the list itself: it is taken before the list changes.
+    @Test func listsGetWhatIsMadeOfThemselves() throws {
+        let list: List<Int> = [1, 2, 3], set: MutableSet<Int> = [1, 2, 3], map: Map<String, Int> = ["a": 1]
+        func counts(_ count: @escaping () -> Int) -> some Sequence<Int> { sequence(state: 0) { number in number += 1; return number > 100 ? nil : count() } }
+        list.append(objectsIn: counts { list.count })
+        #expect(list.count == 103 && list[3...].allSatisfy { $0 == 3 })
+        list.insert(contentsOf: counts { list.count }, at: 0)
+        #expect(list.count == 203 && list[..<100].allSatisfy { $0 == 103 })
+        list.replaceSubrange(0..<200, with: counts { list.count })
+        #expect(list.count == 103 && list[..<100].allSatisfy { $0 == 203 })
+        set.insert(objectsIn: counts { set.count + 10 })
+        #expect(Array(set) == [1, 2, 3, 13])
+        set.formSymmetricDifference(counts { set.count })
+        #expect(Array(set) == [1, 2, 3, 4, 13])
+        map.merge(counts { map.count }.map { ("\(map.count)", $0) })
+        #expect(map.count == 2 && map["1"] == 1)
+        var words: List<String> = ["b", "a"]
+        let same = words
+        words.sort { same.count == 2 && $0 < $1 }
+        #expect(Array(words) == ["a", "b"])
+        words.append(objectsIn: words)
+        #expect(Array(words) == ["a", "b", "a", "b"])
+    }
 }

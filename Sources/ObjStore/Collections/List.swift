@@ -23,7 +23,8 @@ public final class List<Element: CollectionElement> {
     public func append(_ element: Element) { append(objectsIn: CollectionOfOne(element)) }
 
     public func append(objectsIn new: some Sequence<Element>) {
-        guard let place else { return elements.append(contentsOf: new) }
+        // Copied first: what comes may be made of what is in the list.
+        guard let place else { return elements.append(contentsOf: Array(new)) }
         if place.embeds { return place.embed(new, at: nil) }
         place.changing((), with: new) { (view, id, values) throws(StoreError) in try view.insert(id, at: nil, values) }
     }
