@@ -8,7 +8,8 @@ internal import ObjStoreCore
 public final class Map<Key: _PersistableValue & Hashable, Value: CollectionElement> {
     public typealias Element = (key: Key, value: Value)
 
-    private var entries: [Key: Value] = [:]
+    /// Of an unmanaged one.
+    private var entries: [ExactKey<Key>: Value] = [:]
     let place: CollectionPlace?
 
     public init() { place = nil }
@@ -16,13 +17,13 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
 
     public convenience init(_ entries: [Key: Value]) {
         self.init()
-        self.entries = entries
+        fill(entries.lazy.map { ($0.key, $0.value) })
     }
 
     /// The value of a key. Setting it to nil removes the key.
     public subscript(key: Key) -> Value? {
         get {
-            guard let place else { return entries[key] }
+            guard let place else { return entries[ExactKey(key)] }
             return place.readingTexts(nil) { (view, id, buffer) throws(StoreError) in
                 try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.value(id, ofKey: keys[0], buffer).map { place.element($0, at: Map.step(keys[0])) } }
             }
@@ -41,7 +42,7 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     /// Whether the key is new.
     @discardableResult
     public func updateValue(_ value: Value, forKey key: Key) -> Bool {
-        guard let place else { return entries.updateValue(value, forKey: key) == nil }
+        guard let place else { return entries.updateValue(value, forKey: ExactKey(key)) == nil }
         // A managed one may be given where it is already.
         if place.embeds, let object = Value._linked(value), !object.isManaged { return embed(object, key, place) }
         return place.changing(false, with: CollectionOfOne(value)) { (view, id, values) throws(StoreError) in
@@ -63,7 +64,7 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     /// Whether the key was there.
     @discardableResult
     public func removeValue(forKey key: Key) -> Bool {
-        guard let place else { return entries.removeValue(forKey: key) != nil }
+        guard let place else { return entries.removeValue(forKey: ExactKey(key)) != nil }
         return place.changing(false) { (view, id) throws(StoreError) in
             try withEncoded(CollectionOfOne(key)) { (keys) throws(StoreError) in try view.remove(id, key: keys[0]) }
         }
@@ -85,7 +86,7 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
 extension Map: Sequence {
     /// The entries as they are now; of an unmanaged map in any order.
     public func makeIterator() -> IndexingIterator<[Element]> {
-        guard let place else { return entries.map { ($0.key, $0.value) }.makeIterator() }
+        guard let place else { return entries.map { ($0.key.key, $0.value) }.makeIterator() }
         var entries: [Element] = []
         place.forEach(wantsKeys: true) { index, key, value in
             entries.append((place.element(key, at: .index(index)), place.element(value, at: Map.step(key))))
@@ -95,7 +96,13 @@ extension Map: Sequence {
 }
 
 extension Map: ExpressibleByDictionaryLiteral {
-    public convenience init(dictionaryLiteral entries: (Key, Value)...) { self.init(Dictionary(entries) { _, last in last }) }
+    /// Of a key that comes twice the last value.
+    public convenience init(dictionaryLiteral entries: (Key, Value)...) {
+        self.init()
+        fill(entries)
+    }
+
+    private func fill(_ new: some Sequence<(Key, Value)>) { for (key, value) in new { entries[ExactKey(key)] = value } }
 }
 
 extension Map: CustomStringConvertible {
@@ -106,11 +113,16 @@ extension Map: Persistable, _CollectionProperty {
     public typealias _Storage = Map?
     public static var _type: _PropertyType { _PropertyType(.map, of: Value._elementType, keys: Key._type) }
     public static func _managed(_ object: Object, _ index: UInt32) -> Map { Map(CollectionPlace(object: object, index: index)) }
-    public func _copy() -> Map { Value._isMixed ? _mapped { $0 } : Map(Dictionary(map { ($0.key, $0.value) }) { _, last in last }) }
+    public func _copy() -> Map {
+        if Value._isMixed { return _mapped { $0 } }
+        let copy = Map()
+        copy.fill(lazy.map { ($0.key, $0.value) })
+        return copy
+    }
     public var _links: [Object] { flatMap { Value._objects($0.value) } }
     public func _mapped(_ other: (Object) -> Object?) -> Map {
         let copy = Map()
-        for (key, value) in self { copy.entries[key] = Value._mapped(value, other) }
+        for (key, value) in self { copy.entries[ExactKey(key)] = Value._mapped(value, other) }
         return copy
     }
     public static func _encodeElement(any value: Any?, _ encoder: _RowEncoder) -> Bool { Value.encode(any: value, encoder) }
@@ -155,8 +167,23 @@ extension Map: Persistable, _CollectionProperty {
         let map = Map()
         for (key, value) in dictionary.givenEntries {
             guard let key = Key._convert(key.base), let value = Value._convertElement(ClassInfo.unwrap(value)) else { return nil }
-            map.entries[key] = value
+            map.entries[ExactKey(key)] = value
         }
         return map
     }
+}
+
+/// A key as a store tells it from others: texts by their bytes. Swift takes "é" and "e\u{301}" for equal.
+struct ExactKey<Key: Hashable>: Hashable {
+    let key: Key
+
+    init(_ key: Key) { self.key = key }
+
+    static func == (left: ExactKey, right: ExactKey) -> Bool {
+        guard let text = left.key as? String, let other = right.key as? String else { return left.key == right.key }
+        return text.utf8.elementsEqual(other.utf8)
+    }
+
+    /// Texts that Swift takes for equal have one hash, which does no harm.
+    func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }

@@ -66,7 +66,7 @@ public struct DynamicCollection {
             let info = try object.view.propertyInfo(try place().propertyID)
             let elements: [Any?] = info.elements?.kind == .link ? objects : values
             if info.kind != .map { return elements.map { $0 as Any } }
-            return Dictionary(zip(keys.map(\.description), elements.map { $0 as Any })) { _, last in last }
+            return GivenEntries(zip(keys, elements).map { (key: AnyHashable($0.description), value: $1 as Any) })
         }
     }
 

@@ -42,7 +42,7 @@ extension _RowEncoder {
     private func append(nested value: AnyValue, _ left: Int) throws(ObjStoreError) {
         switch value {
         case .list(let list): try append(nested: list.values as [Any], left)
-        case .dictionary(let map): try append(nested: map.entries as [String: Any], left)
+        case .dictionary(let map): try append(nested: GivenEntries(map.sortedEntries.map { (key: AnyHashable($0.key), value: $0.value as Any) }), left)
         case .object(let object): append(object)
         default: AnyValue._encode(value, self)
         }

@@ -5,7 +5,9 @@ internal import ObjStoreCore
 /// Of a managed object it shows what stands at its place in the document, and changes inside a write only; a change writes the
 /// value of that key alone to the log. What fails is reported as for properties (docs/swift.md).
 public final class AnyMap {
-    private var content: [String: AnyValue] = [:]
+    typealias Content = [ExactKey<String>: AnyValue]
+    /// Of an unmanaged one.
+    private var content: Content = [:]
     let place: AnyPlace?
 
     public init() { place = nil }
@@ -13,17 +15,20 @@ public final class AnyMap {
 
     deinit { AnyValue.letGo(&content) }
 
-    public convenience init(_ entries: [String: AnyValue]) {
+    public convenience init(_ entries: [String: AnyValue]) { self.init(entries: entries.lazy.map { ($0.key, $0.value) }) }
+
+    /// Of a key that comes twice the last value.
+    convenience init(entries: some Sequence<(String, AnyValue)>) {
         self.init()
-        content = entries
+        for (key, value) in entries { content[ExactKey(key)] = value }
     }
 
     /// Nil: it does not have the key. Setting adds or replaces; nil removes, ``AnyValue/none`` is a null that is there.
     public subscript(key: String) -> AnyValue? {
-        get { if let place { place.at(.key(key)).value() } else { content[key] } }
+        get { if let place { place.at(.key(key)).value() } else { content[ExactKey(key)] } }
         set {
             guard let place else {
-                content[key] = newValue.map { $0.detached() }
+                content[ExactKey(key)] = newValue.map { $0.detached() }
                 return
             }
             if let newValue {
@@ -36,13 +41,15 @@ public final class AnyMap {
 
     public var count: Int { place?.count() ?? content.count }
     public var isEmpty: Bool { count == 0 }
-    public var keys: [String] { place?.keys() ?? content.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+    public var keys: [String] { place?.keys() ?? content.keys.map(\.key).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
     /// The entries as they are now, copied.
-    var entries: [String: AnyValue] { place.map { $0.copy().dictionary?.content ?? [:] } ?? content }
+    var entries: Content { place.map { $0.copy().dictionary?.content ?? [:] } ?? content }
 
     /// The same in the order of the keys.
-    var sortedEntries: [(key: String, value: AnyValue)] { entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } }
+    var sortedEntries: [(key: String, value: AnyValue)] {
+        entries.map { (key: $0.key.key, value: $0.value) }.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
 
     /// An unmanaged dictionary with the same entries.
     public func detached() -> AnyMap {

@@ -52,9 +52,10 @@ extension AnyValue {
             self = .list(AnyList(elements))
         case .map:
             let container = try MixedContainer(node)
-            var entries: [String: AnyValue] = [:]
-            for index in 0..<container.count { entries[String(decoding: try container.key(index), as: UTF8.self)] = try AnyValue(copying: container.node(index), space) }
-            self = .dictionary(AnyMap(entries))
+            var entries: [(String, AnyValue)] = []
+            entries.reserveCapacity(container.count)
+            for index in 0..<container.count { entries.append((String(decoding: try container.key(index), as: UTF8.self), try AnyValue(copying: container.node(index), space))) }
+            self = .dictionary(AnyMap(entries: entries))
         case .link: try self.init(link: node.value(), space)
         default: self.init(scalar: try node.value())
         }
@@ -70,7 +71,7 @@ extension AnyValue {
         case .dictionary(let map):
             try builder.begin(.map)
             for (key, value) in map.entries {
-                try AnyStep.withBytes(key) { (bytes) throws(StoreError) in try builder.key(bytes) }
+                try AnyStep.withBytes(key.key) { (bytes) throws(StoreError) in try builder.key(bytes) }
                 try value.append(to: builder, encoder)
             }
             try builder.end()

@@ -22,7 +22,7 @@ extension AnyValue {
     }
 
     /// The same of a dictionary.
-    static func letGo(_ content: inout [String: AnyValue]) {
+    static func letGo(_ content: inout AnyMap.Content) {
         if content.values.allSatisfy({ $0.reference == nil }) { return }
         var values = Array(content.values)
         content = [:]

@@ -115,7 +115,7 @@ extension AnyValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Ex
     public init(floatLiteral value: Double) { self = .double(value) }
     public init(stringLiteral value: String) { self = .string(value) }
     public init(arrayLiteral elements: AnyValue...) { self = .list(AnyList(elements)) }
-    public init(dictionaryLiteral elements: (String, AnyValue)...) { self = .dictionary(AnyMap(Dictionary(elements) { _, last in last })) }
+    public init(dictionaryLiteral elements: (String, AnyValue)...) { self = .dictionary(AnyMap(entries: elements)) }
 }
 
 extension AnyValue: CustomStringConvertible {
@@ -195,7 +195,7 @@ extension AnyValue: Persistable {
         // An empty array can be cast to one of any type.
         case let value as any GivenArray where type(of: value) == [UInt8].self: (value as? [UInt8]).map { .data($0) }
         case let value as any GivenArray: converted(elements: value.givenElements, left).map { .list(AnyList($0)) }
-        case let value as any GivenDictionary: converted(value, left).map { .dictionary(AnyMap($0)) }
+        case let value as any GivenDictionary: converted(value, left).map { .dictionary(AnyMap(entries: $0)) }
         case let value as Data: .data([UInt8](value))
         case let value as Timestamp: .date(value)
         case let value as Date: .date(Timestamp(value))
@@ -224,12 +224,12 @@ extension AnyValue: Persistable {
         return result
     }
 
-    private static func converted(_ dictionary: any GivenDictionary, _ left: Int) -> [String: AnyValue]? {
-        var result: [String: AnyValue] = [:]
+    private static func converted(_ dictionary: any GivenDictionary, _ left: Int) -> [(String, AnyValue)]? {
+        var result: [(String, AnyValue)] = []
         guard let names = dictionary.givenNames else { return nil }
         for (name, value) in names {
             guard let element = converted(value, left - 1) else { return nil }
-            result[name] = element
+            result.append((name, element))
         }
         return result
     }

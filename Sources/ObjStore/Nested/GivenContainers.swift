@@ -26,6 +26,23 @@ extension Dictionary: GivenDictionary {
     func given(_ name: String) -> Any? { (name as? Key ?? AnyHashable(name) as? Key).flatMap { self[$0] } }
 }
 
+/// Entries in the place of a dictionary, which would take texts for one key that a store does not (``ExactKey``).
+struct GivenEntries: GivenDictionary {
+    let givenEntries: [(key: AnyHashable, value: Any)]
+
+    init(_ entries: some Sequence<(key: AnyHashable, value: Any)>) { givenEntries = Array(entries) }
+
+    var givenNames: [(name: String, value: Any)]? {
+        var names: [(name: String, value: Any)] = []
+        for (key, value) in givenEntries {
+            guard let name = key.base as? String else { return nil }
+            names.append((name, value))
+        }
+        return names
+    }
+    func given(_ name: String) -> Any? { givenEntries.last { $0.key.base as? String == name }?.value }
+}
+
 /// Any array of Swift.
 protocol GivenArray {
     var givenElements: [Any] { get }

@@ -28,13 +28,13 @@ struct ObjectBuilder {
         guard property.type.isCollection else { return try one(linked, value, isCopy: isCopy) }
         if let type = property.accessor as? any _CollectionProperty.Type, property.type.valueKind == .map {
             guard let entries = type._entries(of: value) else { throw located(info.wrongType(property, value)) }
-            var objects: [AnyHashable: Any] = [:]
+            var objects: [(key: AnyHashable, value: Any)] = []
             for (key, value) in entries {
                 path.append(".\(key)")
-                objects[key] = try one(linked, value, isCopy: isCopy) as Any
+                objects.append((key, try one(linked, value, isCopy: isCopy) as Any))
                 path.removeLast()
             }
-            return objects
+            return GivenEntries(objects)
         }
         guard let elements = ClassInfo.elements(of: value) else { throw located(info.wrongType(property, value)) }
         var objects: [Any] = []
