@@ -646,4 +646,57 @@ extension Ways where C: LiveCollection {
         #expect(pups.prefix(3).contains(third) && pups[1...].firstIndex(of: third) == 2 && !pups.suffix(2).contains(third))
         #expect(generic(pups.dropFirst()).1 == 2)
     }
+
+    /// A length below 0, as `count - 10` may be, is none, and an error that is reported.
+    @Test func lengthsBelowZero() throws {
+        let subject = try LiveSubject()
+        struct Below: LiveBody {
+            func run<C: LiveCollection>(_ kind: String, _ collection: C) throws {
+                let few = collection.count - 10
+                func reported(_ name: String, _ count: Int, _ body: () throws -> Int) {
+                    let length = Mutex(-1)
+                    #expect(code { try Store.checked { let found = try body(); length.withLock { $0 = found } } } == .outOfRange, "\(kind), \(name)")
+                    #expect(length.withLock { $0 } == count, "\(kind), \(name)")
+                }
+                for length in [few, -1, .min] {
+                    reported("prefix", 0) { collection.prefix(length).count }
+                    reported("suffix", 0) { collection.suffix(length).count }
+                    reported("dropFirst", LiveSubject.full) { collection.dropFirst(length).count }
+                    reported("dropLast", LiveSubject.full) { collection.dropLast(length).count }
+                    reported("split", 1) { (collection.split(maxSplits: length) { _ in true } as [Pinned<C.Element>]).count }
+                }
+                #expect(collection.prefix(.max).count == LiveSubject.full && collection.suffix(.max).count == LiveSubject.full)
+                #expect(collection.dropFirst(.max).isEmpty && collection.dropLast(.max).isEmpty)
+            }
+        }
+        try subject.forEachKind(Below())
+        try subject.store.write { _ in
+            for length in [subject.kennel.numbers.count - 10, -1, .min] {
+                #expect(code { try Store.checked { subject.kennel.numbers.removeFirst(length) } } == .outOfRange)
+                #expect(code { try Store.checked { subject.kennel.numbers.removeLast(length) } } == .outOfRange)
+                #expect(code { try Store.checked { subject.kennel.list.removeLast(length) } } == .outOfRange)
+            }
+            #expect(code { try Store.checked { subject.kennel.numbers.removeLast(7) } } == .outOfRange)
+        }
+        #expect(subject.kennel.numbers.count == LiveSubject.full && subject.kennel.list.count == LiveSubject.full)
+    }
+
+    /// Several ranges that are not there any more, as a single one.
+    @Test func rangesBeyondTheEnd() throws {
+        let subject = try LiveSubject()
+        struct Beyond: LiveBody {
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                let some = RangeSet([1..<3, 5..<9]), all = collection.indices { _ in true }
+                let kept = Mutex(0), left = Mutex(0)
+                #expect(code { try Store.checked { let count = collection[some].count; kept.withLock { $0 = count } } } == .outOfRange, "\(kind)")
+                #expect(code { try Store.checked { let count = collection.removingSubranges(some).count; left.withLock { $0 = count } } } == .outOfRange, "\(kind)")
+                #expect(kept.withLock { $0 } == 3 && left.withLock { $0 } == 3, "\(kind)")
+                try Store.checked {
+                    #expect(collection[all].count == LiveSubject.full && collection.removingSubranges(all).isEmpty, "\(kind)")
+                    #expect(collection.removingSubranges(RangeSet<Int>()).count == LiveSubject.full, "\(kind)")
+                }
+            }
+        }
+        try subject.forEachKind(Beyond())
+    }
 }

@@ -50,9 +50,13 @@ public final class List<Element: CollectionElement> {
         place.changing(()) { (view, id) throws(StoreError) in try view.remove(id, at: range.lowerBound, count: range.count) }
     }
 
-    public func removeFirst(_ count: Int = 1) { removeSubrange(0..<count) }
+    public func removeFirst(_ count: Int = 1) {
+        if count < 0 { return _reportOutOfRange(count..<0, self.count) }
+        removeSubrange(0..<count)
+    }
     public func removeLast(_ count: Int = 1) {
         let end = self.count  // once: outside of a write, which is an error, it may change
+        if count < 0 { return _reportOutOfRange(count..<0, end) }
         removeSubrange(end - count..<end)
     }
     public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }

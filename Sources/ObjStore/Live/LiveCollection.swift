@@ -55,6 +55,16 @@ extension LiveCollection {
     public subscript(bounds: Range<Int>) -> Pinned<Element> { _slice(bounds) }
     public subscript(bounds: some RangeExpression<Int>) -> Pinned<Element> { _slice(bounds) }
     public subscript(_: UnboundedRange) -> Pinned<Element> { pinned() }
+    /// The same of several ranges, all in one moment.
+    public subscript(subranges: RangeSet<Int>) -> DiscontiguousSlice<Pinned<Element>> {
+        let all = pinned()
+        return all[within(subranges, all.count)]
+    }
+    /// The others.
+    public func removingSubranges(_ subranges: RangeSet<Int>) -> DiscontiguousSlice<Pinned<Element>> {
+        let all = pinned()
+        return all.removingSubranges(within(subranges, all.count))
+    }
 
     func _slice(_ bounds: Range<Int>) -> Pinned<Element> { _pinned { within(bounds, $0) } }
     func _slice(_ bounds: some RangeExpression<Int>) -> Pinned<Element> {
@@ -68,21 +78,31 @@ extension LiveCollection {
         return here
     }
 
+    private func within(_ set: RangeSet<Int>, _ count: Int) -> RangeSet<Int> {
+        let here = set.intersection(RangeSet(0..<count))
+        if let missing = set.subtracting(here).ranges.first { _reportOutOfRange(missing, count) }
+        return here
+    }
+
+    /// How many of `count` elements a length is. One below 0, as `count - 10` may be, is none, and `.outOfRange` is reported.
+    private func length(_ length: Int, _ count: Int) -> Int {
+        if length < 0 { _reportOutOfRange(length..<0, count) }
+        return Swift.min(Swift.max(0, length), count)
+    }
+
+    fileprivate func splits(_ most: Int) -> Int { most < 0 ? length(most, _count) : most }
+
     public func prefix(_ maxLength: Int) -> Pinned<Element> {
-        precondition(maxLength >= 0, "prefix of a negative number of elements")
-        return _pinned { 0..<Swift.min(maxLength, $0) }
+        _pinned { 0..<length(maxLength, $0) }
     }
     public func suffix(_ maxLength: Int) -> Pinned<Element> {
-        precondition(maxLength >= 0, "suffix of a negative number of elements")
-        return _pinned { Swift.max(0, $0 - maxLength)..<$0 }
+        _pinned { $0 - length(maxLength, $0)..<$0 }
     }
     public func dropFirst(_ count: Int = 1) -> Pinned<Element> {
-        precondition(count >= 0, "dropFirst of a negative number of elements")
-        return _pinned { Swift.min(count, $0)..<$0 }
+        _pinned { length(count, $0)..<$0 }
     }
     public func dropLast(_ count: Int = 1) -> Pinned<Element> {
-        precondition(count >= 0, "dropLast of a negative number of elements")
-        return _pinned { 0..<Swift.max(0, $0 - count) }
+        _pinned { 0..<$0 - length(count, $0) }
     }
     public func prefix(upTo end: Int) -> Pinned<Element> { self[..<end] }
     public func prefix(through index: Int) -> Pinned<Element> { self[...index] }
@@ -95,7 +115,7 @@ extension LiveCollection {
     public var lazy: LazySequence<Pinned<Element>> { pinned().lazy }
     public func enumerated() -> EnumeratedSequence<Pinned<Element>> { pinned().enumerated() }
     public func split(maxSplits: Int = .max, omittingEmptySubsequences: Bool = true, whereSeparator isSeparator: (Element) throws -> Bool) rethrows -> [Pinned<Element>] {
-        try pinned().split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences, whereSeparator: isSeparator)
+        try pinned().split(maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences, whereSeparator: isSeparator)
     }
 
     public func firstIndex(where condition: (Element) throws -> Bool) rethrows -> Int? { try pinned().firstIndex(where: condition) }
@@ -108,7 +128,7 @@ extension LiveCollection {
 
 extension LiveCollection where Element: Equatable {
     public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] {
-        pinned().split(separator: separator, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
+        pinned().split(separator: separator, maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
     }
     public func firstIndex(of element: Element) -> Int? { pinned().firstIndex(of: element) }
     public func lastIndex(of element: Element) -> Int? { pinned().lastIndex(of: element) }
@@ -129,7 +149,7 @@ extension LiveCollection where Element: Equatable {
     public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { pinned().firstRange(of: Array(other)) }
     public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { pinned().ranges(of: Array(other)) }
     public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] where C.Element == Element {
-        pinned().split(separator: Array(separator), maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
+        pinned().split(separator: Array(separator), maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
     }
     public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element { pinned().trimmingPrefix(Array(prefix)) }
 }
