@@ -699,4 +699,33 @@ extension Ways where C: LiveCollection {
         }
         try subject.forEachKind(Beyond())
     }
+
+    /// All that asks which object it is says the same of one without a primary key.
+    @Test func objectsWithoutAPrimaryKeyAreTheSameForAll() throws {
+        let subject = try LiveSubject()
+        let third = subject.store.objects(LivePup.self)[2], fourth = subject.store.objects(LivePup.self)[3], last = subject.store.objects(LivePup.self)[5]
+        #expect(third != subject.store.objects(LivePup.self)[2], "== is about instances")
+        struct Finder: LiveBody {
+            let third: LivePup, fourth: LivePup, last: LivePup
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                guard let pups = collection as? any LiveCollection<LivePup> else { return }
+                func find(_ pups: some LiveCollection<LivePup>) {
+                    #expect(pups.indices(of: third) == RangeSet(2..<3), "\(kind)")
+                    #expect(pups.split(separator: third).map(\.count) == [2, 3] && pups.split(separator: [third, fourth]).map(\.indices) == [0..<2, 4..<6], "\(kind)")
+                    #expect(pups.contains([third, fourth]) && !pups.contains([fourth, third]) && pups.firstRange(of: [third, fourth]) == 2..<4, "\(kind)")
+                    #expect(pups.ranges(of: [fourth]) == [3..<4], "\(kind)")
+                    #expect(pups.trimmingPrefix(pups.prefix(2)).map(\.name).first == "pup 2" && pups[2...].trimmingPrefix([third]).startIndex == 3, "\(kind)")
+                    #expect(pups.elementsEqual(pups) && pups.starts(with: pups.prefix(2)) && !pups.starts(with: [third]), "\(kind)")
+                    #expect(pups.difference(from: pups).isEmpty && pups.difference(from: pups.dropLast()).insertions.count == 1, "\(kind)")
+                    #expect(pups.reversed().contains(third), "\(kind)")
+                    #expect(pups.reversed().firstIndex(of: last) == pups.reversed().startIndex && pups.reversed().lastIndex(of: third) != nil, "\(kind)")
+                    #expect(pups.pinned().indices(of: third) == RangeSet(2..<3) && pups.pinned().ranges(of: [third]) == [2..<3], "\(kind)")
+                    #expect(pups.lazy.contains(third) && pups.indices(of: LivePup()).isEmpty, "\(kind)")
+                }
+                find(pups)
+            }
+        }
+        try subject.forEachKind(Finder(third: third, fourth: fourth, last: last))
+        #expect(subject.kennel.numbers.indices(of: 2) == RangeSet(2..<3) && subject.kennel.numbers.split(separator: 2).map(\.count) == [2, 3])
+    }
 }

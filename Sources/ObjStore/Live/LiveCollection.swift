@@ -209,12 +209,29 @@ extension LiveCollection {
 
 // MARK: Objects
 
+/// Which object is meant: the same one of the store, with or without a primary key (``Object/isSameObject(as:)``), which is more than `==`
+/// says. One of another store, or unmanaged, is not there.
 extension LiveCollection where Element: Object {
-    /// Whether the object is among them: the same one of the store, with or without a primary key. One of another store, or
-    /// unmanaged, is not.
     public func contains(_ object: Element) -> Bool { firstIndex(of: object) != nil }
     public func firstIndex(of object: Element) -> Int? { firstIndex { $0.isSameObject(as: object) } }
     public func lastIndex(of object: Element) -> Int? { lastIndex { $0.isSameObject(as: object) } }
+    public func indices(of object: Element) -> RangeSet<Int> { pinned().indices(of: object) }
+    public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] {
+        split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences) { $0.isSameObject(as: separator) }
+    }
+    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element> where C.Element == Element {
+        pinned().difference(from: Array(other))
+    }
+    public func elementsEqual<S: Sequence>(_ other: S) -> Bool where S.Element == Element { pinned().elementsEqual(other) }
+    public func starts<S: Sequence>(with prefix: S) -> Bool where S.Element == Element { pinned().starts(with: prefix) }
+
+    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element { pinned().contains(Array(other)) }
+    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { pinned().firstRange(of: Array(other)) }
+    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { pinned().ranges(of: Array(other)) }
+    public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned<Element>] where C.Element == Element {
+        pinned().split(separator: Array(separator), maxSplits: splits(maxSplits), omittingEmptySubsequences: omittingEmptySubsequences)
+    }
+    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned<Element> where Prefix.Element == Element { pinned().trimmingPrefix(Array(prefix)) }
 }
 
 // MARK: Changing elements

@@ -72,11 +72,52 @@ extension Pinned: CustomStringConvertible {
     public var description: String { "\(Array(self))" }
 }
 
+/// Which object is meant: the same one of the store, with or without a primary key.
 extension Pinned where Element: Object {
-    /// Whether the object is among them: the same one of the store, with or without a primary key.
     public func contains(_ object: Element) -> Bool { firstIndex(of: object) != nil }
     public func firstIndex(of object: Element) -> Int? { firstIndex { $0.isSameObject(as: object) } }
     public func lastIndex(of object: Element) -> Int? { lastIndex { $0.isSameObject(as: object) } }
+    public func indices(of object: Element) -> RangeSet<Int> { indices { $0.isSameObject(as: object) } }
+    public func split(separator: Element, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned] {
+        split(maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences) { $0.isSameObject(as: separator) }
+    }
+    public func difference<C: BidirectionalCollection>(from other: C) -> CollectionDifference<Element> where C.Element == Element {
+        difference(from: other) { $0.isSameObject(as: $1) }
+    }
+    public func elementsEqual<S: Sequence>(_ other: S) -> Bool where S.Element == Element { elementsEqual(other) { $0.isSameObject(as: $1) } }
+    public func starts<S: Sequence>(with prefix: S) -> Bool where S.Element == Element { starts(with: prefix) { $0.isSameObject(as: $1) } }
+
+    public func contains<C: Collection>(_ other: C) -> Bool where C.Element == Element { compared.contains(other.map { SameObject($0) }) }
+    public func firstRange<C: Collection>(of other: C) -> Range<Int>? where C.Element == Element { compared.firstRange(of: other.map { SameObject($0) }) }
+    public func ranges<C: Collection>(of other: C) -> [Range<Int>] where C.Element == Element { compared.ranges(of: other.map { SameObject($0) }) }
+    public func split<C: Collection>(separator: C, maxSplits: Int = .max, omittingEmptySubsequences: Bool = true) -> [Pinned] where C.Element == Element {
+        compared.split(separator: separator.map { SameObject($0) }, maxSplits: maxSplits, omittingEmptySubsequences: omittingEmptySubsequences)
+            .map { self[$0.startIndex..<$0.endIndex] }
+    }
+    public func trimmingPrefix<Prefix: Sequence>(_ prefix: Prefix) -> Pinned where Prefix.Element == Element {
+        self[compared.trimmingPrefix(prefix.map { SameObject($0) }).startIndex..<endIndex]
+    }
+
+    /// As the algorithms that compare with `==` are to see them.
+    private var compared: Pinned<SameObject> { Pinned<SameObject>(map { SameObject($0) }, from: startIndex) }
+}
+
+/// What ``Pinned`` alone is.
+public protocol _PinnedElements: RandomAccessCollection {}
+extension Pinned: _PinnedElements {}
+
+extension ReversedCollection where Base: _PinnedElements, Element: Object {
+    public func contains(_ object: Element) -> Bool { firstIndex(of: object) != nil }
+    public func firstIndex(of object: Element) -> Index? { firstIndex { $0.isSameObject(as: object) } }
+    public func lastIndex(of object: Element) -> Index? { lastIndex { $0.isSameObject(as: object) } }
+}
+
+private struct SameObject: Equatable {
+    private let object: Object
+
+    init(_ object: Object) { self.object = object }
+
+    static func == (left: SameObject, right: SameObject) -> Bool { left.object.isSameObject(as: right.object) }
 }
 
 extension Pinned {
