@@ -7,11 +7,11 @@ extension Store {
     /// also while other writers are waited for, throws `CancellationError` at once, and the body does not run; afterwards it runs to its end. `write` works in tasks, too, but keeps one of their few
     /// threads while it waits for another writer. Errors: as `write`.
     @discardableResult
-    @_disfavoredOverload
     public func asyncWrite<R: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws -> R { try await inTurn(body) }
 
-    /// The same with a body that ends with what stays on its thread, and is not returned: `try await store.asyncWrite { tx in try tx.create(Dog.self) }`.
-    public func asyncWrite<R: _StaysOnThread>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws {
+    /// The same with a body that ends with what is not `Sendable`, and is not returned: `try await store.asyncWrite { tx in try tx.create(Dog.self) }`.
+    /// A task may take a ``Reference`` along.
+    public func asyncWrite<R>(_ body: @escaping @Sendable (Transaction) throws -> R) async throws {
         try await inTurn { transaction in _ = try body(transaction) }
     }
 
@@ -96,10 +96,3 @@ extension Store {
         }
     }
 }
-
-/// What a write makes, and cannot be given to another thread. A task may take a ``Reference`` along.
-public protocol _StaysOnThread: SendableMetatype {}
-extension Object: _StaysOnThread {}
-extension DynamicObject: _StaysOnThread {}
-extension Array: _StaysOnThread where Element: _StaysOnThread {}
-extension Optional: _StaysOnThread where Wrapped: _StaysOnThread {}

@@ -81,6 +81,13 @@ public final class Store: Sendable {
         try run(body)
     }
 
+    /// The same where the result is not wanted, and must not be: `Task { try store.write { tx in try tx.create(Dog.self) } }` would give
+    /// an object to who waits for the task, and objects are not `Sendable`. More general than the others, it is taken where they do not fit.
+    public func write<R: ~Copyable>(_ body: (Transaction) throws -> R) throws {
+        try handle.begin(.standard)
+        try run { transaction in _ = try body(transaction) }
+    }
+
     /// Like `write`, but throws `.busy` where another writer is at work.
     @discardableResult
     public func tryWrite<R>(_ body: (Transaction) throws -> R) throws -> R {
@@ -92,6 +99,12 @@ public final class Store: Sendable {
     public func tryWrite(_ body: (Transaction) throws -> Void) throws {
         try handle.begin(.notAtAll)
         try run(body)
+    }
+
+    /// The same where the result is not wanted: see `write`.
+    public func tryWrite<R: ~Copyable>(_ body: (Transaction) throws -> R) throws {
+        try handle.begin(.notAtAll)
+        try run { transaction in _ = try body(transaction) }
     }
 
     /// Begins a write of this thread, which `commitWrite()` or `cancelWrite()` ends on the same thread.

@@ -38,6 +38,30 @@ private final class Holder: Sendable {
         #expect(id == 4 && store.objects(Dog.self).map(\.id) == [1, 2, 3, 4])
     }
 
+    /// Whatever it is that is not `Sendable`: also of `write` in a task, which would hand it on.
+    @Test func bodiesThatEndWithWhatStaysOnItsThread() async throws {
+        let store = try memoryStore([Dog.self])
+        try await Task { try store.write { tx in try tx.create(Dog.self, value: [1]) } }.value
+        try await Task { try store.tryWrite { tx in try tx.create(Dog.self, value: [2]) } }.value
+        try await Task.detached { try store.write { tx in (try tx.create(Dog.self, value: [3]), 1) } }.value
+        try await store.asyncWrite { tx in (try tx.create(Dog.self, value: [4]), 1) }
+        try await store.asyncWrite { tx in List([try tx.create(Dog.self, value: [5])]) }
+        try await store.asyncWrite { tx in AnyValue.object(try tx.create(Dog.self, value: [6])) }
+        try await store.asyncWrite { tx in
+            let dog = try tx.create(Dog.self, value: [7])
+            return ["dog": dog]
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try store.write { tx in try tx.create(Dog.self, value: [8]) } }
+            try await group.waitForAll()
+        }
+        // What can be returned still is.
+        let count = try await Task { try store.write { tx in tx.objects(Dog.self).count } }.value
+        let ninth = try store.write { tx in try tx.create(Dog.self, value: [9]) }
+        #expect(count == 8 && ninth.id == 9)
+        #expect(store.objects(Dog.self).map(\.id) == Array(1...9))
+    }
+
     /// Many tasks wait for a writer that waits for a task: more of them than there are threads for tasks.
     @Test func waitingWritersLeaveTheThreadsToOthers() async throws {
         let store = try memoryStore([Dog.self])
