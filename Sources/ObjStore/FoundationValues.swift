@@ -11,29 +11,63 @@ public import Foundation
 #if canImport(FoundationEssentials) || canImport(Foundation)
 /// Stored as a timestamp, to the nanosecond as far as a `Date` has it.
 ///
-/// A date beyond ±4·10¹⁸ seconds (or not a number) is stored as a timestamp at that end.
+/// A date beyond ±4·10¹⁸ seconds, or none at all (not a number), is refused with `.outOfRange`.
 extension Date: _PersistableValue {
     public static var _initial: Date { Date(timeIntervalSince1970: 0) }
     public static var _type: _PropertyType { Timestamp._type }
     public static func _get(_ object: Object, _ index: UInt32) -> Date { Date(Timestamp._get(object, index)) }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Date? { Timestamp._getOptional(object, index).map { Date($0) } }
-    public static func _set(_ object: Object, _ index: UInt32, _ value: Date) { Timestamp._set(object, index, Timestamp(value)) }
-    public static func _encode(_ value: Date, _ encoder: _RowEncoder) { Timestamp._encode(Timestamp(value), encoder) }
-    public static func _convert(_ value: Any?) -> Date? { value as? Date ?? (value as? Timestamp).map { Date($0) } }
+    public static func _set(_ object: Object, _ index: UInt32, _ value: Date) {
+        if let refusal = value.refusal { return object._refuse(refusal, index) }
+        Timestamp._set(object, index, Timestamp(value))
+    }
+    public static func _encode(_ value: Date, _ encoder: _RowEncoder) {
+        if let refusal = value.refusal { return encoder.refuse(refusal) }
+        Timestamp._encode(Timestamp(value), encoder)
+    }
+    public static func _convert(_ value: Any?) -> Date? {
+        if let date = value as? Date { return date.refusal == nil ? date : nil }
+        return (value as? Timestamp).map { Date($0) }
+    }
+
+    /// Why no store takes it.
+    var refusal: StoreError? {
+        if Timestamp.canBe(self) { return nil }
+        return StoreError(.outOfRange, "a date \(timeIntervalSince1970) seconds from 1970 is none that can be stored: up to 4e18 can")
+    }
 
     public init(_ timestamp: Timestamp) {
         self.init(timeIntervalSinceReferenceDate: (Double(timestamp.seconds &- Timestamp.referenceDate)) + Double(timestamp.nanoseconds) / 1e9)
     }
 }
 
+extension ClassInfo {
+    /// Of a date that no store takes, or the first inside of what is given.
+    static func dateRefusal(_ given: Any, _ left: Int = ClassInfo.deepest) -> StoreError? {
+        guard left > 0, let value = ClassInfo.unwrap(given) else { return nil }
+        if let date = value as? Date { return date.refusal }
+        let nested = (value as? any GivenArray)?.givenElements ?? (value as? any GivenSet)?.givenMembers ?? (value as? any GivenDictionary)?.givenEntries.map(\.value)
+        return nested?.lazy.compactMap { dateRefusal($0, left - 1) }.first
+    }
+}
+
 extension Timestamp {
+    /// A date, too.
+    public static func _convert(_ value: Any?) -> Timestamp? {
+        if let date = value as? Date { return date.refusal == nil ? Timestamp(date) : nil }
+        return value as? Timestamp
+    }
+
     /// 2001-01-01, from which a `Date` counts: its fraction is exact from there only.
     fileprivate static let referenceDate: Int64 = 978_307_200
 
+    fileprivate static func canBe(_ date: Date) -> Bool { abs(date.timeIntervalSinceReferenceDate) < 4e18 }
+
+    /// Of a date beyond ±4·10¹⁸ seconds, or not a number, it is one that no store takes: its nanoseconds are -1.
     public init(_ date: Date) {
         let time = date.timeIntervalSinceReferenceDate
-        guard time.isFinite, abs(time) < 4e18 else {
-            self.init(seconds: time < 0 ? .min / 2 : .max / 2)
+        guard Timestamp.canBe(date) else {
+            self.init(seconds: time < 0 ? .min / 2 : .max / 2, nanoseconds: -1)
             return
         }
         let whole = time.rounded(.down)
@@ -44,7 +78,11 @@ extension Timestamp {
 }
 
 extension Date: OrderedQueryOperand {
-    public var _queryValue: _QueryValue { Timestamp(self)._queryValue }
+    public var _queryValue: _QueryValue { refusal.map { .refused(ObjStoreError($0)) } ?? Timestamp(self)._queryValue }
+}
+
+extension Date: Aggregatable {
+    public static func _aggregate(_ value: _QueryValue) -> Date? { Timestamp._aggregate(value).map { Date($0) } }
 }
 
 extension Data: _PersistableValue {

@@ -240,6 +240,12 @@ final class ClassBinding {
 
     private func named(_ error: StoreError, _ index: UInt32) -> StoreError { error.at(class: info.name, property: name(index)) }
 
+    /// Why a value of a row is refused, with the name of its property.
+    func named(_ refusal: ObjStoreError, _ propertyID: UInt32) -> ObjStoreError {
+        guard let property = info.properties.first(where: { properties[Int($0.index)] == propertyID }) else { return refusal }
+        return ObjStoreError(refusal.code, "\(info.name).\(property.name): \(refusal.message)", class: info.name, property: property.name)
+    }
+
     @inline(never)
     func report(_ error: StoreError, _ index: UInt32) { space.handle.reports.report(ObjStoreError(named(error, index))) }
 
@@ -282,6 +288,11 @@ extension Object {
 
     final func _set(_ index: UInt32, _ value: Value) { _binding.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.set(_key, index, value) } }
     @usableFromInline final func _setInt(_ index: UInt32, _ value: Int64) { _set(index, .int(value)) }
+    /// Reports why a property cannot have a value.
+    final func _refuse(_ refusal: StoreError, _ index: UInt32) {
+        let binding = binding
+        binding.report(StoreError(refusal.code, "\(binding.path(index)): \(refusal.message)"), index)
+    }
     @usableFromInline final func _setNull(_ index: UInt32) { _set(index, .null) }
 
     @usableFromInline

@@ -10,6 +10,8 @@ public final class _RowEncoder {
     private var text: [UInt8] = []
     /// Why a value cannot be written: the first one that was refused.
     private(set) var refusal: ObjStoreError?
+    /// And of which property of a row it is.
+    private(set) var refusedProperty: UInt32?
     /// Objects that a graph has just created: links may lead to them, though they are unmanaged still.
     var created: [ObjectIdentifier: ObjectID] = [:]
     /// Of a column, whose links in mixed values must not say their stores: which these were. Nil: they say them.
@@ -22,6 +24,7 @@ public final class _RowEncoder {
         values.removeAll(keepingCapacity: true)
         text.removeAll(keepingCapacity: true)
         refusal = nil
+        refusedProperty = nil
     }
 
     /// A link. Whether its object may stand there, the core says.
@@ -42,7 +45,7 @@ public final class _RowEncoder {
 
     /// A value that cannot be written: null stands for it.
     func refuse(_ error: StoreError) {
-        if refusal == nil { refusal = ObjStoreError(error) }
+        if refusal == nil { (refusal, refusedProperty) = (ObjStoreError(error), properties.last) }
         append(.null)
     }
 

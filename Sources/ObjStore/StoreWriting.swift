@@ -298,6 +298,7 @@ extension View {
 
     /// Creates or updates the object whose row is in the encoder.
     func put(_ binding: ClassBinding, _ encoder: _RowEncoder, _ update: UpdatePolicy) throws(ObjStoreError) -> (id: ObjectID, existed: Bool) {
+        let refused = encoder.refusedProperty
         do throws(ObjStoreError) {
             return try encoder.withRow { (properties, values) throws(StoreError) in
                 if update == .error { return (try create(binding.classID, properties, values), false) }
@@ -306,7 +307,7 @@ extension View {
             }
         } catch {
             guard error.className == nil else { throw error }
-            throw ObjStoreError(error.code, error.message, class: binding.info.name, property: error.propertyName, position: error.position)
+            throw refused.map { binding.named(error, $0) } ?? ObjStoreError(error.code, error.message, class: binding.info.name, property: error.propertyName, position: error.position)
         }
     }
 }

@@ -198,7 +198,7 @@ extension AnyValue: Persistable {
         case let value as any GivenDictionary: converted(value, left).map { .dictionary(AnyMap(entries: $0)) }
         case let value as Data: .data([UInt8](value))
         case let value as Timestamp: .date(value)
-        case let value as Date: .date(Timestamp(value))
+        case let value as Date: value.refusal == nil ? .date(Timestamp(value)) : nil
         case let value as ObjectId: .objectId(value)
         case let value as UUID: .uuid(value)
         case let value?: converted(instance: value)

@@ -113,8 +113,11 @@ extension ClassInfo {
             .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(ClassInfo.typeName(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
     }
 
-    /// `.outOfRange`: a number with more digits than its kind has, or beyond it.
+    /// `.outOfRange`: a number with more digits than its kind has, or beyond it; a date that is none, also inside of what is given.
     private func refusal(_ property: Property, _ kind: ValueKind, _ value: Any) -> ObjStoreError? {
+        if let error = ClassInfo.dateRefusal(value) {
+            return ObjStoreError(.outOfRange, "\(name).\(property.name): \(error.message)", class: name, property: property.name)
+        }
         let number = value as? GivenNumber ?? (kind == .decimal128 ? GivenNumber(decimal: value) : nil)
         guard kind != .int, let error = number?.refusal(kind), error.code == .outOfRange else { return nil }
         return ObjStoreError(.outOfRange, "\(name).\(property.name): \(error.message)", class: name, property: property.name)
