@@ -180,4 +180,42 @@ private final class Shelf: Object {
             #expect(frog.favorite == ["empty": wanted])
         }
     }
+
+    /// A list or dictionary whose place has another value by now, or none, says so.
+    @Test func listsWhosePlaceHasSomethingElse() throws {
+        let store = try memoryStore([PFrog.self])
+        let frog = try store.write { tx in try tx.create(PFrog.self, value: ["id": 1]) }
+        func hold(_ value: AnyValue) throws { try store.write { _ in frog.favorite = value } }
+        for (held, others) in [
+            (["a": [1, 2]] as AnyValue, ["a": 5, "a": ["x": 1], "a": "text", "b": 1] as KeyValuePairs<String, AnyValue>),
+            (["a": ["x": 1]], ["a": 5, "a": [1], "a": .none, "b": 1]),
+        ] {
+            for (key, other) in others {
+                try hold(held)
+                let list = frog.favorite["a"]?.list, map = frog.favorite["a"]?.dictionary
+                #expect((list?.count ?? map?.count ?? 0) > 0)
+                try hold(.dictionary(AnyMap([key: other])))
+                let expected: ObjStoreError.Code = key == "a" ? .wrongType : .notFound
+                if let list {
+                    #expect(code { try Store.checked { list.count } } == expected && code { try Store.checked { Array(list) } } == expected)
+                    #expect(code { try Store.checked { list.detached() } } == expected && code { try Store.checked { list.first } } == expected)
+                }
+                if let map {
+                    #expect(code { try Store.checked { map.count } } == expected && code { try Store.checked { Array(map) } } == expected)
+                    #expect(code { try Store.checked { map.keys } } == expected && code { try Store.checked { map.detached() } } == expected)
+                }
+            }
+        }
+        // An element of a list that is gone, or another kind of value.
+        try hold([[1, 2], ["x": 1]])
+        let list = try #require(frog.favorite[0]?.list), map = try #require(frog.favorite[1]?.dictionary)
+        try hold([5, 6])
+        #expect(code { try Store.checked { list.count } } == .wrongType && code { try Store.checked { map.isEmpty } } == .wrongType)
+        try hold([])
+        #expect(code { try Store.checked { list.count } } == .notFound && code { try Store.checked { map.isEmpty } } == .notFound)
+        do { try Store.checked { list.count } } catch {
+            let error = try #require(error as? ObjStoreError)
+            #expect(error.className == "PFrog" && error.propertyName == "favorite" && error.message.contains("favorite[0]"))
+        }
+    }
 }

@@ -40,7 +40,7 @@ public final class AnyList {
     }
 
     /// The elements as they are now, copied.
-    var values: [AnyValue] { place.map { $0.copy().list?.elements ?? [] } ?? elements }
+    var values: [AnyValue] { place.map { $0.copy(.list).list?.elements ?? [] } ?? elements }
 
     /// An unmanaged list with the same elements.
     public func detached() -> AnyList {
@@ -54,7 +54,7 @@ public final class AnyList {
 }
 
 extension AnyList: MutableLiveCollection {
-    public var _count: Int { place?.count() ?? elements.count }
+    public var _count: Int { place?.count(.list) ?? elements.count }
     public func _element(at index: Int) -> AnyValue { place.map { $0.at(.index(index)).value() ?? AnyValue.none } ?? elements[index] }
     /// Replaces an element that is there.
     public func _set(_ element: AnyValue, at index: Int) {

@@ -39,12 +39,12 @@ public final class AnyMap {
         }
     }
 
-    public var count: Int { place?.count() ?? content.count }
+    public var count: Int { place?.count(.map) ?? content.count }
     public var isEmpty: Bool { count == 0 }
     public var keys: [String] { place?.keys() ?? content.keys.map(\.key).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
     /// The entries as they are now, copied.
-    var entries: Content { place.map { $0.copy().dictionary?.content ?? [:] } ?? content }
+    var entries: Content { place.map { $0.copy(.map).dictionary?.content ?? [:] } ?? content }
 
     /// The same in the order of the keys.
     var sortedEntries: [(key: String, value: AnyValue)] {

@@ -5,6 +5,14 @@ enum AnyStep {
     case index(Int)
     case key(String)
 
+    /// For messages.
+    var text: String {
+        switch self {
+        case .index(let index): "[\(index)]"
+        case .key(let key): "[\"\(key)\"]"
+        }
+    }
+
     static func withBytes<T>(_ text: String, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> T) throws(StoreError) -> T {
         var text = text, result: Result<T, StoreError>?
         text.withUTF8 { bytes in result = Result { () throws(StoreError) in try body(UnsafeRawBufferPointer(bytes)) } }
@@ -63,31 +71,44 @@ struct AnyPlace {
         }
     }
 
-    /// Everything in it, copied.
-    func copy() -> AnyValue {
+    // What a list or dictionary asks, in whose place another value may stand by now, or none: that is reported.
+
+    /// Everything in the list or dictionary, copied.
+    func copy(_ kind: ValueKind) -> AnyValue {
         place.readingTexts(AnyValue.none) { (view, id, buffer) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
-                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: true, buffer) else { return AnyValue.none }
+                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: true, buffer) else { throw gone(kind) }
+                try check(kind, value.kind == .document ? try MixedNode(value.pointer, value.count).kind : value.kind)
                 return try AnyValue(copying: value, space)
             }
         }
     }
 
-    /// How many elements the list or dictionary has; it may have become something else.
-    func count() -> Int {
-        place.reading(0) { (view, id) throws(StoreError) in
+    /// How many elements the list or dictionary has.
+    func count(_ kind: ValueKind) -> Int {
+        place.readingTexts(0) { (view, id, buffer) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
-                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, nil), value.kind.isCollection else { return 0 }
+                guard let value = try view.mixed(id.owner, id.propertyID, path, whole: false, buffer) else { throw gone(kind) }
+                try check(kind, value.kind)
                 return Int(value.low)
             }
         }
     }
 
+    private func check(_ kind: ValueKind, _ found: ValueKind) throws(StoreError) {
+        if found != kind { throw StoreError(.wrongType, "\(text) is \(found.indefinite) now, not \(kind.indefinite)") }
+    }
+
+    private func gone(_ kind: ValueKind) -> StoreError { StoreError(.notFound, "\(text) is \(kind.indefinite) no more: there is nothing") }
+
+    private var text: String { place.binding.path(place.index) + path.map(\.text).joined() }
+
     func keys() -> [String] {
         place.readingTexts([]) { (view, id, buffer) throws(StoreError) in
             try AnyStep.withPath(path) { (path) throws(StoreError) in
                 var keys: [String] = []
-                _ = try view.mixedKeys(id.owner, id.propertyID, path, from: 0, limit: .max, buffer) { _, key in keys.append(_StoredValue(value: key).text) }
+                let count = try view.mixedKeys(id.owner, id.propertyID, path, from: 0, limit: .max, buffer) { _, key in keys.append(_StoredValue(value: key).text) }
+                if count == nil { throw gone(.map) }
                 return keys
             }
         }

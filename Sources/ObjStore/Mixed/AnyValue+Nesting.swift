@@ -1,3 +1,5 @@
+internal import ObjStoreCore
+
 // Values that are nested: copied, compared and let go with a list of what is still to do, for those of no store may be deep beyond any stack.
 
 extension AnyValue {
@@ -63,10 +65,10 @@ extension AnyValue {
             switch value {
             case .object(let object): return other(object).map { .object($0) } ?? AnyValue.none
             case .list(let list):
-                if wholePlaces, let place = list.place { return .list(place.copy().list ?? AnyList()) }
+                if wholePlaces, let place = list.place { return .list(place.copy(.list).list ?? AnyList()) }
                 new = .list(AnyList())
             case .dictionary(let map):
-                if wholePlaces, let place = map.place { return .dictionary(place.copy().dictionary ?? AnyMap()) }
+                if wholePlaces, let place = map.place { return .dictionary(place.copy(.map).dictionary ?? AnyMap()) }
                 new = .dictionary(AnyMap())
             default: return value
             }
