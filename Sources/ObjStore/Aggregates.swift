@@ -46,17 +46,17 @@ extension Timestamp: Aggregatable {
 /// Errors: `.outOfRange` (the sum does not fit), those of ``Results/validate()``.
 extension Results {
     /// Of nothing it is 0.
-    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value { try total(keyPath) }
-    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value { try total(keyPath) }
+    @_disfavoredOverload public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value { try total(keyPath) }
+    @_disfavoredOverload public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value { try total(keyPath) }
 
     /// Nil of nothing. NaN is skipped.
-    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
-    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
-    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
-    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
+    @_disfavoredOverload public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
+    @_disfavoredOverload public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
+    @_disfavoredOverload public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
+    @_disfavoredOverload public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
 
-    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
-    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
+    @_disfavoredOverload public func average<Value: Summable>(of keyPath: KeyPath<Element, Value>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
+    @_disfavoredOverload public func average<Value: Summable>(of keyPath: KeyPath<Element, Value?>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
 
     private func total<Value: Summable>(_ keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> Value {
         try aggregate(keyPath, .sum) ?? Value._initial
@@ -66,10 +66,15 @@ extension Results {
         try aggregate(of: try KeyPaths.property(keyPath), kind)
     }
 
-    // By name, for other modules of the package.
+    // By name, and of key paths that say no type, for other modules of the package.
+    package func sum<Value: Summable>(at keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> Value { try total(keyPath) }
+    package func min<Value: Aggregatable>(at keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .minimum) }
+    package func max<Value: Aggregatable>(at keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> Value? { try aggregate(keyPath, .maximum) }
+    package func average(at keyPath: PartialKeyPath<Element>) throws(ObjStoreError) -> Double? { try aggregate(keyPath, .average) }
     package func sum<Value: Summable>(named name: String) throws(ObjStoreError) -> Value { try aggregate(named: name, .sum) ?? Value._initial }
     package func min<Value: Aggregatable>(named name: String) throws(ObjStoreError) -> Value? { try aggregate(named: name, .minimum) }
     package func max<Value: Aggregatable>(named name: String) throws(ObjStoreError) -> Value? { try aggregate(named: name, .maximum) }
+    package func average(named name: String) throws(ObjStoreError) -> Double? { try aggregate(named: name, .average) }
 
     private func aggregate<Value: Aggregatable>(named name: String, _ kind: AggregateKind) throws(ObjStoreError) -> Value? {
         try aggregate(of: try ClassInfo.of(Element.self).property(named: name), kind)

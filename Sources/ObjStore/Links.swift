@@ -79,6 +79,11 @@ public struct LinkingObjects<Element: Object>: Sendable {
     init() { found = nil }
     init(_ found: Results<Element>) { self.found = found }
 
+    /// Do they show one version for ever?
+    public var isFrozen: Bool { found?.isFrozen ?? false }
+    /// Was their store closed? Those of a deleted object are empty.
+    public var isInvalidated: Bool { found?.isInvalidated ?? false }
+
     /// The same as results, to be observed or frozen. Errors: `.wrongView`: the object is unmanaged.
     public func results() throws(ObjStoreError) -> Results<Element> {
         guard let found else {

@@ -4,19 +4,23 @@ internal import ObjStoreCore
 ///
 /// It keeps the store open. Any thread.
 public final class NotificationToken: Sendable {
-    private let observer: Observer
-    private let handle: StoreHandle
+    /// Nil: of an observer that there is none of.
+    private let observer: Observer?
+    private let handle: StoreHandle?
 
     init(_ observer: Observer, _ handle: StoreHandle) {
         self.observer = observer
         self.handle = handle
     }
 
+    /// For other modules of the package, where observing failed and was reported.
+    package init() { (observer, handle) = (nil, nil) }
+
     /// Ends the observer. Its handler is not called any more after this returns: a call on another thread is waited for, except
     /// inside a handler and inside a write of this thread, where that could be for ever. A second call does nothing.
-    public func invalidate() { handle.store.close(observer) }
+    public func invalidate() { if let observer { handle?.store.close(observer) } }
 
-    deinit { observer.close(waits: false) }
+    deinit { observer?.close(waits: false) }
 }
 
 // MARK: Delivery

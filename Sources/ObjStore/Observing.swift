@@ -13,14 +13,24 @@ extension Results {
     /// Returns the token that ends it: keep it. The cost of a change follows what changed, not the number of objects.
     /// Errors: `.wrongView` (results of a ``Snapshot`` never change), `.readOnly` (a store that nobody writes to),
     /// `.noSuchProperty`, those of ``validate()``.
+    @_disfavoredOverload
     public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
-        try observe(try indexes(keyPaths), handler)
+        try observing(keyPaths, handler)
     }
 
     /// The same with key paths: `results.observe(keyPaths: [\.age]) { change in … }`.
     ///
     /// Errors: also `.invalidQuery` for a key path that is none of a `@Persisted` property of the class.
+    @_disfavoredOverload
     public func observe(keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+        try observing(keyPaths, handler)
+    }
+
+    // For other modules of the package.
+    package func observing(_ names: [String]?, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+        try observe(try indexes(names), handler)
+    }
+    package func observing(_ keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
         try observe(try indexes(keyPaths), handler)
     }
 
@@ -72,12 +82,22 @@ extension _ObservableObject {
     /// - Parameter keyPaths: names of properties; others are not told. Nil: all.
     /// Errors: `.wrongView` (the object is unmanaged or frozen), `.noSuchObject` (it was deleted, or is not committed yet),
     /// `.noSuchProperty`, `.readOnly`, `.closedHandle`.
+    @_disfavoredOverload
     public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
-        try observe(try keyPaths.map { (names) throws(ObjStoreError) in try ClassInfo.of(type(of: self)).indexes(names) }, handler)
+        try observing(keyPaths, handler)
     }
 
     /// The same with key paths: `dog.observe(keyPaths: [\.age]) { change in … }`.
+    @_disfavoredOverload
     public func observe(keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+        try observing(keyPaths, handler)
+    }
+
+    // For other modules of the package.
+    package func observing(_ names: [String]?, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
+        try observe(try names.map { (names) throws(ObjStoreError) in try ClassInfo.of(type(of: self)).indexes(names) }, handler)
+    }
+    package func observing(_ keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) throws(ObjStoreError) -> NotificationToken {
         try observe(try ClassInfo.indexes(keyPaths), handler)
     }
 

@@ -97,6 +97,11 @@ public struct Results<Element: Object>: Sendable {
         return self
     }
 
+    /// Do they show one version for ever?
+    public var isFrozen: Bool { space.isFrozen }
+    /// Was their store closed?
+    public var isInvalidated: Bool { space.handle.store.isClosed }
+
     /// The results in the version that the store shows now, for ever.
     public func freeze() throws(ObjStoreError) -> Results { Results(try space.freeze(), question, range: range) }
 

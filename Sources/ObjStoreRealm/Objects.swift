@@ -33,12 +33,59 @@ extension Results {
     }
 }
 
+/// What cannot be told is reported, and is 0, or nil.
 extension Results {
-    /// Errors: `.noSuchProperty`, `.outOfRange`, those of `sum(of:)`. Of nothing it is 0.
-    public func sum<Value: Summable>(ofProperty property: String) throws -> Value { try sum(named: property) }
+    /// Of nothing it is 0.
+    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Value { reporting(Value._initial) { try sum(at: keyPath) } }
+    public func sum<Value: Summable>(of keyPath: KeyPath<Element, Value?>) -> Value { reporting(Value._initial) { try sum(at: keyPath) } }
+    public func sum<Value: Summable>(ofProperty property: String) -> Value { reporting(Value._initial) { try sum(named: property) } }
     /// Nil of nothing.
-    public func min<Value: Aggregatable>(ofProperty property: String) throws -> Value? { try min(named: property) }
-    public func max<Value: Aggregatable>(ofProperty property: String) throws -> Value? { try max(named: property) }
+    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) -> Value? { reporting(nil) { try min(at: keyPath) } }
+    public func min<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) -> Value? { reporting(nil) { try min(at: keyPath) } }
+    public func min<Value: Aggregatable>(ofProperty property: String) -> Value? { reporting(nil) { try min(named: property) } }
+    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value>) -> Value? { reporting(nil) { try max(at: keyPath) } }
+    public func max<Value: Aggregatable>(of keyPath: KeyPath<Element, Value?>) -> Value? { reporting(nil) { try max(at: keyPath) } }
+    public func max<Value: Aggregatable>(ofProperty property: String) -> Value? { reporting(nil) { try max(named: property) } }
+    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value>) -> Double? { reporting(nil) { try average(at: keyPath) } }
+    public func average<Value: Summable>(of keyPath: KeyPath<Element, Value?>) -> Double? { reporting(nil) { try average(at: keyPath) } }
+    public func average(ofProperty property: String) -> Double? { reporting(nil) { try average(named: property) } }
+
+    /// See `observe` of ObjStore. Where it cannot, nothing is observed.
+    public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) -> NotificationToken {
+        reporting(NotificationToken()) { try observing(keyPaths, handler) }
+    }
+    public func observe(keyPaths: [PartialKeyPath<Element>], _ handler: @escaping @Sendable (ChangeSet<Element>) throws -> Void) -> NotificationToken {
+        reporting(NotificationToken()) { try observing(keyPaths, handler) }
+    }
+
+    private func reporting<T>(_ none: @autoclosure () -> T, _ body: () throws -> T) -> T {
+        do { return try body() } catch {
+            report(error)
+            return none()
+        }
+    }
+}
+
+extension _ObservableObject {
+    /// See `observe` of ObjStore. Where it cannot, nothing is observed.
+    public func observe(keyPaths: [String]? = nil, _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) -> NotificationToken {
+        reporting { try observing(keyPaths, handler) }
+    }
+    public func observe(keyPaths: [PartialKeyPath<Self>], _ handler: @escaping @Sendable (ObjectChange<Self>) throws -> Void) -> NotificationToken {
+        reporting { try observing(keyPaths, handler) }
+    }
+
+    private func reporting(_ body: () throws -> NotificationToken) -> NotificationToken {
+        do { return try body() } catch {
+            report(error)
+            return NotificationToken()
+        }
+    }
+}
+
+extension LiveCollection {
+    /// The elements there.
+    public func objects(at indexes: some Sequence<Int>) -> [Element] { indexes.map { self[$0] } }
 }
 
 extension List {
@@ -46,10 +93,19 @@ extension List {
     public func removeAll(where condition: (Element) throws -> Bool) rethrows {
         for index in try indices(where: condition).ranges.reversed() { removeSubrange(index) }
     }
+    public func removeAll(keepingCapacity: Bool) { removeAll() }
+    public func removeObjects(at indexes: some Sequence<Int>) { for index in Set(indexes).sorted(by: >) { remove(at: index) } }
+    public func remove(atOffsets offsets: some Sequence<Int>) { removeObjects(at: offsets) }
 }
 
 extension Map {
     public func removeObject(for key: Key) { removeValue(forKey: key) }
+    public func object(forKey key: Key) -> Value? { self[key] }
+    public func value(forKey key: Key) -> Value? { self[key] }
+    public func asKeyValueSequence() -> [(Key, Value)] { map { ($0.key, $0.value) } }
+    public func merge(_ other: some Sequence<(key: Key, value: Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
+        for (key, value) in Array(other) { self[key] = try self[key].map { try combine($0, value) } ?? value }
+    }
 }
 
 extension LinkCollection {
@@ -60,17 +116,24 @@ extension LinkCollection {
 }
 
 enum Predicate {
-    /// `%@` and its like become `$0`, `$1`, …
+    /// `%@`, `%ld` and their like become `$0`, `$1`, …, YES and NO true and false.
     static func text(_ format: String) -> String {
         var text = "", number = 0, rest = format[...]
         var quote: Character?
-        while let character = rest.popFirst() {
-            if quote == nil, character == "%", let kind = rest.first, "@dfiu".contains(kind) {
-                rest.removeFirst()
+        while let character = rest.first {
+            if quote == nil, character == "%", let kind = rest.dropFirst().firstIndex(where: { !"hlqz".contains($0) }), "@dDiuUxXfFeEgG".contains(rest[kind]) {
+                rest = rest[rest.index(after: kind)...]
                 text += "$\(number)"
                 number += 1
                 continue
             }
+            let word = quote == nil ? rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" } : ""
+            if !word.isEmpty {
+                text += word == "YES" ? "true" : word == "NO" ? "false" : word
+                rest = rest[word.endIndex...]
+                continue
+            }
+            rest.removeFirst()
             if character == quote { quote = nil } else if quote == nil, character == "'" || character == "\"" { quote = character }
             text.append(character)
         }

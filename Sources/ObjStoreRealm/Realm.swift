@@ -8,6 +8,8 @@ public typealias AnyRealmValue = AnyValue
 public typealias ObjectBase = Object
 public typealias RealmSwiftObject = Object
 public typealias RealmSwiftEmbeddedObject = EmbeddedObject
+public typealias RealmCollection = LiveCollection
+public typealias RealmCollectionValue = CollectionElement
 
 /// A store. `Realm()` opens that of ``Configuration/defaultConfiguration``; opened twice it is the same one. Any thread may use it.
 public struct Realm: Sendable {
@@ -30,6 +32,9 @@ public struct Realm: Sendable {
         try self.init(configuration: configuration)
     }
 
+    /// A realm shows what is there now; one version for ever is what `store.freeze()` gives.
+    public var isFrozen: Bool { false }
+
     // MARK: Files
 
     /// Whether there is a store at the configuration's file.
@@ -51,6 +56,8 @@ public struct Realm: Sendable {
     @discardableResult
     public func write<Result>(_ block: () throws -> Result) throws -> Result { try store.write { _ in try block() } }
     public func write(_ block: () throws -> Void) throws { try store.write { _ in try block() } }
+    /// Where the result is not wanted: see ``ObjStore/Store/write(_:)``.
+    public func write<Result: ~Copyable>(_ block: () throws -> Result) throws { try store.write { _ in _ = try block() } }
 
     /// See ``ObjStore/Store/beginWrite()``, whose errors are reported here.
     @available(*, noasync, message: "after an await the task is on another thread, and the write is lost: use write { … }")
@@ -99,4 +106,9 @@ public struct Realm: Sendable {
             return none()
         }
     }
+}
+
+/// Whether both are one store.
+extension Realm: Equatable {
+    public static func == (left: Realm, right: Realm) -> Bool { left.store === right.store }
 }

@@ -11,6 +11,15 @@ extension AnyValue {
     public var stringValue: String? { string }
     public var objectIdValue: ObjectId? { objectId }
     public var uuidValue: UUID? { uuid }
+    public var dateValue: Date? { date.map { Date($0) } }
+    public var dataValue: Data? { data.map { Data($0) } }
+    public var listValue: AnyList? { list }
+    public var dictionaryValue: AnyMap? { dictionary }
+
+    public static func date(_ date: Date) -> AnyValue { .date(Timestamp(date)) }
+    public static func data(_ data: Data) -> AnyValue { .data([UInt8](data)) }
+    public static func fromArray(_ elements: [AnyValue]) -> AnyValue { .list(AnyList(elements)) }
+    public static func fromDictionary(_ entries: [String: AnyValue]) -> AnyValue { .dictionary(AnyMap(entries)) }
     /// The object, where it is one of that class.
     public func object<T: Object>(_ type: T.Type) -> T? { if case .object(let object) = self { object as? T } else { nil } }
 }

@@ -188,9 +188,9 @@ extension RealmExamples {
             notes["a"] = 1
             notes.removeObject(for: "a")
             #expect(notes.isEmpty)
-            #expect(try realm.objects(Person.self).sum(ofProperty: "id") as Int == 1)
-            #expect(try realm.objects(Person.self).max(ofProperty: "id") == 1 && realm.objects(Person.self).min(ofProperty: "id") == 1)
-            #expect(throws: ObjStoreError.self) { try realm.objects(Person.self).sum(ofProperty: "height") as Int }
+            #expect(realm.objects(Person.self).sum(ofProperty: "id") as Int == 1)
+            #expect(realm.objects(Person.self).max(ofProperty: "id") == 1 && realm.objects(Person.self).min(ofProperty: "id") == 1)
+            #expect(throws: ObjStoreError.self) { try Store.checked { realm.objects(Person.self).sum(ofProperty: "height") as Int } }
             let missing = Realm.Configuration(fileURL: URL(fileURLWithPath: "/tmp/objstore-no-such-file"))
             #expect(try !Realm.fileExists(for: missing) && !Realm.deleteFiles(for: missing))
         }

@@ -31,7 +31,10 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
         set { if let newValue { updateValue(newValue, forKey: key) } else { removeValue(forKey: key) } }
     }
 
-    public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value { self[key] ?? fallback() }
+    public subscript(key: Key, default fallback: @autoclosure () -> Value) -> Value {
+        get { self[key] ?? fallback() }
+        set { self[key] = newValue }
+    }
 
     /// The text of a key, as paths name it.
     private static func step(_ key: CoreValue) -> AnyStep { .key(key.keyText) }

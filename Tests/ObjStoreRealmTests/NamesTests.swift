@@ -1,0 +1,121 @@
+import ObjStoreRealm
+import Synchronization
+import Testing
+
+extension RealmExamples {
+    /// Names that a Realm program uses beyond its documents' examples, each without `try` where Realm has none.
+    @Suite struct Names {
+        class Dog: Object {
+            @Persisted(primaryKey: true) var id = 0
+            @Persisted var name = ""
+            @Persisted var age = 0
+            @Persisted var weight: Double?
+            @Persisted var born: Date
+            @Persisted var alive = false
+            @Persisted var scores: Map<String, Int>
+            @Persisted var owner: Person?
+        }
+        class Person: Object {
+            @Persisted(primaryKey: true) var id = 0
+            @Persisted var any: AnyRealmValue
+            @Persisted var dogs: List<Dog>
+            @Persisted(originProperty: "owner") var own: LinkingObjects<Dog>
+        }
+
+        private let realm: Realm
+        private var dogs: Results<Dog> { realm.objects(Dog.self) }
+
+        init() throws {
+            RealmExamples.useRealm(of: Dog.self, Person.self)
+            realm = try Realm()
+            try realm.write {
+                let person = realm.create(Person.self, value: ["id": 1])
+                for number in 1...4 {
+                    let born = Date(timeIntervalSince1970: Double(number))
+                    person.dogs.append(realm.create(Dog.self, value: ["id": number, "name": "dog \(number)", "age": number, "weight": 2.5, "born": born, "alive": number > 1]))
+                }
+            }
+        }
+
+        @Test func observing() throws {
+            let told = Mutex<[String]>([])
+            let results = dogs.observe { change in told.withLock { $0.append("results \(change.modifications)") } }
+            let named = dogs.observe(keyPaths: ["age"]) { change in told.withLock { $0.append("age \(change.modifications)") } }
+            let paths = dogs.observe(keyPaths: [\.name]) { change in told.withLock { $0.append("name \(change.modifications)") } }
+            let dog = dogs[0].observe { change in if case .change = change { told.withLock { $0.append("dog") } } }
+            let age = dogs[0].observe(keyPaths: [\Dog.age]) { change in if case .change = change { told.withLock { $0.append("dog's age") } } }
+            try realm.store.deliver()
+            told.withLock { $0 = [] }
+            try realm.write { dogs[0].age = 7 }
+            try realm.store.deliver()
+            #expect(told.withLock { $0.sorted() } == ["age [0]", "dog", "dog's age", "results [0]"])
+            // What cannot be observed is reported, and the token ends nothing.
+            #expect(throws: ObjStoreError.self) { try Store.checked { dogs.observe(keyPaths: ["none"]) { _ in }.invalidate() } }
+            #expect(throws: ObjStoreError.self) { try Store.checked { Dog().observe { _ in }.invalidate() } }
+            for token in [results, named, paths, dog, age] { token.invalidate() }
+            try realm.write { dogs[0].age = 8 }
+            try realm.store.deliver()
+            #expect(told.withLock { $0.count } == 4)
+        }
+
+        @Test func numbersOfResults() throws {
+            #expect(dogs.sum(of: \.age) == 10 && dogs.average(of: \.age) == 2.5 && dogs.min(of: \.age) == 1 && dogs.max(of: \.weight) == 2.5)
+            #expect(dogs.sum(ofProperty: "age") as Int == 10 && dogs.average(ofProperty: "age") == 2.5 && dogs.max(ofProperty: "age") == 4)
+            #expect(dogs.min(of: \.born) == Date(timeIntervalSince1970: 1) && dogs.max(ofProperty: "born") == Date(timeIntervalSince1970: 4))
+            #expect(throws: ObjStoreError.self) { try Store.checked { dogs.average(ofProperty: "none") } }
+            #expect(dogs.objects(at: [0, 2]).map(\.id) == [1, 3] && !dogs.isFrozen && !dogs.isInvalidated)
+            #expect(try dogs.freeze().isFrozen && !realm.isFrozen)
+            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1))
+            #expect(!person.own.isFrozen && !person.own.isInvalidated && !Person().own.isFrozen)
+            #expect(try realm == Realm() && realm != Realm(configuration: .init(inMemoryIdentifier: "another", objectTypes: [Dog.self, Person.self])))
+        }
+
+        @Test func predicates() {
+            #expect(dogs.filter("alive == YES").count == 3 && dogs.filter("alive == NO").count == 1 && dogs.filter("alive = true").count == 3)
+            #expect(dogs.filter("age == %ld", 3).map(\.id) == [3] && dogs.filter("age > %lld", 2).count == 2 && dogs.filter("weight > %lf", 2).count == 4)
+            #expect(dogs.filter("age < %i", 3).count == 2 && dogs.filter("name == %@", "dog 1").count == 1 && dogs.filter("name == 'YES %ld'").count == 0)
+        }
+
+        @Test func listsAndMaps() throws {
+            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1)), dog = dogs[0]
+            func isCollection(_ collection: some RealmCollection) -> Bool { true }
+            func value<T: RealmCollectionValue>(_ value: T) -> T { value }
+            #expect(isCollection(person.dogs) && isCollection(dogs) && value(5) == 5)
+            try realm.write {
+                person.dogs.removeObjects(at: [0, 2])
+                #expect(person.dogs.map(\.id) == [2, 4])
+                person.dogs.remove(atOffsets: [1])
+                #expect(person.dogs.map(\.id) == [2])
+                person.dogs.removeAll(keepingCapacity: true)
+                #expect(person.dogs.isEmpty)
+                dog.scores["a"] = 1
+                dog.scores["b", default: 5] += 1
+                dog.scores.merge(["a": 10, "c": 3]) { $0 + $1 }
+            }
+            #expect(dog.scores.object(forKey: "a") == 11 && dog.scores.value(forKey: "b") == 6 && dog.scores["c"] == 3)
+            var pairs: [String] = []
+            for (key, value) in dog.scores.asKeyValueSequence() { pairs.append("\(key) \(value)") }
+            #expect(pairs == ["a 11", "b 6", "c 3"])
+        }
+
+        @Test func values() throws {
+            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1)), day = Date(timeIntervalSince1970: 7)
+            try realm.write { person.any = .date(day) }
+            #expect(person.any.dateValue == day)
+            switch person.any { case .date(let time): #expect(time == Timestamp(day)); default: Issue.record("no date") }
+            try realm.write { person.any = .data(Data([1, 2])) }
+            #expect(person.any.dataValue == Data([1, 2]))
+            try realm.write { person.any = .fromDictionary(["x": .fromArray([.int(1), .string("y")])]) }
+            #expect(person.any.dictionaryValue?["x"]?.listValue?[1].stringValue == "y")
+            try realm.write { person.any = AnyRealmValue.fromArray([.none]) }
+            #expect(person.any.listValue?.count == 1 && person.any.dateValue == nil)
+        }
+
+        @Test func objectsThatATaskDoesNotWant() async throws {
+            let realm = realm
+            try await Task { try realm.write { realm.create(Person.self, value: ["id": 2]) } }.value
+            let third = try realm.write { realm.create(Person.self, value: ["id": 3]) }
+            #expect(third.id == 3 && realm.objects(Person.self).count == 3)
+        }
+    }
+}
