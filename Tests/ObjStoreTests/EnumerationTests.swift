@@ -104,8 +104,8 @@ import Testing
                 store = try Store(Store.Configuration(path: folder.file(), models: [Medium.self]))
             }
             try store.write { tx in
-                let id = try tx.create(Medium.self).id
-                #expect(id == (reopened ? 1 : 2) && (try tx.create(Medium.self)).id == id + 1)
+                let id = try tx.create(Medium.self).id, next = try tx.create(Medium.self).id
+                #expect(id == (reopened ? 1 : 2) && next == id + 1)
             }
         }
     }
