@@ -1385,8 +1385,11 @@ typedef objstore_status (*objstore_report)(const objstore_report_line *line, voi
 /** Checks the files of the store at `path` without opening it, also when it cannot be opened: both metas, root,
  * schema, and everything that objstore_verify checks, of the newest version that a whole meta names. Where none does,
  * the newest version that can be found is read. A store that was not closed cleanly is checked as of its last
- * checkpoint, and the log as far as its chain goes (how many records follow is a note). Changes nothing; read
- * permission is enough. While it runs nobody can open the store, where this process may write to it.
+ * checkpoint, and the log as far as its chain goes (how many records follow is a note). Whole records of later versions
+ * behind the end of the chain are a note, too, since power cuts leave such, and nobody was told that they are safe; but
+ * behind a record that was damaged afterwards they are a loss, which nobody can tell apart. objstore_salvage, which
+ * counts what may be lost, has a finding then. Changes nothing; read permission is enough. While it runs nobody can open the
+ * store, where this process may write to it.
  *
  * OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged; the message names the first finding. In both cases `findings`
  * (NULL: not wanted) is their number, and `report` (NULL: not wanted) got each of them, notes, and a CLASS line for

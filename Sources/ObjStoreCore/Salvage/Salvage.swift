@@ -100,7 +100,7 @@ enum Salvage {
             if later > 0 { try lose("log: nobody knows where it goes on: \(later) records behind version \(version.image.version) could not be applied") }
             return
         }
-        if !image.log.exists { try lose("log: the file was not closed cleanly and its log is missing, and with it what was committed after version \(meta.version)") }
+        if !image.log.exists { try lose(image.log.missing(after: meta.version, try image.doubt())) }
         if chain.count > 0 {
             var replay = LogReplay(image, target)
             try replay.run(meta, chain, &classes)

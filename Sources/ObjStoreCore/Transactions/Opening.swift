@@ -221,13 +221,13 @@ extension Database {
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, locks: Locks, instance: UInt64, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         // Before anything is made or removed: it is a store, and whole.
-        let (slot, meta) = try chooseMeta(file, path: path)
+        let (slot, meta, metas) = try chooseMeta(file, path: path)
         let bytes = try file.size()
-        try checkLength(meta, bytes, path)
+        try checkLength(metas, bytes, path)
         let (shared, isNew) = try makeShared(file, slot, meta, path: path, options: options, machine: machine)
         do throws(StoreError) {
             return try openFirst(
-                file, slot, meta, bytes: bytes, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
+                file, slot, metas, bytes: bytes, path: path, options: options, machine: machine, shared: shared, locks: locks, instance: instance, probe: probe)
         } catch {
             // A file that cannot be opened gets no lock file for good: who comes next makes it anew.
             if isNew { try? SideNames.holding(of: path, for: file, timeout: 0, machine) { (_) throws(StoreError) in try machine.remove(path + "-lock") } }
@@ -236,9 +236,10 @@ extension Database {
     }
 
     private static func openFirst(
-        _ file: StorageFile, _ slot: Int, _ meta: Meta, bytes: Int, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks,
+        _ file: StorageFile, _ slot: Int, _ metas: [Meta?], bytes: Int, path: String, options: StoreOptions, machine: Machine, shared: SharedState, locks: Locks,
         instance: UInt64, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
+        let meta = metas[slot]!
         let boot = try machine.bootID()
         if InjectedBug.active(.staleSharedState), let old = shared.storedIdentity, old.incarnation == meta.incarnation, shared.head.load() != 0 {
             // The mistake: what the memory says is believed.
@@ -265,7 +266,7 @@ extension Database {
         try shared.reserveAll()
         let log = try openLog(file, path, meta, machine)
         if log == nil && !options.opensWithoutLog {
-            throw StoreError(.needsLog, "\(path) was not closed cleanly, and its log \(path)-log is missing or belongs to another file")
+            throw StoreError(.needsLog, "\(path) was not closed cleanly\(doubt(metas)), and its log \(path)-log is missing or belongs to another file")
         }
         // The mode of the store may have changed since. What recovery needs it needs in any case.
         if let log { _ = log.file.canTakeAccess(of: file) }
@@ -290,7 +291,7 @@ extension Database {
         else { throw notShared(path) }
         let shared = SharedState(memory, limits: options.shared)
         guard shared.storedIdentity == session.identity else { throw notShared(path) }
-        let (_, meta) = try chooseMeta(file, path: path)
+        let (_, meta, _) = try chooseMeta(file, path: path)
         let log = shared.prepared.load() == 0 ? nil : try openLog(file, path, meta, machine)
         return try make(file, path, options, machine, shared, locks, instance, meta, log, probe)
     }
@@ -301,7 +302,8 @@ extension Database {
             "\(path) is open in another process with which this one cannot share it: its lock file was replaced or removed, or the library differs")
     }
 
-    private static func chooseMeta(_ file: StorageFile, path: String, writes: Bool = true) throws(StoreError) -> (slot: Int, meta: Meta) {
+    /// The one that counts, and both.
+    private static func chooseMeta(_ file: StorageFile, path: String, writes: Bool = true) throws(StoreError) -> (slot: Int, meta: Meta, metas: [Meta?]) {
         let metas: [Meta?]
         do throws(StoreError) { metas = try readMetas(file) } catch {
             throw error.code == .versionMismatch ? StoreError(.versionMismatch, "\(path): \(error.message)") : error
@@ -312,17 +314,30 @@ extension Database {
                     .versionMismatch,
                     "\(path) has features that this library cannot keep up (bits \(newest.meta.readOnlyCompatible)): open it in the mode immutable")
             }
-            return newest
+            return (newest.slot, newest.meta, metas)
         }
         guard StoreFiles.isStore(file) else { throw StoreError(.notAStore, "\(path) is not an objstore file") }
         throw StoreError(.corrupt, "both metas of \(path) are damaged")
     }
 
     /// What is missing at the end could be mapped, but not read: the system would end the process.
-    private static func checkLength(_ meta: Meta, _ bytes: Int, _ path: String) throws(StoreError) {
-        guard meta.filePages * PageSize.page <= bytes else {
-            throw StoreError(.corrupt, "\(path) was cut off: it should have \(meta.filePages * PageSize.page) bytes")
-        }
+    private static func checkLength(_ metas: [Meta?], _ bytes: Int, _ path: String) throws(StoreError) {
+        if let problem = lengthProblem(metas, bytes) { throw StoreError(.corrupt, "\(path): \(problem)") }
+    }
+
+    /// Why that a file was not closed cleanly may not be so, in words that follow it; empty where both metas are whole.
+    static func doubt(_ metas: [Meta?]) -> String {
+        guard let damaged = metas.firstIndex(of: nil), metas[damaged ^ 1] != nil else { return "" }
+        return ", as meta \(damaged ^ 1) says (meta \(damaged), which is damaged, may have been the newer one)"
+    }
+
+    /// What is wrong with a file of so many bytes; nil: nothing. A close cuts the file: where the meta that it wrote is damaged, the one
+    /// before it is of a longer file, from which nothing was cut that is needed.
+    static func lengthProblem(_ metas: [Meta?], _ bytes: Int) -> String? {
+        guard let (slot, meta) = newestMeta(metas), meta.filePages * PageSize.page > bytes else { return nil }
+        let wanted = meta.filePages * PageSize.page
+        if metas[slot ^ 1] != nil { return "it was cut off: it has \(bytes) bytes and should have \(wanted)" }
+        return "it has \(bytes) bytes, and meta \(slot) is of \(wanted): it was cut off, or meta \(slot ^ 1), which is damaged, was the newer one"
     }
 
     /// The log of that store; nil where there is none, or another one's. `.replaced` where the path leads to another store: what stands
@@ -427,7 +442,7 @@ extension Database {
         let instance = max(1, machine.random64() >> 3)
         let locks = Locks(machine, file, instance: instance)
         locks.attach(shared, instance: instance) { (_) throws(StoreError) in true }
-        let (slot, meta) = try chooseMeta(file, path: name)
+        let (slot, meta, _) = try chooseMeta(file, path: name)
         let database = try make(file, "", options, machine, shared, locks, instance, meta, nil, probe)
         let identity = SharedState.Identity(nonce: 1, boot: (0, 0), incarnation: meta.incarnation)
         database.startSharedState(meta, slot: slot, otherPin: meta.version, identity: identity, isPrepared: false)
@@ -442,16 +457,17 @@ extension Database {
         _ file: StorageFile, path: String, options: StoreOptions, machine: Machine, probe: (any EngineProbe)?
     ) throws(StoreError) -> Database {
         let isAlone = try machine.lockShared(file, bytes: Locks.immutable)
-        let (slot, meta) = try chooseMeta(file, path: path, writes: false)
+        let (slot, meta, metas) = try chooseMeta(file, path: path, writes: false)
         guard meta.isClean else {
-            throw StoreError(.needsLog, "\(path) is open for writing, or was not closed cleanly: open it for writing once, so that it can be recovered")
+            throw StoreError(
+                .needsLog, "\(path) is open for writing, or was not closed cleanly\(doubt(metas)): open it for writing once, so that it can be recovered")
         }
         // A writer looks at our lock before its first write, and we at the writers' after we have it: one sees the other.
         guard isAlone, try !machine.isLocked(file, bytes: Locks.allLive) else {
             throw StoreError(.busy, "\(path) is open for writing: the mode immutable is for files that nobody writes")
         }
         let bytes = try file.size()
-        try checkLength(meta, bytes, path)
+        try checkLength(metas, bytes, path)
         let shared = SharedState(OwnedMemory(bytes: SharedState.bytes(options.shared)), limits: options.shared)
         let instance = max(1, machine.random64() >> 3)
         let database = try make(file, path, options, machine, shared, Locks(machine, file, instance: instance), instance, meta, nil, probe, bytes: bytes)

@@ -5,9 +5,6 @@ extension Database {
     /// vouches for. Any error: the open fails, nothing was lost, the next open begins again.
     func recover(_ meta: Meta, slot: Int, identity: SharedState.Identity) throws(StoreError) {
         guard let log else { throw StoreError(.internalError, "recovery without a log") }
-        guard meta.filePages * PageSize.page <= (try file.size()) else {
-            throw StoreError(.corrupt, "the file was cut off: it should have \(meta.filePages * PageSize.page) bytes")
-        }
         // Whatever the memory says is of an earlier life.
         shared.initialize(identity, firstVersion: meta.version)
         // Old write-back errors are reported now, not to the first commit.

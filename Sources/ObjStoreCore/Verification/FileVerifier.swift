@@ -50,8 +50,9 @@ enum FileVerifier {
             if image.log.exists, try !image.log.matches(meta) { try say(.note("log: it is not this store's, which needs none: it was closed cleanly")) }
             return
         }
-        try say(.note("file: it was not closed cleanly: version \(meta.version) is checked, and what follows is in the log"))
-        guard image.log.exists else { return try say(.finding("log: it is missing, and with it what was committed after version \(meta.version)")) }
+        let doubt = try image.doubt()
+        try say(.note("file: it was not closed cleanly\(doubt): version \(meta.version) is checked, and what follows is in the log"))
+        guard image.log.exists else { return try say(.finding(image.log.missing(after: meta.version, doubt))) }
         if try !image.log.matches(meta) { try say(.finding("log: its header is damaged, or it belongs to another store")) }
         try say(.note("log: \(chain.count) records can be applied, up to version \(chain.version)"))
         // A power cut leaves such records, too: nobody was told that they are safe.

@@ -24,6 +24,11 @@ struct LogImage {
 
     func close() { file?.close() }
 
+    /// What it means that there is none, of a file that was not closed cleanly.
+    func missing(after version: UInt64, _ doubt: String) -> String {
+        "log: it is missing, and with it what was committed after version \(version): the file was not closed cleanly\(doubt)"
+    }
+
     /// Whether its header names that life of the store. Where the header is damaged the chain can still prove itself.
     func matches(_ meta: Meta) throws(StoreError) -> Bool {
         guard let file else { return false }

@@ -10,8 +10,10 @@ package final class StoreImage {
     let file: StorageFile
     private let mapping: Mapping
     private let opening: ExclusiveLock?
-    /// Of the file, rounded up to pages.
+    /// Of the file.
     let bytes: Int
+    /// With what there is of a last one.
+    private let pages: Int
     package let slots: [Slot]
     let log: LogImage
 
@@ -81,10 +83,10 @@ package final class StoreImage {
             guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else {
                 throw StoreError(.busy, "\(path) is open: it can be checked through a view of it, or when everybody has closed it")
             }
-            let size = try file.size()
-            bytes = (size + PageSize.page - 1) & ~(PageSize.page - 1)
+            bytes = try file.size()
+            pages = PageSize.pages(bytes)
             slots = try StoreImage.readSlots(file, path)
-            mapping = try Mapping(file, bytes: max(bytes, PageSize.page))
+            mapping = try Mapping(file, bytes: max(pages, 1) * PageSize.page)
             log = try LogImage(path + "-log", machine: machine)
         } catch {
             lock?.release()
@@ -119,11 +121,17 @@ package final class StoreImage {
         return slots
     }
 
+    /// That a file was not closed cleanly may not be so where the other meta is damaged: in words that follow it, or empty.
+    func doubt() throws(StoreError) -> String {
+        if let whole = slots.first(where: { $0.meta != nil })?.meta, try mayBeTorn(beside: whole) { return "" }
+        return Database.doubt(slots.map(\.meta))
+    }
+
     // MARK: Sources
 
     /// What a version is read through. Nothing behind the end of the file is ever touched.
     func source(_ seed: UInt64, filePages: Int) -> PageSource {
-        mapping.source(filePages: min(filePages, bytes / PageSize.page), seed: seed)
+        mapping.source(filePages: min(filePages, pages), seed: seed)
     }
 
     package func source(_ meta: Meta) -> PageSource { source(meta.hashSeed, filePages: meta.filePages) }
@@ -143,9 +151,7 @@ package final class StoreImage {
             }
             try say(.note(text + "; a power cut may have torn it while it was written, and the other one says all that is needed"))
         }
-        if let newest = Database.newestMeta(slots.map(\.meta))?.meta, newest.filePages * PageSize.page > bytes {
-            try say(.finding("file: it was cut off: it has \(bytes) bytes and should have \(newest.filePages * PageSize.page)"))
-        }
+        if let problem = Database.lengthProblem(slots.map(\.meta), bytes) { try say(.finding("file: \(problem)")) }
     }
 
     /// Whether the meta beside a whole one was perhaps being written when the power went, which costs nothing: nothing relies on a
@@ -190,7 +196,7 @@ package final class StoreImage {
         }
         for (index, slot) in slots.enumerated() where slot.meta == nil {
             guard let guess = slot.guess, let root = try rootNode(guess.root, whole(guess.hashSeed)) else {
-                isOtherKnown = false
+                if let other = slots[index ^ 1].meta { isOtherKnown = try mayBeTorn(beside: other) } else { isOtherKnown = false }
                 continue
             }
             // Its other fields prove nothing, but for the place in the log: a record there has the hash of the one before.
