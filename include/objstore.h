@@ -51,7 +51,8 @@
  *      store may write its lock file, and with that can stop the others; and who clears there which versions are read
  *      lets other processes write over and cut what a reader still looks at, as if he had done it to the store itself.
  *      OUT_OF_SPACE comes for a limit of file sizes, too (ulimit -f), if SIGXFSZ is ignored: by default that signal ends
- *      the process. A new store has the permissions that umask leaves of 0666. A store in a file needs /proc:
+ *      the process. A new store has the permissions that umask leaves of 0666; one that its owner could not read and write then
+ *      is not made (IO). A store in a file needs /proc:
  *      objstore_open reads the id of the running system there (/proc/sys/kernel/random/boot_id), and is
  *      OBJSTORE_ERR_IO in a chroot or container that does not show it.
  *   7. Network and user-space file systems (NFS, 9p, virtiofs, FUSE) cannot share a file between

@@ -1,12 +1,14 @@
 /* What the program around the library does: threads that are cancelled, that end, that have small stacks; memory that runs out;
  * fork inside of callbacks; closing while others are at work.
  *
- *      ./surroundings worker | cancel | stack | memory | fork | close | limit FOLDER
+ *      ./surroundings worker | cancel | stack | memory | fork | close | limit | masked FOLDER
  *
  * Nothing here waits for a time: what must happen is waited for, and an alarm ends what hangs.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <objstore.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -895,6 +898,51 @@ static void limit(const char *folder) {
     OK(objstore_buffer_free(&buffer));
 }
 
+/* A umask that takes from the owner what he needs: no store is made, and nothing else is left there. One that there is needs none of it. */
+static void masked(const char *folder) {
+    const mode_t masks[] = {0200, 0400, 0277, 0777};
+    char path[300], name[330];
+    kennel k;
+    unsigned i;
+    DIR *entries;
+    int names = 0;
+    CHECK(chmod(folder, 0711) == 0);
+    snprintf(path, sizeof path, "%s/masked", folder);
+    CHECK(mkdir(path, 0777) == 0 && chmod(path, 0777) == 0);
+    /* Root may open everything. */
+    if (geteuid() == 0) CHECK(setgroups(0, NULL) == 0 && setgid(3001) == 0 && setuid(3001) == 0);
+    snprintf(name, sizeof name, "%s/store", path);
+    for (i = 0; i < sizeof masks / sizeof *masks; i++) {
+        objstore_config *config;
+        objstore *store;
+        umask(masks[i]);
+        OK(objstore_config_new(&config));
+        OK(objstore_config_set_path(config, objstore_cstr(name)));
+        CHECK(objstore_open(config, &store) == OBJSTORE_ERR_IO && strstr(objstore_last_message(), "umask"));
+        OK(objstore_config_close(config));
+    }
+    entries = opendir(path);
+    CHECK(entries);
+    while (readdir(entries)) names++;
+    closedir(entries);
+    CHECK(names == 2);
+    umask(022);
+    k = open_kennel(name, 0, OBJSTORE_DURABILITY_FULL);
+    OK(objstore_close(k.store));
+    umask(0777);
+    for (i = 0; i < 2; i++) {
+        objstore_view *view;
+        k = open_kennel(name, 0, OBJSTORE_DURABILITY_FULL);
+        add_dog(&k);
+        OK(objstore_view_open(k.store, &view));
+        if (i == 0) OK(objstore_copy(view, objstore_cstr(strcat(strcpy(path, name), ".copy")), NULL, NULL, NULL));
+        OK(objstore_close(k.store));
+    }
+    k = open_kennel(path, 0, OBJSTORE_DURABILITY_FULL);
+    add_dog(&k);
+    OK(objstore_close(k.store));
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 2 ? argv[1] : "", *folder = argc > 2 ? argv[2] : "";
     alarm(1800); /* only where something hangs: with several times its load a machine takes minutes */
@@ -905,6 +953,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "fork")) fork_everywhere(folder);
     else if (!strcmp(what, "close")) close_at_work(folder);
     else if (!strcmp(what, "limit")) limit(folder);
+    else if (!strcmp(what, "masked")) masked(folder);
     else return 2;
     printf("%s: as the header says\n", what);
     return 0;

@@ -132,6 +132,20 @@ package final class RealFile: StorageFile, @unchecked Sendable {
         if mine.st_mode & 0o777 != mode, fchmod(try descriptor("change the mode of"), mode) != 0 { throw systemError(cs_errno(), "change the mode of \(path)") }
     }
 
+    /// Throws where this process, who has just made the file, could not open it again: with a umask that takes that from its owner, too.
+    func checkReopening(as path: String) throws(StoreError) {
+        let mode = try status("look at").st_mode & 0o777
+        if mode & 0o600 == 0o600 { return }
+        // Some processes may open what its mode forbids.
+        let again = cs_open("/proc/self/fd/\(try descriptor("look at"))", O_RDWR)
+        if again >= 0 {
+            CSystem.close(again)
+            return
+        }
+        throw StoreError(.io, "cannot create \(path): the umask leaves it the mode 0\(String(mode, radix: 8)), with which its owner could not open it")
+            .system(EACCES)
+    }
+
     /// Others who share the bytes may have them, too. False: somebody has one of them alone.
     func lockShared(_ bytes: Range<Int64>) throws(StoreError) -> Bool {
         state.withLock { wasLocked = true }

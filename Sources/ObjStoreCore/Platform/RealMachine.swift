@@ -12,7 +12,7 @@ package final class RealMachine: Machine, @unchecked Sendable {
 
     package override func create(_ path: String, like model: StorageFile?, _ fill: (StorageFile) throws(StoreError) -> Void) throws(StoreError) {
         func make(_ file: StorageFile) throws(StoreError) {
-            if let model { try file.takeAccess(of: model) }
+            if let model { try file.takeAccess(of: model) } else { try real(file).checkReopening(as: path) }
             try fill(file)
         }
         if let file = try RealFile(unnamedFor: path) {
