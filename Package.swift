@@ -90,9 +90,11 @@ if hasTool {
     // scripts/build-tool calls it "objstore", which as a product is the library.
     package.products.append(.executable(name: "objstore-tool", targets: ["objstore-tool"]))
     package.dependencies.append(.package(url: "https://github.com/apple/swift-argument-parser", "1.5.0"..<"2.0.0"))
-    package.targets.append(
+    package.targets += [
+        .target(name: "CArguments"),  // those of the process
         .executableTarget(
             name: "objstore-tool",
-            dependencies: ["ObjStore", "CObjStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-            path: "Sources/ObjStoreTool", swiftSettings: withFoundation))
+            dependencies: ["ObjStore", "CObjStore", "CArguments", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Sources/ObjStoreTool", swiftSettings: withFoundation),
+    ]
 }

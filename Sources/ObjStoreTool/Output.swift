@@ -13,6 +13,28 @@ internal import Glibc
 
 /// What the tool prints: reports on standard output, everything else on standard error.
 enum Output {
+    /// Takes standard input, output and error where they are closed: the next file that is opened would be taken for them. Writing to
+    /// such an output fails, to such an error does nothing.
+    static func takeClosedOnes() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// On standard output, with a new line behind it. A report that nobody got is as if nothing had been found out.
+    static func report(_ text: String) throws(ExitCode) {
+        var rest = Array((text + "\n").utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                complain("objstore: the report cannot be written: \(String(cString: strerror(errno)))")
+                throw Tool.Outcome.impossible
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
     static func complain(_ text: String) { say(text + "\n") }
 
     /// On standard error. Where that is closed nobody wants to know.
@@ -41,16 +63,16 @@ enum Output {
         }
     }
 
-    static func show(_ report: FileReport, json: Bool, goal: String, otherwise: String) {
-        if json { return print(Output.json(report)) }
-        for line in report.findings { print(line) }
-        for line in report.notes { print("note: \(line)") }
+    static func show(_ report: FileReport, json: Bool, goal: String, otherwise: String) throws(ExitCode) {
+        if json { return try Output.report(Output.json(report)) }
+        var lines = report.findings + report.notes.map { "note: \($0)" }
         for cls in report.classes {
             let lost = cls.lost.map { $0 == 0 ? "" : ", \($0) lost" } ?? ", nobody knows how many lost"
-            print("class \(cls.name): \(cls.objects) objects\(lost)")
-            for (property, count) in cls.lostValues { print("    \(property): \(count) values lost") }
+            lines.append("class \(cls.name): \(cls.objects) objects\(lost)")
+            for (property, count) in cls.lostValues { lines.append("    \(property): \(count) values lost") }
         }
-        print(report.isComplete ? goal : "\(otherwise): \(report.findings.count) findings")
+        lines.append(report.isComplete ? goal : "\(otherwise): \(report.findings.count) findings")
+        try Output.report(lines.joined(separator: "\n"))
     }
 
     private struct Report: Encodable {

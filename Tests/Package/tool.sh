@@ -103,9 +103,50 @@ for arguments in "" "verify" "salvage one" "mend file" "verify --fast file"; do
     got=0
     "$tool" $arguments >"$work/out" 2>"$work/err" || got=$?
     case "$arguments:$got" in
-        :0 | verify:2 | salvage*:2 | mend*:2 | "verify --fast file":2) ;;
+        :2 | verify:2 | salvage*:2 | mend*:2 | "verify --fast file":2) ;;
         *) cat "$work/out" "$work/err" >&2; fail "objstore $arguments: exit status $got" ;;
     esac
 done
+"$tool" --help >"$work/out" || fail "--help"
+says out verify
+
+# A report that nobody gets.
+sound=$(sha256sum <"$work/new")
+unheard() {
+    local got=0
+    "$tool" "$@" >/dev/full 2>"$work/err" || got=$?
+    [ "$got" = 2 ] || fail "objstore $* >/dev/full: exit status $got"
+    says err "cannot be written: No space left on device"
+    got=0
+    "$tool" "$@" >&- 2>"$work/err" || got=$?
+    [ "$got" = 2 ] || fail "objstore $* >&-: exit status $got"
+    says err "cannot be written: "
+    got=0
+    "$tool" "$@" <&- >&- 2>&- || got=$?
+    [ "$got" = 2 ] || fail "objstore $* with nothing open: exit status $got"
+}
+unheard --version
+unheard verify "$work/new"
+unheard verify --json "$work/new"
+[ "$(sha256sum <"$work/new")" = "$sound" ] || fail "a report was written into the store"
+
+# Without /proc: the arguments are there all the same.
+if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    unshare --mount bash -c '
+        mount -t tmpfs none /proc
+        got=0
+        "$1" verify README.md 2>"$2/err" || got=$?
+        [ $got = 2 ] || exit 1
+        got=0
+        "$1" verify "$2/new" >"$2/out" || got=$?
+        [ $got = 0 ] || exit 1
+        got=0
+        "$1" salvage "$2/new" "$2/other" 2>"$2/err" || got=$?
+        [ $got = 2 ] && [ ! -e "$2/other" ]
+    ' - "$tool" "$work" || { cat "$work/out" "$work/err" >&2; fail "without /proc"; }
+    says err "needs /proc"
+fi
+
 [ "$(find "$work" -name 'new*' -o -name 'other*' | wc -l)" = 1 ] || fail "files were left behind: $(ls "$work")"
 echo "verify and salvage work; $(stat -c %s "$tool") bytes, needs $(echo $needed)"
