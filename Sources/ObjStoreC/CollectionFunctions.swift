@@ -166,8 +166,8 @@ public func objstore_map_get(
         let buffer = try outputBuffer(buffer), key = try ObjStoreC.key(key)
         let id = try collectionID(collection)
         let element = try view.value(id, ofKey: key, buffer)
-        (element ?? .null).store(to: value, storeTag: view.shared.tag)
         if element == nil, found == nil { throw StoreError(.notFound, "key: the map does not have \(key.text)") }
+        (element ?? .null).store(to: value, storeTag: view.shared.tag)
         found?.pointee = element != nil
     }
 }

@@ -135,7 +135,6 @@ public func objstore_cancel(_ transaction: OpaquePointer?) -> objstore_status {
 @c @implementation
 public func objstore_savepoint_begin(_ transaction: OpaquePointer?, _ savepoint: UnsafeMutablePointer<objstore_savepoint>?) -> objstore_status {
     guard let savepoint else { return failNull("savepoint") }
-    savepoint.pointee = 0
     return Handles.use(transaction, .view, "transaction", [.notInWrite: "transaction"]) { (view: View) throws(StoreError) in
         savepoint.pointee = try view.beginSavepoint()
     }
