@@ -148,6 +148,25 @@ import ObjStoreCore
         try store.close()
     }
 
+    /// Its folder has another name: so has all that would have to be made beside it.
+    @Test(arguments: [false, true]) func aFolderThatWasMoved(wasRemoved: Bool) throws {
+        mkdir(folder["in"], 0o777)
+        let made = try Opened(folder["in/db"])
+        try made.write(1...1)
+        try made.close()
+        let store = try Opened(folder["in/db"])
+        rename(folder["in"], folder["out"])
+        if wasRemoved { try FileManager.default.removeItem(atPath: folder["out"]) }
+        refused(.replaced) { try store.write(2...2) }
+        if !wasRemoved { refused(.replaced) { try store.database.compact(timeout: -1) { _, _ in } } }
+        try store.close()
+        if wasRemoved { return }
+        let again = try Opened(folder["out/db"])
+        try again.write(2...2)
+        #expect(try again.ids == [1, 2])
+        try again.close()
+    }
+
     /// The mode of the store counts, whatever the umask; also when it has changed.
     @Test(arguments: [UInt32(0o600), 0o660, 0o666, 0o640]) func sideFilesHaveTheModeOfTheStore(mode: UInt32) throws {
         func found(_ name: String) -> UInt32 {

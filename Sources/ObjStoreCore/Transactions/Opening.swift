@@ -516,7 +516,7 @@ extension Database {
             }
             if isLast && !shared.isPoisoned && options.leavesFileAlone {
                 // Where the folder has another name, or none, nothing stands beside the path.
-                do throws(StoreError) { try removeSideFiles() } catch { if error.code != .replaced && error.code != .notFound { throw error } }
+                do throws(StoreError) { try removeSideFiles() } catch { if error.code != .replaced { throw error } }
             }
         } catch {
             failure = error

@@ -24,7 +24,7 @@ enum SideNames {
     ) throws(StoreError) -> R {
         let name = temporary(path)
         for _ in 0..<attempts {
-            guard let own = try make(name, machine) else {
+            guard let own = try make(name, for: file, of: path, machine) else {
                 try clear(path, timeout: timeout, machine)
                 continue
             }
@@ -70,10 +70,11 @@ enum SideNames {
         StoreError(timeout == 0 ? .busy : .timeout, "another process was making the files beside \(path)\(timeout == 0 ? "" : " for too long")")
     }
 
-    /// Nil where there is one.
-    private static func make(_ name: String, _ machine: Machine) throws(StoreError) -> StorageFile? {
+    /// Nil where there is one. `.replaced`: the folder is gone, or has another name, and the file with it.
+    private static func make(_ name: String, for file: StorageFile, of path: String, _ machine: Machine) throws(StoreError) -> StorageFile? {
         do throws(StoreError) { return try machine.open(name, .createNew) } catch {
             if error.code == .alreadyExists { return nil }
+            if error.code == .notFound, try !machine.leads(path, to: file) { throw Database.replaced(path) }
             throw error
         }
     }
