@@ -1338,9 +1338,11 @@ OBJSTORE_API objstore_status objstore_compact(objstore *store, objstore_progress
 
 /** Writes what `view` sees, also of a store in memory, into a new store at `path`: compact, clean, synced, with a uuid of
  * its own. What a transaction did so far is part of the copy; other threads that use it wait, and `progress` may read it, but
- * not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is. On
+ * not change it (IN_CALLBACK). Else writers are not disturbed. ALREADY_EXISTS: something is there, and stays as it is.
+ * INVALID_ARGUMENT: `path` is the name of a file that belongs to the store itself, -log, -lock or -log.new. On
  * any error no file is left behind. `progress` counts bytes; NULL: none. Blocks: O(size).
- * Errors: ALREADY_EXISTS, NOT_FOUND (no such folder), OUT_OF_SPACE, IO, CORRUPT (of what is read), and what `progress` returns. */
+ * Errors: INVALID_ARGUMENT, ALREADY_EXISTS, NOT_FOUND (no such folder), OUT_OF_SPACE, IO, CORRUPT (of what is read), and what
+ * `progress` returns. */
 OBJSTORE_API objstore_status objstore_copy(objstore_view *view, objstore_text path, objstore_progress progress,
                                            void *userdata, objstore_free_userdata free_userdata)
     OBJSTORE_CHECKS(null(view), nullable(progress, free_userdata), closed(view), kind(view), text(path),
@@ -1423,8 +1425,9 @@ OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_p
  * with objects and reasons, and in the end the sums: a CLASS line for each class, followed by a PROPERTY line for each
  * of its properties that lost values. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded.
  * Blocks: O(size). On any error no file is left at `new_path`.
- * Errors: those of objstore_verify_file; ALREADY_EXISTS: something is at `new_path`, and stays as it is; CORRUPT:
- * nothing can be read at all; OUT_OF_SPACE. */
+ * Errors: those of objstore_verify_file; ALREADY_EXISTS: something is at `new_path`, and stays as it is; INVALID_ARGUMENT:
+ * that is the name of a file that belongs to the damaged store, its -log, -lock or -log.new; CORRUPT: nothing can be read
+ * at all; OUT_OF_SPACE. */
 OBJSTORE_API objstore_status objstore_salvage(objstore_text path, objstore_text new_path, objstore_progress progress,
                                               objstore_report report, void *userdata,
                                               objstore_free_userdata free_userdata, uint64_t *losses)

@@ -88,7 +88,7 @@ public func objstore_salvage(
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return withoutHandle([.notFound: "path", .notAStore: "path", .busy: "path", .alreadyExists: "new_path"]) { () throws(StoreError) in
+    return withoutHandle([.notFound: "path", .notAStore: "path", .busy: "path", .alreadyExists: "new_path", .invalidArgument: "new_path"]) { () throws(StoreError) in
         let callbacks = FileCallbacks(progress: progress, report: report, userdata: userdata)
         let salvaged = try StoreFiles.salvage(
             try ObjStoreC.path(path), to: try ObjStoreC.path(new_path, "new_path"),

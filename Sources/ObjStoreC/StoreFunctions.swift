@@ -194,7 +194,7 @@ public func objstore_copy(
 ) -> objstore_status {
     let userdata = Userdata(userdata, free_userdata)
     defer { withExtendedLifetime(userdata) {} }
-    return Handles.pin(view, .view, "view", [.alreadyExists: "path", .notFound: "path"]) { (view: View) throws(StoreError) in
+    return Handles.pin(view, .view, "view", [.alreadyExists: "path", .notFound: "path", .invalidArgument: "path"]) { (view: View) throws(StoreError) in
         try view.copy(to: try ObjStoreC.path(path)) { (done, total) throws(StoreError) in try report(progress, userdata, done, total) }
         return .OBJSTORE_OK
     }

@@ -167,6 +167,23 @@ import ObjStoreCore
         try again.close()
     }
 
+    /// A store there would be in the way of the one that it was made of.
+    @Test(arguments: ["-log", "-lock", "-log.new"]) func noStoreWhereAFileOfItsSourceBelongs(end: String) throws {
+        var configuration = StoreConfiguration()
+        configuration.place = .file(path)
+        let store = try Store.open(configuration)
+        unlink(path + end)
+        refused(.invalidArgument, "belongs to \(path)") { try store.openView().copy(to: path + end) { (_, _) throws(StoreError) in } }
+        try store.close()
+        unlink(path + end)
+        refused(.invalidArgument, "belongs to \(path)") {
+            _ = try StoreFiles.salvage(path, to: folder["../" + URL(fileURLWithPath: folder.path).lastPathComponent + "/db" + end], progress: { (_, _) throws(StoreError) in }) {
+                (_) throws(StoreError) in
+            }
+        }
+        #expect(try names() == ["db"])
+    }
+
     /// The mode of the store counts, whatever the umask; also when it has changed.
     @Test(arguments: [UInt32(0o600), 0o660, 0o666, 0o640]) func sideFilesHaveTheModeOfTheStore(mode: UInt32) throws {
         func found(_ name: String) -> UInt32 {

@@ -7,7 +7,7 @@ extension View {
     package func copy(to path: String, machine: Machine = RealMachine.shared, _ progress: Progress) throws(StoreError) {
         try store.checkOpen()
         if kind == .transaction { return try copyTransaction(to: path, machine: machine, progress) }
-        try StoreFiles.makeStore(of: .version(try pinnedSnapshot("copy")), at: path, like: shared.database.file, machine: machine, progress)
+        try StoreFiles.makeStore(of: .version(try pinnedSnapshot("copy")), at: path, in: shared, machine: machine, progress)
     }
 
     private func copyTransaction(to path: String, machine: Machine, _ progress: Progress) throws(StoreError) {
@@ -18,7 +18,7 @@ extension View {
         // Who changes something next has to look for its class, and is refused.
         written = nil
         defer { isCopied = false }
-        try StoreFiles.makeStore(of: .transaction(transaction), at: path, like: shared.database.file, machine: machine) { (done, total) throws(StoreError) in
+        try StoreFiles.makeStore(of: .transaction(transaction), at: path, in: shared, machine: machine) { (done, total) throws(StoreError) in
             let before = epoch
             // What it calls may read the transaction.
             lock.unlock()
@@ -31,9 +31,9 @@ extension View {
 
 extension StoreFiles {
     fileprivate static func makeStore(
-        of source: CopySource, at path: String, like model: StorageFile, machine: Machine, _ progress: View.Progress
+        of source: CopySource, at path: String, in store: SharedStore, machine: Machine, _ progress: View.Progress
     ) throws(StoreError) {
-        try makeStore(at: path, like: model, machine: machine) { (database) throws(StoreError) in
+        try makeStore(at: path, of: store.isInMemory ? nil : store.path, like: store.database.file, machine: machine) { (database) throws(StoreError) in
             try StoreCopy(source: source, database: database).run(progress)
         }
     }
@@ -44,7 +44,7 @@ extension StoreFiles {
     /// `.corrupt`: it has another digest. Returns the root of what was made.
     static func copy(_ path: String, _ digest: SHA256?, to target: String, machine: Machine) throws(StoreError) -> Ref {
         try withSeed(path, digest, machine) { (snapshot, file) throws(StoreError) in
-            try makeStore(at: target, like: file, machine: machine) { (database) throws(StoreError) in
+            try makeStore(at: target, of: path, like: file, machine: machine) { (database) throws(StoreError) in
                 try StoreCopy(source: .version(snapshot), database: database).run { (_, _) throws(StoreError) in }
                 return try database.shared.headEntry().root
             }

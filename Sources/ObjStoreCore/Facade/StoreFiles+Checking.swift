@@ -40,16 +40,21 @@ extension StoreFiles {
     ) throws(StoreError) -> Salvaged {
         let image = try StoreImage.open(path, machine: machine)
         defer { image.close() }
-        let summary = try makeStore(at: target, like: image.file, machine: machine) { (database) throws(StoreError) in
+        let summary = try makeStore(at: target, of: image.path, like: image.file, machine: machine) { (database) throws(StoreError) in
             try Salvage.run(image, into: database, progress: progress, report: report)
         }
         return Salvaged(losses: summary.losses, version: summary.version)
     }
 
     /// Makes a new store at `path`, filled by `fill`: under a temporary name, closed, synced, then renamed. Who may read and write
-    /// `model` may do so here.
-    static func makeStore<T>(at path: String, like model: StorageFile?, machine: Machine, _ fill: (Database) throws(StoreError) -> T) throws(StoreError) -> T {
+    /// `model` may do so here. `source`: the store that it is made of; what has a name beside that one is in its way.
+    static func makeStore<T>(
+        at path: String, of source: String?, like model: StorageFile?, machine: Machine, _ fill: (Database) throws(StoreError) -> T
+    ) throws(StoreError) -> T {
         let target = try SharedStore.resolve(path, machine)
+        if let source, SideNames.all(try machine.resolve(source)).contains(target) {
+            throw StoreError(.invalidArgument, "\(path) is the name of a file that belongs to \(source): no store can be made there")
+        }
         guard !machine.exists(target) else { throw StoreError(.alreadyExists, "there is something at \(path) already") }
         let temporary = target + ".copy-" + String(machine.random64(), radix: 36)
         let fork = ForkGuard()

@@ -64,6 +64,9 @@ enum SideNames {
     /// The name of that file.
     static func temporary(_ path: String) -> String { path + "-log.new" }
 
+    /// All names beside a store that are its own.
+    static func all(_ path: String) -> [String] { [path + "-log", path + "-lock", temporary(path)] }
+
     private static let attempts = 10_000
 
     private static func held(_ path: String, _ timeout: Int64) -> StoreError {
