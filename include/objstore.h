@@ -41,8 +41,9 @@
  *      Open the file anew. The child holds no lock of its parent. exec() is safe (everything is close-on-exec). A
  *      callback may call fork: where it returns in the child, the call that it belongs to ends there with FORKED.
  *   6. Do not open, copy, move, truncate or delete the files of an open store by other means. Another
- *      program that truncates the file makes a reader die of SIGBUS, as with any mapped file. To copy
- *      an open store use objstore_copy; a store that everybody closed is its single file. Who has a
+ *      program that truncates the file, or its -lock (whoever may write it can do so), makes those who
+ *      have the store open die of SIGBUS, as with any mapped file. To copy an open store use
+ *      objstore_copy; a store that everybody closed is its single file. Who has a
  *      store open whose file is deleted, replaced or moved away all the same (or whose path leads elsewhere since a
  *      chroot) is told OBJSTORE_ERR_REPLACED, at the latest when it writes, and touches nothing of a new store in that
  *      place. What was written before is in the file that was moved once everybody has closed it; until then it needs its
