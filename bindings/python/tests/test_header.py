@@ -116,7 +116,7 @@ def test_callbacks():
         "objstore_free_userdata": _structures.FreeUserdata, "objstore_progress": _structures.Progress,
         "objstore_report": _structures.Report, "objstore_json_write": _structures.JSONWrite, "objstore_json_read": _structures.JSONRead, "objstore_json_convert": _structures.JSONConvert, "objstore_log_handler": _structures.LogHandler, "objstore_write_body": _structures.WriteBody,
         "objstore_change_handler": _structures.ChangeHandler, "objstore_function": _structures.Function,
-        "objstore_initial_data": _structures.InitialData, "objstore_compaction": _structures.Compaction, "objstore_migration": _structures.Migration,
+        "objstore_initial_data": _structures.InitialData, "objstore_compaction": _structures.Compaction, "objstore_migration": _structures.Migration, "objstore_wait_handler": _structures.WaitHandler,
     }  # fmt: skip
     assert set(found) == set(ours)
     for name, parameters in found.items():
