@@ -230,8 +230,7 @@ public func objstore_config_set_wait(
         nonisolated(unsafe) let function = handler
         configuration.onWait = { () throws(StoreError) in
             let status = try userdata.callSilently(function)
-            if status == .OBJSTORE_OK { return }
-            throw StoreError(.cancelled, "wait: the callback ended the call with status \(status.rawValue)").callback(Int64(status.rawValue))
+            if status != .OBJSTORE_OK { throw cancelled(by: "wait", status) }
         }
     }
 }

@@ -20,6 +20,11 @@ func report(_ error: StoreError, _ blame: Blame = [:]) -> objstore_status {
     return status(error.code)
 }
 
+/// What an operation throws that a callback of the application has ended.
+func cancelled(by callback: StaticString, _ status: objstore_status) -> StoreError {
+    StoreError(.cancelled, "\(callback): the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
+}
+
 /// An error that the C layer itself finds: an argument that is none.
 @inline(never)
 func fail(_ code: StatusCode, _ message: String) -> objstore_status {

@@ -47,9 +47,7 @@ private struct FileCallbacks {
     }
 
     private func check(_ status: objstore_status, _ callback: StaticString) throws(StoreError) {
-        if status != .OBJSTORE_OK {
-            throw StoreError(.cancelled, "\(callback): the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
-        }
+        if status != .OBJSTORE_OK { throw cancelled(by: callback, status) }
     }
 
     /// NUL-terminated, beyond its length.

@@ -82,9 +82,7 @@ public func objstore_results_to_json(
         return Handles.pin(Handles.parent(handle), .view, "results") { (_: View) throws(StoreError) in
             try results.writeJSON(depth: depth, options) { (text) throws(StoreError) in
                 let status = try userdata.call { write(text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, $0) }
-                guard status == .OBJSTORE_OK else {
-                    throw StoreError(.cancelled, "write: the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
-                }
+                if status != .OBJSTORE_OK { throw cancelled(by: "write", status) }
             }
             return .OBJSTORE_OK
         }
@@ -144,12 +142,10 @@ private func failed(_ status: objstore_status, _ callback: StaticString) -> Stor
 private func converter(_ convert: objstore_json_convert?, _ userdata: Userdata) -> View.JSONConvert? {
     guard let convert else { return nil }
     return { (value, kind, propertyID) throws(StoreError) in
-        var given = objstore_value(), made = objstore_null(), status = objstore_status.OBJSTORE_OK, isConverted = false
+        var given = objstore_value(), made = objstore_null(), isConverted = false
         value.store(to: &given, storeTag: 0)
         let valueKind = unsafeBitCast(Int32(kind.rawValue), to: objstore_kind.self)
-        try ApplicationCall.run {
-            Userdata.silently { status = userdata.status { convert(propertyID, valueKind, given, &made, &isConverted, $0) } }
-        }
+        let status = try userdata.callSilently { convert(propertyID, valueKind, given, &made, &isConverted, $0) }
         guard status == .OBJSTORE_OK else { throw failed(status, "convert") }
         return isConverted ? try Value(made) : nil
     }

@@ -170,9 +170,7 @@ public func objstore_pins(
 private func report(_ progress: objstore_progress?, _ userdata: Userdata, _ done: UInt64, _ total: UInt64) throws(StoreError) {
     guard let progress else { return }
     let status = try userdata.call { progress(done, total, $0) }
-    if status != .OBJSTORE_OK {
-        throw StoreError(.cancelled, "progress: the callback ended the operation with status \(status.rawValue)").callback(Int64(status.rawValue))
-    }
+    if status != .OBJSTORE_OK { throw cancelled(by: "progress", status) }
 }
 
 @c @implementation

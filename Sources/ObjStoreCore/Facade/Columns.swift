@@ -59,7 +59,7 @@ extension View {
     ) throws(StoreError) -> InsertCounts {
         try write(classID) { (state) throws(StoreError) in
             let cls = state.schema
-            if policy != .error, cls.keyIndex == nil { throw noPrimaryKey(cls) }
+            if policy != .error, cls.keyIndex == nil { throw cls.noPrimaryKey }
             let insert = try ColumnInsert(self, cls, columns, rows)
             try insert.validate()
             try insert.findKeys(state, policy)

@@ -72,7 +72,7 @@ extension View {
         _ state: ClassState, _ policy: UpsertPolicy, _ properties: UnsafeBufferPointer<UInt32>, _ values: UnsafePointer<Value>
     ) throws(StoreError) -> (ObjectID, UpsertOutcome) {
         let cls = state.schema
-        guard let position = cls.keyIndex else { throw noPrimaryKey(cls) }
+        guard let position = cls.keyIndex else { throw cls.noPrimaryKey }
         let index = cls.indexes[position], positions = try positions(cls, properties)
         func given(_ part: Int) -> Int? { (0..<properties.count).first { positions[$0] == part } }
         func value(_ part: Int) -> Value? { given(part).map { values[$0] } ?? cls.properties[part].defaultValue?.value }
@@ -318,7 +318,7 @@ extension View {
             }
             let cls = try schema.cls(classID)
             guard let primary = cls.primaryKey else {
-                guard let index = cls.keyIndex else { throw noPrimaryKey(cls) }
+                guard let index = cls.keyIndex else { throw cls.noPrimaryKey }
                 let name = cls.name(of: cls.indexes[index])
                 throw StoreError(.invalidArgument, "the primary key \(name) is of several properties: one value finds nothing").at(class: cls.name)
             }
@@ -566,10 +566,6 @@ extension View {
         if cls.properties[position].isGenerated { return try generated(cls, position) }
         if cls.columns[position].nullable { return .null }
         throw cls.named(StoreError(.missingValue, "\(cls.name).\(cls.properties[position].name) has no default and cannot be null: a value must be given"), position)
-    }
-
-    func noPrimaryKey(_ cls: ClassSchema) -> StoreError {
-        cls.noPrimaryKey
     }
 
     func keyImmutable(_ cls: ClassSchema, _ position: Int) -> StoreError {

@@ -200,13 +200,13 @@ package final class ClassState {
 
     /// The object with that primary key, as the transaction sees it.
     package func find(primaryKey value: Value) throws(StoreError) -> Int64? {
-        guard schema.primaryKey != nil else { throw noPrimaryKey }
+        guard schema.primaryKey != nil else { throw schema.noPrimaryKey }
         return try indexed[0].index.unretained { (index) throws(StoreError) in try index.find(value) }
     }
 
     /// The object whose primary key has these parts, given by position.
     func find(key parts: (Int) -> Value) throws(StoreError) -> Int64? {
-        guard let position = schema.keyIndex else { throw noPrimaryKey }
+        guard let position = schema.keyIndex else { throw schema.noPrimaryKey }
         let key = try schema.indexes[position].extract(0, into: lookUpKey) { (property) throws(StoreError) in parts(property) }
         return try indexes[position].find(key)
     }
@@ -252,12 +252,10 @@ package final class ClassState {
 
     @inline(never)
     private func generateLastKeys(_ count: Int, _ bounds: Enumeration?) throws(StoreError) -> Int64 {
-        let first = try indexes[0].bound(atLeast: generatedKeys.kept), last = try indexes[0].bound(atLeast: 0)
-        if fits(count, above: first, bounds) {
-            generatedKeys.didGenerate(first + Int64(count))
-            return first + 1
-        }
-        if fits(count, above: last, bounds) {
+        var last: Int64 = 0
+        for least in [generatedKeys.kept, 0] {
+            last = try indexes[0].bound(atLeast: least)
+            guard fits(count, above: last, bounds) else { continue }
             generatedKeys.didGenerate(last + Int64(count))
             return last + 1
         }
@@ -554,8 +552,6 @@ package final class ClassState {
     func undo(_ body: () throws(StoreError) -> Void) {
         do { try body() } catch { isBroken = true }
     }
-
-    private var noPrimaryKey: StoreError { schema.noPrimaryKey }
 
     func noSuchObject(_ key: Int64) -> StoreError {
         StoreError(.noSuchObject, "the object \(schema.name)#\(key) was deleted or never existed").at(class: schema.name)

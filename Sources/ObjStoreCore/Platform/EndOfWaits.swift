@@ -9,7 +9,7 @@ package final class EndOfWaits: @unchecked Sendable {
     private let word: UnsafeMutablePointer<UInt32>
     private let ask: (@Sendable () throws(StoreError) -> Void)?
 
-    /// - Parameter ask: throws where the call that waits is to end; on its thread, without a lock that others need to go on.
+    /// - Parameter ask: throws where the call that waits is to end; on its thread, and of locks it has that of checkpoints at most.
     package init(asking ask: (@Sendable () throws(StoreError) -> Void)? = nil) {
         word = .allocate(capacity: 1)
         word.initialize(to: 0)

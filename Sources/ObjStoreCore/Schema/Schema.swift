@@ -203,6 +203,7 @@ package final class ClassSchema: Sendable {
     }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
+
     var noPrimaryKey: StoreError {
         let what = getsKey ? "has no primary key before the migration is over: it is made of the values that its objects have then" : "does not have a primary key"
         return StoreError(.noPrimaryKey, "class \(name) \(what)").at(class: name)

@@ -237,13 +237,16 @@ package final class Database: @unchecked Sendable {
     /// In less than `shortestMove` nobody, not even this thread, has moved the file between them; and what another process does is seen a
     /// millisecond later.
     func checkInPlaceSoon() throws(StoreError) {
-        let now = machine.monotonic()
-        defer { lastWritten = now }
+        var now = machine.monotonic()
         if now - lastWritten > options.shortestMove || now - lastInPlace > 1_000_000 {
+            try checkInPlace()
+            // Behind the look, which takes as long as all else up to the commit.
+            now = machine.monotonic()
             lastInPlace = now
-            return try checkInPlace()
+        } else {
+            try checkNotReplaced()
         }
-        try checkNotReplaced()
+        lastWritten = now
     }
 
     private func isInPlace() throws(StoreError) -> Bool {

@@ -162,7 +162,7 @@ final class Assembler {
         defer { leave() }
         let state = try state(classIndex), cls = state.schema
         let by = start == 0 && !options.isProperty ? options.by : nil
-        if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty { throw view.noPrimaryKey(cls) }
+        if options.policy != .error, cls.keyIndex == nil, by == nil, start == 0, !options.isProperty { throw cls.noPrimaryKey }
         let parts = try described(cls, start)
         if let existing = try naming(cls, { () throws(StoreError) in try existing(state, parts, by) }) {
             if options.policy == .error { throw try duplicate(state, parts, by) }
