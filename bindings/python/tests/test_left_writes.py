@@ -49,6 +49,72 @@ def test_ended_on_another_thread(path: pathlib.Path) -> None:
         assert fits(store) and len(store.objects(Note)) == 0
 
 
+@pytest.mark.parametrize("how", ["enter", "stack"])
+@pytest.mark.parametrize("heir", ["same thread", "other thread", "other handle"])
+def test_a_write_that_nobody_has_any_more(path: pathlib.Path, how: str, heir: str) -> None:
+    def begin(store: objstore.Store) -> None:
+        write = store.write()
+        if how == "enter":
+            write.__enter__()
+        else:
+            contextlib.ExitStack().enter_context(write)
+        store.add(Note(id=1))
+        note = store.create(Note, {"id": 2})
+        note.text = "two"
+        assert {note.id for note in store.objects(Note)} == {1, 2}
+
+    def go_on(store: objstore.Store) -> None:
+        with store.write(timeout=5):
+            store.create(Note, {"id": 3})
+
+    with objstore.open(path, models=[Note]) as store, objstore.open(path, models=[Note]) as other, ThreadPoolExecutor(1) as pool:
+        begin(store)
+        with pytest.warns(ResourceWarning, match="nobody has a transaction any more that was entered without 'with'"):
+            if heir == "same thread":
+                go_on(store)
+            else:
+                pool.submit(go_on, store if heir == "other thread" else other).result()
+        assert [note.id for note in store.objects(Note)] == [3]
+
+
+@pytest.mark.parametrize("keep", ["variable", "list", "method", "stack"])
+def test_a_write_by_hand_that_somebody_has(path: pathlib.Path, keep: str) -> None:
+    stack = contextlib.ExitStack()
+
+    def begin(store: objstore.Store) -> Any:
+        if keep == "stack":
+            stack.enter_context(store.write())
+            return None
+        write = store.write().__enter__()
+        return write if keep == "variable" else [write] if keep == "list" else write.__exit__
+
+    with objstore.open(path, models=[Note]) as store:
+        kept = begin(store)
+        store.create(Note, {"id": 1})
+        assert not fits_after(store)
+        if keep == "stack":
+            stack.close()
+        elif keep == "method":
+            kept(None, None, None)
+        else:
+            (kept if keep == "variable" else kept[0]).__exit__(None, None, None)
+        assert len(store.objects(Note)) == 1 and fits(store)
+
+
+def fits_after(store: objstore.Store) -> bool:
+    """As fits(), for who waits so long that it looks for writes that nobody can end."""
+
+    def write() -> bool:
+        try:
+            with store.write(timeout=0.5):
+                return True
+        except objstore.Timeout:
+            return False
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(write).result()
+
+
 @pytest.mark.parametrize("how", ["enter", "stack", "plain"])
 def test_a_task_that_ends_inside(path: pathlib.Path, how: str) -> None:
     async def program(store: objstore.Store) -> None:

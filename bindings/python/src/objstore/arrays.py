@@ -25,7 +25,9 @@ _STORED = {BOOL: "?", INT: "<i8", FLOAT: "<f4", DOUBLE: "<f8", TIMESTAMP: [("sec
 def to_numpy(results: "Results[Any]", prop: "Property") -> "numpy.ndarray[Any, Any]":
     try:
         import numpy
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name != "numpy":
+            raise  # it is there, and lacks something itself
         raise MissingNumpy("to_numpy() needs NumPy: pip install numpy") from error
     if prop.shape is not None:
         raise WrongType(

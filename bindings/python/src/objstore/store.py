@@ -24,7 +24,7 @@ from .handles import Block as WithBlock
 from .models import Model, ModelMeta
 from .observing import ChangeToken, Token
 from .schema import Binding
-from .transaction import Counts, Policy, Transaction, current_task, here, policy_number, tell
+from .transaction import OWN_REFERENCES, Counts, Policy, Transaction, count_references, current_task, here, policy_number, tell
 from .typed import TypedToken
 from .values import give_back, take
 from .views import Block, Epoch, Snapshot, View
@@ -519,20 +519,29 @@ class Store(Factory, WithBlock):
         self._writes.add(transaction)
 
     def _cancel_left(self) -> None:
-        """Cancels writes that nobody is going to end."""
+        """Cancels writes of this file that nobody is going to end."""
+        stores = [store for store in _stores if store._writes and store._tag == self._tag and not store._is_inherited]
+        if stores:
+            tell([what for store in stores for what in store._lose_left()], 4)  # who said store.write()
+
+    def _lose_left(self) -> list[str]:
         lost = []
-        for write in list(self._writes):
+        writes = list(self._writes)
+        for index, references in enumerate(count_references(writes)):
+            write = writes[index]
             if write.is_left():
                 write._abandon()
             elif not write.owner.is_alive() or (write.is_open and write.task_has_ended()):
-                lost.append(self._lose(write))
-        tell(lost, 4)  # who said store.write()
+                lost.append(self._lose(write, write.ended_inside()))
+            elif write.is_open and write.was_entered_by_hand() and references <= OWN_REFERENCES:
+                lost.append(self._lose(write, "nobody has a transaction any more that was entered without 'with': a write of"))
+        return lost
 
-    def _lose(self, write: Transaction) -> str:
-        """Cancels a write whose thread or task ended, or is just ending; what is to be told of it. Of one that was still waiting, nothing."""
+    def _lose(self, write: Transaction, why: str) -> str:
+        """Cancels a write that nobody can end; what is to be told of it, beginning with `why`. Of one that was still waiting, nothing."""
         has_begun = bool(write._cell.value) and not write.lost
         if has_begun:
-            write.lost = f"{write.whose()} ended inside of a write of {self._path!r}, which was cancelled"
+            write.lost = f"{why} {self._path!r}, which was cancelled"
         write._abandon()
         return write.lost if has_begun else ""
 

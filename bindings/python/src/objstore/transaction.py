@@ -74,7 +74,7 @@ class _Ending:
     def __del__(self) -> None:
         if os.getpid() != self._process:
             return  # in a forked child: there all other threads of the parent end, and not what they have begun
-        told = [write.store._lose(write) for write in list(self._writes)]
+        told = [write.store._lose(write, write.ended_inside()) for write in list(self._writes)]
         tell(told, 1)  # when all are cancelled: a warning may be an error
 
 
@@ -85,6 +85,16 @@ def tell(lost: "Iterable[str]", level: int) -> None:
 
 
 here = _Here()
+
+
+def count_references(things: list[Any]) -> list[int]:
+    """How many there are to each beside those that counting needs."""
+    return [sys.getrefcount(thing) - _COUNTING for thing in things]
+
+
+_COUNTING = 0  # for the first call, which finds how many counting needs
+_COUNTING = count_references([object()])[0]
+OWN_REFERENCES = 3  # to an open write: here.writes, store._writes, store._transaction
 
 
 class _Done:
@@ -174,14 +184,19 @@ class Transaction(View, Block):
     def _task_ended(self, _: object) -> None:
         """Nobody else can end it: others wait for it."""
         if self.is_open:
-            tell([self.store._lose(self)], 1)
+            tell([self.store._lose(self, self.ended_inside())], 1)
 
     def task_has_ended(self) -> bool:
         return self._task is not None and bool(self._task.done())
 
-    def whose(self) -> str:
+    def ended_inside(self) -> str:
         """For messages about one that was left: who has ended."""
-        return f"task {_name(self._task)!r}" if self.task_has_ended() else f"thread {self.owner.name!r}"
+        whose = f"task {_name(self._task)!r}" if self.task_has_ended() else f"thread {self.owner.name!r}"
+        return f"{whose} ended inside of a write of"
+
+    def was_entered_by_hand(self) -> bool:
+        """No with statement has it."""
+        return self._ending is None
 
     async def __aenter__(self) -> "Transaction":
         self._enters()
