@@ -66,6 +66,7 @@ struct Control {
         Control(bug: .durableFirst, row: "C11", mistake: "DURABLE before PUBLISHED", named: ["P8"]),
         Control(bug: .ringChainUnchecked, row: "C16", mistake: "a stale record after a lost log write is believed", named: ["P1", "P6"], scenario: .staleRecord),
         Control(bug: .noPageReserve, row: "C17", mistake: "no pages kept for the checkpoint's free map", named: ["standstill", "P6"], scenario: .fullDisk),
+        Control(bug: .fullStays, row: "-", mistake: "a full disk moves no meta on, so that what was deleted stays in use", named: ["standstill"], scenario: .emptiedDisk),
         Control(bug: .rewriteFromVisibleMeta, row: "C8", mistake: "log rewritten only behind a meta that is not durable", named: ["P1"], scenario: .leaderAndCheckpointer),
         Control(bug: .rewriteUnchecked, row: "C8", mistake: "stale parts of leaves rewritten as they are", named: ["P1", "P2"], scenario: .stalePart),
         Control(bug: .prepareAnyMeta, row: "C12", mistake: "the first write builds on another meta than HEAD", named: ["P1", "P2"], scenario: .vanishingClean, behind: .cleanTrusted),

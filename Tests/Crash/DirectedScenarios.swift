@@ -52,7 +52,7 @@ struct DirectedScenario: Sendable {
     }
 
     static let all = [
-        leaderDies, checkpointerDies, staleRecord, staleAttempt, staleVersion, deadGroup, halfGroup, sameAgain, movingPin, tornRecovery, fullLog, fullDisk,
+        leaderDies, checkpointerDies, staleRecord, staleAttempt, staleVersion, deadGroup, halfGroup, sameAgain, movingPin, tornRecovery, fullLog, fullDisk, emptiedDisk,
         leaderAndCheckpointer, stalePart, vanishingClean, failedFirstWrite, failedClose, closeBeside, twoReapers, largeFreeMap, largeDelta, growthThatWasCut, lateWriter, unchanged, metaBeforePages, failedMeta,
         poisonOvertakes,
     ]
@@ -334,6 +334,37 @@ struct DirectedScenario: Sendable {
         stage.commit(a, [put(1, String(repeating: "x", count: 4096 * pages + 100))], summary: true)
         if stage.checkpoint(b)?.code == .outOfSpace {
             stage.world.fail("standstill: the disk is full, and a checkpoint finds no page for its free map")
+        }
+        return stage
+    }
+
+    /// The disk is full, and most of what filled it is deleted. What is free by the newest meta only may not be written yet; so the
+    /// next writes must move both metas on, or they fail although there is room.
+    static let emptiedDisk = DirectedScenario(name: "a full disk is emptied", kernels: [.errseq]) { kernel, places in
+        let stage = Stage(kernel)
+        guard let (a, b) = pair(stage) else { return stage }
+        stage.checkpoint(a)
+        stage.world.capacity = stage.world.usedBytes + PageSize.page * 100
+        // Who meets the full disk deletes or another one does, and how large the values are.
+        let other = places.next(below: 2) == 0 ? a : b, pages = 1 + places.next(below: 6)
+        if places.isBeyond { return nil }
+        let text = String(repeating: "x", count: PageSize.page * pages - 500)
+        var ids: [Int64] = []
+        for id in Int64(10)... {
+            if let error = stage.commit(a, [put(id, text)]) {
+                if error.code != .outOfSpace { return stage }
+                break
+            }
+            ids.append(id)
+        }
+        if let error = stage.commit(other, ids.dropFirst().map { .delete(Name(id: $0)) }) {
+            stage.world.fail("standstill: nothing can be deleted on a full disk: \(error.message)")
+        }
+        for id in ids.prefix(ids.count / 2) {
+            if let error = stage.commit(a, [put(1000 + id, text)]) {
+                stage.world.fail("standstill: \(ids.count - 1) of \(ids.count) objects were deleted, and there is no room for one: \(error.message)")
+                break
+            }
         }
         return stage
     }

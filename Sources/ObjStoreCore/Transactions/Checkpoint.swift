@@ -13,10 +13,12 @@ extension Database {
     ///   - timeout: waits at most so many nanoseconds for another checkpoint and for a writer (negative: for ever).
     ///   - cutsAll: the file loses all that is free at its end.
     ///   - isIdle: nobody has written for a while: a log that has grown goes back to its first size.
+    ///   - isFull: there is no room on the disk: as `isIdle`, and another one where nothing has changed, since what is free by the newest
+    ///     meta is not free by the one before it.
     ///   - end: of waiting for others.
     package func checkpoint(
         atLeast version: UInt64 = .max, clean: Bool = false, timeout: Int64 = -1, cutsAll: Bool = false, isIdle: Bool = false,
-        until end: EndOfWaits? = nil
+        isFull: Bool = false, until end: EndOfWaits? = nil
     ) throws(StoreError) {
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
         guard try wait(for: locks.checkpoint, timeout: timeout, until: end) else {
@@ -26,10 +28,10 @@ extension Database {
         if shared.isPoisoned { throw poisonedError }
         if shared.prepared.load() == 0 { return }
         if try !file.hasName() { throw replacedError }
-        let shrinksLog = isIdle && canShrinkLog
+        let shrinksLog = (isIdle || isFull) && canShrinkLog
         if version <= shared.metaVersion.load() && !shrinksLog { return }
         do throws(StoreError) {
-            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog, until: end)
+            try checkpointLocked(clean: clean, deadline: deadline, cutsAll: cutsAll, shrinksLog: shrinksLog, isFull: isFull, until: end)
         } catch {
             if error.code == .syncFailed {
                 if InjectedBug.active(.checkpointNoPoison) { shared.intent.store(0) }
@@ -41,12 +43,14 @@ extension Database {
         }
     }
 
-    private func checkpointLocked(clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool, until end: EndOfWaits?) throws(StoreError) {
+    private func checkpointLocked(
+        clean: Bool, deadline: Int64, cutsAll: Bool, shrinksLog: Bool, isFull: Bool, until end: EndOfWaits?
+    ) throws(StoreError) {
         let isSuspect = shared.intent.load() != 0
         if isSuspect { try makeNewestMetaCertain() }
         let durable = try durableMeta()
 
-        let region = try shrinksLog ? zeroed(firstRegion) : prepareNextRegion()
+        let region = try shrinksLog ? zeroed(firstRegion) : isFull ? LogRegion() : prepareNextRegion()
         guard try acquireWriterForUpkeep(timeout: deadline < 0 ? -1 : max(0, deadline - machine.monotonic()), until: end) else {
             throw StoreError(.timeout, "checkpoint: a transaction held the writer's lock for too long")
         }
@@ -55,7 +59,7 @@ extension Database {
         if shared.isPoisoned { throw poisonedError }
         let head = try shared.headEntry()
         try prepareAllocator(for: head)
-        if head.version == shared.metaVersion.load() && !clean && !shrinksLog {
+        if head.version == shared.metaVersion.load() && !clean && !shrinksLog && !isFull {
             shared.intent.store(0)
             return
         }
@@ -277,12 +281,15 @@ extension Database {
 
     /// Empty where there is no space.
     private func zeroed(_ region: LogRegion) throws(StoreError) -> LogRegion {
-        let log = try requireLog()
+        let log = try requireLog(), size = try log.file.size()
         do throws(StoreError) {
             try LogFile.zero(log.file, from: region.offset, bytes: region.bytes)
         } catch {
             // A full disk is no reason to stop: the ring stays as it is.
-            if error.code == .outOfSpace { return LogRegion() }
+            if error.code == .outOfSpace {
+                if try log.file.size() > size { try log.file.truncate(size) }
+                return LogRegion()
+            }
             throw error
         }
         do throws(StoreError) {

@@ -8,6 +8,7 @@ extension Database {
         try checkOpen()
         if options.isReadOnly { throw StoreError(.readOnly, "the store was opened read-only") }
         let deadline = timeout < 0 ? -1 : machine.monotonic() &+ timeout
+        var hasMadeRoom = false
         while true {
             if shared.isPoisoned { throw poisonedError }
             if shared.prepared.load() == 0 {
@@ -28,11 +29,12 @@ extension Database {
             }
             if shared.prepared.load() == 0 { releaseWriter(); continue }
             if InjectedBug.active(.adoptBeyondHead) { try adoptBeyondHead() }
-            let entry: SharedState.RingEntry, hasRoom: Bool
+            let entry: SharedState.RingEntry, hasRoom: Bool, needsPages: Bool
             do throws(StoreError) {
                 entry = try shared.headEntry()
                 hasRoom = try logHasRoomForCommit(entry.log)
                 try checkRegion(entry.log.region)
+                needsPages = hasMadeRoom ? false : try wantsRoom(at: entry)
             } catch {
                 releaseWriter()
                 throw error
@@ -50,6 +52,13 @@ extension Database {
                     if error.code == .timeout && isTry { throw StoreError(.busy, "the log is full: \(error.message)") }
                     throw error.code == .outcomeUnknown ? poisonedError : error
                 }
+                continue
+            }
+            if hasMadeRoom { roomMadeAt = head }
+            if needsPages {
+                releaseWriter()
+                hasMadeRoom = true
+                try makeRoom(timeout: left, until: end)
                 continue
             }
             return entry
@@ -158,17 +167,45 @@ extension Database {
         throw StoreError(.outOfSpace, "no run of \(minimum) free pages in a file of \(allocator!.space.pages) pages")
     }
 
+    /// Under WRITER: the file could not grow the last time, and more of its pages wait for a checkpoint than can be written now.
+    private func wantsRoom(at entry: SharedState.RingEntry) throws(StoreError) -> Bool {
+        if !isFull || roomMadeAt == entry.version || InjectedBug.active(.fullStays) { return false }
+        try prepareAllocator(for: entry)
+        let space = allocator!.space
+        return space.limboCount > space.readyCount || entry.log.region != firstRegion
+    }
+
+    /// On a full disk only: what was deleted before HEAD can be written again, whichever meta a power cut leaves, and a log that has
+    /// grown gives its space back. What cannot be done is told by the write that needs it.
+    private func makeRoom(timeout: Int64, until end: EndOfWaits?) throws(StoreError) {
+        do throws(StoreError) {
+            // One for each meta.
+            for _ in 0..<2 { try checkpoint(timeout: timeout, isFull: true, until: end) }
+        } catch {
+            if error.code == .outcomeUnknown { throw poisonedError }
+            if error.code != .timeout && error.code != .outOfSpace { throw error }
+        }
+    }
+
     /// Real space, allocated now: a full disk shows here, not at a sync.
     func growFile(by minimum: Int, wanted: Int) throws(StoreError) {
         let pages = allocator!.space.pages
         let more = max(minimum, min(wanted + minimum, 1 << 16), min(pages / 32, 1 << 14), options.growthPages)
+        func grow(by count: Int) throws(StoreError) {
+            try file.reserve((pages + count) * PageSize.page)
+            allocator!.space.extend(to: pages + count, isReady: true)
+            isFull = false
+        }
         do throws(StoreError) {
-            try file.reserve((pages + more) * PageSize.page)
-            allocator!.space.extend(to: pages + more, isReady: true)
+            do throws(StoreError) {
+                try grow(by: more)
+            } catch {
+                guard error.code == .outOfSpace, more > minimum else { throw error }
+                try grow(by: minimum)
+            }
         } catch {
-            guard error.code == .outOfSpace, more > minimum else { throw error }
-            try file.reserve((pages + minimum) * PageSize.page)
-            allocator!.space.extend(to: pages + minimum, isReady: true)
+            isFull = isFull || error.code == .outOfSpace
+            throw error
         }
     }
 

@@ -62,6 +62,8 @@ package final class Database: @unchecked Sendable {
     /// When a writer of this process last saw the file in its place, and when one last wrote. Under WRITER.
     private var lastInPlace = Int64.min / 2
     var lastWritten = Int64.min / 2
+    /// The file could not grow when that was tried last, and HEAD after room was made for a write. Under WRITER.
+    var isFull = false, roomMadeAt: UInt64 = 0
     /// Only for the injected bug `lockStolen`.
     var stolenLocks = 0
 

@@ -85,6 +85,7 @@ package enum InjectedBug: Int32, CaseIterable, Sendable {
     case lockFileKept  // 4.7: who finds nobody alive takes the lock file that has the name, whose memory others may still use
     case foreignLogKept  // 4.7: a clean store that was put in another one's place is opened beside the log of that one
     case namesUnasked  // 4.7: who takes the name of a log or lock file does not ask again whether the path is still its store's
+    case fullStays  // 4.6: on a full disk no meta moves on, so that pages of what was deleted stay in use
     case inverseWaits  // what a transaction has just changed in an inverse is not seen by its deletions
 
     /// Whether the mistake is to be made now.
