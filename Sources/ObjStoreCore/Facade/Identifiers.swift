@@ -76,6 +76,7 @@ extension Schema {
     func noSuchClass(_ id: UInt32) -> StoreError {
         let index = ClassID.index(id)
         guard index >= 0, index < classes.count else { return StoreError(.noSuchClass, "no class has the id \(id)") }
+        if let name = classes[index].formerName { return StoreError(.noSuchClass, "the class \(name) has been dropped").at(class: name) }
         return StoreError(.noSuchClass, "the class with the id \(id) has been dropped")
     }
 }
@@ -89,7 +90,11 @@ extension ClassSchema {
 
     @inline(never)
     func noSuchProperty(_ propertyID: UInt32) -> StoreError {
-        let wasDropped = propertyID &>> 16 == id &+ 1 && propertyID & 0xffff != 0 && propertyID & 0xffff <= nextColumnID
+        let column = (propertyID & 0xffff) &- 1
+        let wasDropped = propertyID &>> 16 == id &+ 1 && column < nextColumnID
+        if wasDropped, let former = formerName(ofColumn: column) {
+            return StoreError(.noSuchProperty, "\(name).\(former) was dropped meanwhile").at(class: name, property: former)
+        }
         let what = wasDropped ? "has not got the property with the id \(propertyID) any more: it was dropped" : "does not have a property with the id \(propertyID)"
         return StoreError(.noSuchProperty, "class \(name) \(what)").at(class: name)
     }

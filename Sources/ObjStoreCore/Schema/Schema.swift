@@ -45,6 +45,11 @@ package final class Schema: Sendable {
 
     deinit { table.deallocate() }
 
+    /// For messages: what has been dropped since `older` keeps its name. Before anybody else has the schema.
+    func keepNames(of older: Schema) {
+        for (cls, before) in zip(classes, older.classes) { cls.keepNames(of: before) }
+    }
+
     /// Without those that were dropped.
     var livingClasses: [ClassSchema] { classes.filter { !$0.isDropped } }
 
@@ -123,6 +128,9 @@ package final class ClassSchema: Sendable {
     /// Id of the next compound index.
     package let nextIndexID: UInt32
     private let byName: [String: Int]
+    /// For messages: names, by column, that properties had which are not here any more, as far as this process knows; under 0xffff the
+    /// name of the class itself. Not changed once others have the schema.
+    private nonisolated(unsafe) var formerNames: [UInt32: String] = [:]
     /// For each property the position in `indexes` of its own one, if that is plain, or -1.
     private nonisolated(unsafe) let indexPositions: UnsafePointer<Int>
     /// The same, but `changesTogether` where a change has more to do than to move one pair in one index.
@@ -203,6 +211,18 @@ package final class ClassSchema: Sendable {
     }
 
     package func propertyIndex(named name: String) -> Int? { byName[name] }
+
+    fileprivate func keepNames(of before: ClassSchema) {
+        formerNames = before.formerNames
+        for property in before.properties where !properties.contains(where: { $0.columnID == property.columnID }) {
+            formerNames[property.columnID] = property.name
+        }
+        if isDropped, !before.isDropped { formerNames[ClassSchema.ownName] = before.name }
+    }
+
+    private static let ownName: UInt32 = 0xffff
+    func formerName(ofColumn column: UInt32) -> String? { formerNames[column] }
+    var formerName: String? { formerNames[ClassSchema.ownName] }
 
     var noPrimaryKey: StoreError {
         let what = getsKey ? "has no primary key before the migration is over: it is made of the values that its objects have then" : "does not have a primary key"

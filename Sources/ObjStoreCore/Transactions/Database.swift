@@ -200,10 +200,12 @@ package final class Database: @unchecked Sendable {
         let ref = RootNode.schema(try source.node(root, .root))
         let node = try source.node(ref, .schema)
         let hash = NodeHeader.hash(node), born = NodeHeader.born(node)
-        if !ref.isDirty, let cached = stateLock.withLock({ cachedSchema }), cached.hash == hash, cached.born == born { return cached.schema }
+        let cached = stateLock.withLock { cachedSchema }
+        if !ref.isDirty, let cached, cached.hash == hash, cached.born == born { return cached.schema }
         var reader = ByteReader(node + NodeHeader.size, count: NodeHeader.bytes(node) - NodeHeader.size)
         let schema = try SchemaCodec.read(&reader)
         guard schema.classes.count <= shared.limits.classes else { throw StoreError(.corrupt, "the schema has \(schema.classes.count) classes") }
+        if let cached { schema.keepNames(of: cached.schema) }
         if !ref.isDirty { stateLock.withLock { cachedSchema = (hash, born, schema) } }
         return schema
     }

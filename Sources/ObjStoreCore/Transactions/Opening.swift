@@ -148,7 +148,7 @@ extension Database {
             return (SharedState(memory, limits: options.shared), false)
         }
         return try SideNames.holding(of: path, for: file, timeout: options.openTimeout, machine) { (_) throws(StoreError) in
-            try retireLockFile(name, bytes, known: session?.lockFile, machine)
+            try retireLockFile(name, bytes, of: session?.identity, machine)
             // A clean store needs no log. That of a store which was replaced by a copy of itself is of the same incarnation, and may still
             // be written by who had the old one open.
             if meta.isClean, !InjectedBug.active(.foreignLogKept), try isLogOrLink(path + "-log", machine) {
@@ -200,19 +200,18 @@ extension Database {
         if try isLockFile(file, SharedState.bytes(SharedState.Limits())) { try machine.removeIfPresent(name) }
     }
 
-    /// Before another one gets its name. Throws where it is none.
-    private static func retireLockFile(_ name: String, _ bytes: Int, known: FileIdentity?, _ machine: Machine) throws(StoreError) {
+    /// Before another one gets its name. Throws where it is none. `session`: the last one of this store.
+    private static func retireLockFile(_ name: String, _ bytes: Int, of session: SharedState.Identity?, _ machine: Machine) throws(StoreError) {
         let old: StorageFile
         // What cannot be opened (a symbolic link, somebody else's) only loses its name.
         do throws(StoreError) { old = try machine.open(name, .side) } catch { return }
         defer { old.close() }
         let identity = try old.identity(), names = try old.nameCount()
         guard try isLockFile(old, bytes) else { throw StoreError(.io, "\(name) is not the lock file of a store: it stays as it is, and must be moved away") }
-        // With two names it may be the lock file of another store, whose users have nothing to do with this one.
-        guard known == identity || names == 1 else { return }
-        if let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) {
-            SharedState(memory, limits: SharedState.Limits()).retire(machine)
-        }
+        guard let memory = try machine.openShared(name, bytes: SharedMemory.firstPart, identity, like: nil) else { return }
+        let state = SharedState(memory, limits: SharedState.Limits())
+        // With two names it may be the lock file of another store, whose users have nothing to do with this one. Its inode says nothing.
+        if names == 1 || session != nil && state.storedIdentity == session { state.retire(machine) }
     }
 
     // MARK: First and joining
