@@ -454,6 +454,32 @@ extension Ways where C: LiveCollection {
         }
     }
 
+    /// As `map` goes, where something comes between its first two steps: behind another algorithm, whose count it was given.
+    @Test func generallyCountedAndLate() throws {
+        struct Late: LiveBody {
+            let subject: LiveSubject
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                func met<C: Collection>(_ c: C) -> Bool where C.Index == Int {
+                    let before = c.map { $0 }.count, count = c.count
+                    try? subject.thin(subject.store)
+                    var index = c.startIndex
+                    for _ in 0..<count {
+                        _ = c[index]
+                        c.formIndex(after: &index)
+                    }
+                    return count == before && index == c.endIndex
+                }
+                try subject.fill(subject.store)
+                var isMet = false
+                // A position that is gone is reported.
+                do { try Store.checked { isMet = met(collection) } } catch let error as ObjStoreError where error.code == .outOfRange {}
+                #expect(isMet, "\(kind)")
+            }
+        }
+        let subject = try LiveSubject()
+        try subject.forEachKind(Late(subject: subject))
+    }
+
     @Test func theSmallInput() throws {
         let subject = try LiveSubject(), pups = subject.store.objects(LivePup.self)
         try subject.store.write { tx in for pup in pups.prefix(4) { try tx.delete(pup) } }

@@ -11,7 +11,7 @@ internal import ObjStoreCore
 ///
 /// ```
 ///              count, isEmpty, indices      startIndex                         endIndex
-///  only counted, end met, or
+///  only counted, end met, or           (whose answer holds for an algorithm that begins with it, however late that goes on)
 ///  a slice was the last        begins another one, if the thread was elsewhere; else it goes on
 ///  amid        the same                     the same, unless the next step     goes on
 ///                                           goes on from where it was
@@ -59,6 +59,8 @@ public struct _Walk<Element> {
     fileprivate mutating func counted() -> Int? {
         guard let count, !wasElsewhere, !mayBegin else { return nil }
         questions += 1
+        // An algorithm that begins with it goes on with that many, however late it comes.
+        if place == .end { (place, index) = (.counted, nil) }
         return count
     }
 
