@@ -58,7 +58,7 @@ private func end(
     let checked = Handles.use(handle, .view, argument, ends: true) { (view: View) throws(StoreError) in
         if needsTransaction, view.kind != .transaction { throw StoreError(.notInWrite, "\(argument) is a \(view.kind) view, not a transaction") }
         if view.isOfChanges { throw StoreError(.wrongView, "\(argument): the view belongs to a change set, with which it is closed") }
-        if view.isBodys { throw StoreError(.inCallback, "\(argument): the transaction belongs to objstore_write, which ends it when the body returns") }
+        if view.isBodys { throw StoreError(.inCallback, "\(argument): the transaction belongs to the call that has called this function, and ends when that returns") }
     }
     // Closing what a parent process left behind is fine; everything else is not.
     if checked != .OBJSTORE_OK, !(checked == .OBJSTORE_ERR_FORKED && !needsTransaction) { return checked }

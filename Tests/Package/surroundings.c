@@ -1,7 +1,7 @@
 /* What the program around the library does: threads that are cancelled, that end, that have small stacks; memory that runs out;
  * fork inside of callbacks; closing while others are at work.
  *
- *      ./surroundings worker | cancel | stack | memory | fork | close | limit | masked FOLDER
+ *      ./surroundings worker | cancel | stack | memory | fork | close | limit | masked | stream FOLDER
  *
  * Nothing here waits for a time: what must happen is waited for, and an alarm ends what hangs.
  */
@@ -676,6 +676,15 @@ static objstore_status fork_migration(objstore *store, objstore_view *tx, objsto
     return OBJSTORE_OK;
 }
 
+static objstore_status fork_on_worker(objstore_changes *changes, void *userdata) {
+    (void)changes;
+    if (!forked) {
+        fork_now();
+        if (forked) sem_post(userdata);
+    }
+    return OBJSTORE_OK;
+}
+
 /* In the child FORKED, and it can go on with stores of its own; in the parent OK. */
 static void check_forked(objstore_status status, const char *what) {
     int result;
@@ -738,6 +747,21 @@ static void fork_everywhere(const char *folder) {
     CHECK(count == 1);
     OK(objstore_commit(tx, NULL));
 
+    /* The worker's child is that thread alone, which ends it. */
+    {
+        sem_t has_forked;
+        kennel w;
+        snprintf(copy, sizeof copy, "%s/forked-worker.objstore", folder);
+        w = open_kennel(copy, OBJSTORE_CONFIG_DELIVER_ON_WORKER, OBJSTORE_DURABILITY_FULL);
+        forked = 0;
+        sem_init(&has_forked, 0, 0);
+        OK(objstore_observe(w.store, w.id, OBJSTORE_OBSERVE_INITIAL, fork_on_worker, &has_forked, NULL, &token));
+        sem_wait(&has_forked);
+        CHECK(waitpid(forked, &result, 0) == forked);
+        CHECK(WIFEXITED(result) && WEXITSTATUS(result) == 0);
+        OK(objstore_close(w.store));
+    }
+
     /* Schemas and configurations are the child's own, also while it is a callback that forks. */
     schema = make_schema();
     OK(objstore_config_new(&config));
@@ -784,6 +808,62 @@ static void fork_everywhere(const char *folder) {
     OK(objstore_schema_close(schema));
     OK(objstore_count(view, k.id, &count));
     OK(objstore_close(k.store));
+}
+
+/* ---- a text that is read in pieces, while the same transaction is used ------------------------------------ */
+
+typedef struct { kennel *k; objstore_view *tx; objstore_savepoint savepoint; const char *last; sem_t is_waiting, goes_on; int step; } reading;
+
+static objstore_status read_in_pieces(void *bytes, size_t capacity, size_t *count, void *userdata) {
+    reading *r = userdata;
+    const char *pieces[] = {"[{\"n\": 1},", r->last, ""};
+    (void)capacity;
+    if (r->step == 1) {
+        objstore_savepoint own;
+        CHECK(objstore_savepoint_rollback(r->tx, r->savepoint) == OBJSTORE_ERR_IN_CALLBACK);
+        CHECK(objstore_savepoint_release(r->tx, r->savepoint) == OBJSTORE_ERR_IN_CALLBACK);
+        OK(objstore_savepoint_begin(r->tx, &own));
+        OK(objstore_create(r->tx, r->k->id, NULL, NULL, 0, NULL));
+        OK(objstore_savepoint_rollback(r->tx, own));
+        sem_post(&r->is_waiting);
+        /* The other thread has no way to say that it waits: what is asked for is that what it does stays, whenever it comes. */
+        sem_wait(&r->goes_on);
+    }
+    *count = strlen(pieces[r->step]);
+    memcpy(bytes, pieces[r->step++], *count);
+    return OBJSTORE_OK;
+}
+
+static void *create_beside(void *userdata) {
+    reading *r = userdata;
+    sem_wait(&r->is_waiting);
+    sem_post(&r->goes_on);
+    OK(objstore_create(r->tx, r->k->id, NULL, NULL, 0, NULL));
+    return NULL;
+}
+
+static void stream(void) {
+    int round;
+    for (round = 0; round < 400; round++) {
+        kennel k = open_kennel(NULL, 0, OBJSTORE_DURABILITY_FULL);
+        const int is_wrong = round & 1;
+        reading r = {.k = &k, .last = is_wrong ? "{\"n\": \"none\"}]" : "{\"n\": 2}]"};
+        pthread_t thread;
+        uint64_t count;
+        sem_init(&r.is_waiting, 0, 0);
+        sem_init(&r.goes_on, 0, 0);
+        OK(objstore_begin(k.store, &r.tx));
+        OK(objstore_savepoint_begin(r.tx, &r.savepoint));
+        CHECK(pthread_create(&thread, NULL, create_beside, &r) == 0);
+        CHECK(objstore_create_all_from_json_stream(r.tx, k.id, OBJSTORE_POLICY_ERROR, 0, read_in_pieces, NULL, &r, NULL, NULL)
+            == (is_wrong ? OBJSTORE_ERR_WRONG_TYPE : OBJSTORE_OK));
+        CHECK(pthread_join(thread, NULL) == 0);
+        OK(objstore_savepoint_release(r.tx, r.savepoint));
+        OK(objstore_count(r.tx, k.id, &count));
+        CHECK(count == (is_wrong ? 1u : 3u));
+        OK(objstore_commit(r.tx, NULL));
+        OK(objstore_close(k.store));
+    }
 }
 
 /* ---- closing while others are at work --------------------------------------------------------------------- */
@@ -954,6 +1034,7 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "close")) close_at_work(folder);
     else if (!strcmp(what, "limit")) limit(folder);
     else if (!strcmp(what, "masked")) masked(folder);
+    else if (!strcmp(what, "stream")) stream();
     else return 2;
     printf("%s: as the header says\n", what);
     return 0;

@@ -47,8 +47,12 @@ extension Store {
     /// looked at again for a while.
     private static func openAnew(_ configuration: StoreConfiguration, _ path: String, _ machine: Machine) throws(StoreError) -> Store {
         let end = machine.monotonic() + 500_000_000
+        var configuration = configuration
+        defer { configuration.accessModel?.close() }
         while true {
             var isBusy = false
+            // Who may use the one may use the other. Where another one was faster there is none by now.
+            if configuration.accessModel == nil { configuration.accessModel = try? machine.open(try machine.resolve(path), .readOnly) }
             do throws(StoreError) { try StoreFiles.delete(path, machine: machine) } catch {
                 // Somebody else was faster, or is about to be.
                 isBusy = error.code == .busy && machine.monotonic() < end

@@ -82,6 +82,8 @@ package struct StoreConfiguration: Sendable {
     /// Is asked now and then by who waits for other writers; throws where it is not to go on.
     package var onWait: (@Sendable () throws(StoreError) -> Void)?
     package var steps = OpeningSteps()
+    /// A file that is made gets the access of this one.
+    var accessModel: StorageFile?
     /// Only what was asked for.
     package private(set) var limits: [Limit: Int64] = [:]
 
@@ -129,6 +131,7 @@ package struct StoreConfiguration: Sendable {
         if let bytes = limits[.transactionBytes] { options.transactionBytes = Int(bytes) }
         if let idle = limits[.checkpointIdle] { options.checkpointIdle = nanoseconds(idle) }
         if let onWait { options.endOfOpening = EndOfWaits(asking: onWait) }
+        options.accessModel = accessModel
         options.openTimeout = nanoseconds(limits[.openTimeout] ?? Limit.openTimeout.standard)
         return options
     }

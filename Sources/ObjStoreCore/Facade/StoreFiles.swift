@@ -107,7 +107,9 @@ package enum StoreFiles {
         guard try opening.acquire(timeout: 0) else { throw StoreError(.busy, "\(path) is being opened or closed") }
         defer { opening.release() }
         guard try machine.leads(path, to: file) else { throw StoreError(.notFound, "\(path) was deleted by somebody else") }
-        guard try !machine.isLocked(file, bytes: Database.Locks.allLive) else { throw StoreError(.busy, "\(path) is open") }
+        guard try !machine.isLocked(file, bytes: Database.Locks.allLive), try !machine.isLocked(file, bytes: Database.Locks.immutable) else {
+            throw StoreError(.busy, "\(path) is open")
+        }
         try body(file)
     }
 

@@ -20,8 +20,7 @@ extension View {
         _ body: (ObjectID, UpsertOutcome) -> Void
     ) throws(StoreError) {
         try checkCreatable(classID)
-        let savepoint = try beginSavepoint()
-        do throws(StoreError) {
+        try atOnce { () throws(StoreError) in
             let reader = JSONReader(source, elements: true, options: options, textLimit: shared.database.options.valueLimit)
             let waiting = WaitingLinks(isShared: true)
             while try reader.next() {
@@ -29,11 +28,6 @@ extension View {
                 body(object, outcome)
             }
             try connect(waiting)
-            try releaseSavepoint(savepoint)
-        } catch {
-            // The reader's function may have ended the transaction.
-            if !isClosed { try rollBack(toSavepoint: savepoint) }
-            throw error
         }
     }
 

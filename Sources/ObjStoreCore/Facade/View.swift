@@ -22,6 +22,8 @@ package final class View: @unchecked Sendable {
     package let store: Store
     package let shared: SharedStore
     let lock = Lock()
+    /// Who is inside of `atOnce`, and what others wait for; 0: nobody. Under `lock`.
+    var atOnceThread: UInt = 0, atOnceGate: Lock?
 
     /// Of live and frozen views; nil once closed.
     package private(set) var snapshot: Snapshot? { didSet { lookUp = snapshot.map { SnapshotAccess($0) } } }
@@ -272,6 +274,7 @@ package final class View: @unchecked Sendable {
     /// The writable class of a transaction; everything borrowed is void afterwards. Serialised by the caller.
     @inline(__always)
     func writing() throws(StoreError) -> WriteTransaction {
+        if _slowPath(atOnceThread != 0) { waitForOthers() }
         guard let transaction else { throw kind == .transaction ? closedError : notInWrite }
         if isCopied { throw StoreError(.inCallback, "the transaction is being copied: until that is done it can be read, but not changed") }
         return transaction

@@ -75,14 +75,44 @@ extension WriteTransaction {
     }
 
     /// Deletes the embedded objects of a class that have no parent, and what goes with them. Cost: O(n). Returns how many.
+    ///
+    /// Where the class becomes embedded, what lies in an object does not go with it yet, for it may have other parents: it goes where it
+    /// has none any more.
     func deleteOrphans(_ classIndex: Int) throws(StoreError) -> Int {
-        var orphans: [Int64] = []
-        try forEachParentCount(of: try state(classIndex)) { (key, parents) in
+        let state = try state(classIndex)
+        var orphans: [Int64] = [], total = 0
+        try forEachParentCount(of: state) { (key, parents) in
             if parents == 0 { orphans.append(key) }
             return true
         }
-        try deleteOrphans(classIndex, orphans)
-        return orphans.count
+        while !orphans.isEmpty {
+            let inside = state.schema.becomesEmbedded ? try targets(of: orphans, state) : []
+            try deleteOrphans(classIndex, orphans)
+            total += orphans.count
+            orphans = []
+            for key in inside where try state.contains(key) {
+                if try hasNoParent(state, key) { orphans.append(key) }
+            }
+        }
+        return total
+    }
+
+    /// The objects of a class that others of it lead to.
+    private func targets(of keys: [Int64], _ state: ClassState) throws(StoreError) -> Set<Int64> {
+        var found = Set<Int64>()
+        for link in state.incoming where link.classIndex == Int(state.schema.id) {
+            let owning = OwningLink(property: link.property, target: link.classIndex, isCollection: link.isCollection, isEmbedding: false)
+            for key in keys { try state.forEachTarget(try state.row(key), owning) { found.insert($0) } }
+        }
+        return found
+    }
+
+    private func hasNoParent(_ state: ClassState, _ key: Int64) throws(StoreError) -> Bool {
+        for link in state.incoming {
+            let origin = try self.state(link.classIndex)
+            if try link.count(to: key, try origin.linkIndex(link.property, isCollection: link.isCollection)) > 0 { return false }
+        }
+        return true
     }
 
     /// Deletes embedded objects and what is embedded in them, but not what their links cascade to: nobody has deleted them. Returns how

@@ -295,6 +295,8 @@ package final class ObserverHub: @unchecked Sendable {
     /// For the store's own thread. What fails is thrown by the application's next `deliver` or `wait`.
     func deliverOnWorker() {
         do throws(StoreError) { _ = try deliver() } catch {
+            // The handler returned in a child, which has this thread alone, and nobody who would end it.
+            if fork.isChild { ForkGuard.endChild() }
             lock.withLock { if workerFailure == nil { workerFailure = error } }
         }
     }

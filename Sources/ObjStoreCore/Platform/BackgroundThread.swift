@@ -31,6 +31,7 @@ package final class BackgroundThread: WorkerThread, @unchecked Sendable {
         if code != 0 {
             Unmanaged.passUnretained(self).release()
             joined = true
+            if code == EAGAIN { throw StoreError(.outOfMemory, "cannot start the thread \(name): there is no memory for it, or there are too many") }
             throw systemError(code, "start the thread \(name)")
         }
         _ = cs_thread_name(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))  // only for show

@@ -58,7 +58,7 @@ struct SchemaInUse {
         if before.isNullable != now.isNullable { return now.isNullable ? "may be null now" : "must not be null any more" }
         if before.isUnique && !now.isUnique && !now.isPrimaryKey { return "is not unique any more" }
         if before.isGenerated && !now.isGenerated { return "is not generated any more" }
-        if before.isCounter != now.isCounter { return now.isCounter ? "became a counter" : "is no counter any more" }
+        if before.isCounter && !now.isCounter { return "is no counter any more" }
         return nil
     }
 }

@@ -70,7 +70,10 @@ extension Database {
         // Who had the lock may have deleted the file.
         guard try machine.leads(path, to: file) else { return nil }
         let isFirst = !(try machine.isLocked(file, bytes: Locks.allLive)) || InjectedBug.active(.twoSharedStates)
-        if options.isExclusive && !isFirst { throw StoreError(.busy, "\(path) is open in another process") }
+        if options.isExclusive {
+            let isRead = isFirst ? try machine.isLocked(file, bytes: Locks.immutable) : true
+            if isRead { throw StoreError(.busy, "\(path) is open in another process") }
+        }
         let database: Database
         do throws(StoreError) {
             database = isFirst

@@ -10,6 +10,8 @@
 /// first. So a savepoint costs what these merges cost, plus a copy of each extent that is changed again.
 struct Savepoint {
     let id: UInt64
+    /// Of a call that calls the application, which may end no savepoint around it meanwhile.
+    fileprivate let isOfCall: Bool
     fileprivate let space: WriteSpace.Mark
     fileprivate let ops: OpLog.Mark
     fileprivate let states: [(index: Int, mark: ClassState.Mark)]
@@ -17,25 +19,25 @@ struct Savepoint {
 
 extension WriteTransaction {
     /// Begins a savepoint inside those that are open. Returns what `releaseSavepoint` and `rollBack` name it by.
-    package func beginSavepoint() throws(StoreError) -> UInt64 {
+    package func beginSavepoint(ofCall: Bool = false) throws(StoreError) -> UInt64 {
         try checkUsable()
         let states = try memory.markStates()
         savepointCount += 1
-        savepoints.append(Savepoint(id: savepointCount, space: space.mark(), ops: ops.beginSavepoint(), states: states))
+        savepoints.append(Savepoint(id: savepointCount, isOfCall: ofCall, space: space.mark(), ops: ops.beginSavepoint(), states: states))
         return savepointCount
     }
 
     /// Ends a savepoint and those that began after it; the changes stay part of the transaction.
-    package func releaseSavepoint(_ id: UInt64) throws(StoreError) {
-        let position = try savepoint(id)
+    package func releaseSavepoint(_ id: UInt64, ofCall: Bool = false) throws(StoreError) {
+        let position = try savepoint(id, ofCall)
         while savepoints.count > position { releaseInnermost() }
     }
 
     /// Undoes everything since the savepoint began, and ends it and those that began after it.
     ///
     /// What broke the transaction since is undone, too.
-    package func rollBack(toSavepoint id: UInt64) throws(StoreError) {
-        let position = try savepoint(id)
+    package func rollBack(toSavepoint id: UInt64, ofCall: Bool = false) throws(StoreError) {
+        let position = try savepoint(id, ofCall)
         while savepoints.count > position {
             let last = savepoints.removeLast()
             space.rollBack(to: last.space)
@@ -54,10 +56,13 @@ extension WriteTransaction {
         ops.endSavepoint(last.ops, keepsChanges: true)
     }
 
-    private func savepoint(_ id: UInt64) throws(StoreError) -> Int {
+    private func savepoint(_ id: UInt64, _ ofCall: Bool) throws(StoreError) -> Int {
         guard isActive else { throw StoreError(.closedHandle, "the transaction has ended") }
         guard let position = savepoints.firstIndex(where: { $0.id == id }) else {
             throw StoreError(.outOfRange, "savepoint \(id) is not open: it was released or rolled back, or an outer one was")
+        }
+        if !ofCall, savepoints[position...].contains(where: \.isOfCall) {
+            throw StoreError(.inCallback, "a call that began inside of savepoint \(id) is not over")
         }
         return position
     }

@@ -13,7 +13,8 @@
 /// ```
 ///
 /// The lock is one on the file that may become the next log, `-log.new`. It is always made new, and loses that name before the lock is
-/// given up. One that is there already is somebody's who works, or has died: it is locked, never written, and then removed.
+/// given up. One that is there already is somebody's who works, or has died: it is locked, never written, and then removed. What cannot be
+/// one was put there by somebody else, and stays.
 enum SideNames {
     /// Runs `body` where `file` still has the path, alone among all processes, with a new file that it may write and give another
     /// name (`rename`); again where somebody has removed that file meanwhile.
@@ -96,6 +97,8 @@ enum SideNames {
         let lock = machine.makeLock(other, byte: Database.Locks.names)
         guard try lock.acquire(timeout: timeout) else { throw held(path, timeout) }
         defer { lock.release() }
-        if try machine.leads(name, to: other) { try machine.remove(name) }
+        guard try machine.leads(name, to: other) else { return }
+        guard try LogFile.isLog(other) else { throw StoreError(.io, "\(name) is not the log of a store: it stays as it is, and must be moved away") }
+        try machine.remove(name)
     }
 }
