@@ -182,6 +182,9 @@ void cs_sleep_ns(int64_t nanoseconds) {
     syscall(SYS_nanosleep, &t, 0);
 }
 int64_t cs_process_id(void) { return getpid(); }
+/* Of the Swift runtime, whose weak references are made of it. */
+extern void *swift_tryRetain(void *object);
+void *cs_try_retain(void *object) { return swift_tryRetain(object); }
 
 /* ---- steps ---- */
 enum { SHORT = 20000, QUICK = 5000, BUSY = 1000000 };

@@ -13,27 +13,28 @@ final class WriteTether: Sendable {
         self.handle.withLock { $0 = address }
     }
 
-    /// The handle is going. Waits for a thread that is ending.
+    /// The handle is going.
     func letGo() { handle.withLock { $0 = nil } }
     var isLoose: Bool { handle.withLock { $0 == nil } }
 
-    fileprivate var numberOfThisThread: UInt64? {
+    /// Nil: it is gone, or going.
+    private var strong: StoreHandle? {
+        // It cannot be freed inside of the lock: it first takes that to let go.
         handle.withLock { address in
             guard let address, let pointer = UnsafeRawPointer(bitPattern: address) else { return nil }
-            let number = Unmanaged<StoreHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef(\.numberOfThisThread)
-            return number == 0 ? nil : number
+            return Unmanaged<StoreHandle>.fromOpaque(pointer).strong
         }
+    }
+
+    fileprivate var numberOfThisThread: UInt64? {
+        guard let number = strong?.numberOfThisThread, number != 0 else { return nil }
+        return number
     }
 
     /// Cancels the open write that this thread has left, as `left` says; who is to be told.
     fileprivate func abandon(_ left: (StoreHandle) -> UInt64?) -> ErrorReports? {
-        // The handle cannot be freed meanwhile: it first waits to let go. So nothing of the program runs here.
-        handle.withLock { address in
-            guard let address, let pointer = UnsafeRawPointer(bitPattern: address) else { return nil }
-            return Unmanaged<StoreHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef { handle in
-                handle.closeAbandoned(left(handle)) ? handle.reports : nil
-            }
-        }
+        guard let handle = strong else { return nil }
+        return handle.closeAbandoned(left(handle)) ? handle.reports : nil
     }
 }
 

@@ -165,4 +165,6 @@ uint32_t cs_handle_new(void);
 
 void cs_sleep_ns(int64_t nanoseconds);
 int64_t cs_process_id(void);
+/* The Swift object, with one reference more; NULL where its last one is gone. Its memory must be there. */
+void *cs_try_retain(void *object);
 #endif

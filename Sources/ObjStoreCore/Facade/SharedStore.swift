@@ -320,7 +320,7 @@ package final class SharedStore: @unchecked Sendable {
         lock.withLock { if writerView?.toOpaque() == Unmanaged.passUnretained(view).toOpaque() { writerView = nil } }
     }
     /// Memory that the open transaction of this process takes.
-    var arenaBytes: Int { lock.withLock { writerView?.takeUnretainedValue() }?.arenaBytes ?? 0 }
+    var arenaBytes: Int { lock.withLock { writerView?.strong }?.arenaBytes ?? 0 }
 
     /// Keeps what was handed out of a schema as long as the store is open.
     func keep(_ schema: Schema) {

@@ -26,6 +26,8 @@ package final class Store: @unchecked Sendable {
 
     private let lock = Lock()
     private var closed = false
+    /// Of what works on the store's files and is not inside of a view's lock.
+    let calls = CallGate()
     /// It is about to be closed, or the program is tired of waiting: nobody goes on waiting for other writers.
     let endOfWaits: EndOfWaits
     /// Views that must be closed with the store; they do not keep themselves alive through it.
@@ -58,8 +60,10 @@ package final class Store: @unchecked Sendable {
     // MARK: Views
 
     package func openView() throws(StoreError) -> View {
-        try checkOpen()
-        return try register(View(store: self, snapshot: shared.database.snapshot(), kind: .live))
+        try calls.within { () throws(StoreError) in
+            try checkOpen()
+            return try register(View(store: self, snapshot: shared.database.snapshot(), kind: .live))
+        }
     }
 
     /// Closes the view again where the store was closed meanwhile.
@@ -122,6 +126,10 @@ package final class Store: @unchecked Sendable {
     /// Errors: `.readOnly`, `.alreadyInWrite`, `.busy` (`.notAtAll`), `.timeout`, `.poisoned`, `.tooManyReaders`, `.schemaMismatch` (the file
     /// has a higher version of the schema meanwhile, without something that this handle's has).
     package func begin(_ wait: Wait = .standard) throws(StoreError) -> View {
+        try calls.within { () throws(StoreError) in try beginInside(wait) }
+    }
+
+    private func beginInside(_ wait: Wait) throws(StoreError) -> View {
         try checkWritable()
         try shared.checkOutside("begin")
         let transaction: WriteTransaction
@@ -150,24 +158,28 @@ package final class Store: @unchecked Sendable {
     }
 
     package func flush() throws(StoreError) {
-        try checkWritable()
-        try shared.checkOutside("flush")
-        // Nobody would find what is durable there. (The store's own thread flushes all the same.)
-        try shared.database.checkInPlace()
-        try shared.database.flush()
+        try upkeep("flush") { () throws(StoreError) in
+            // Nobody would find what is durable there. (The store's own thread flushes all the same.)
+            try shared.database.checkInPlace()
+            try shared.database.flush()
+        }
     }
 
     package func checkpoint() throws(StoreError) {
-        try checkWritable()
-        try shared.checkOutside("checkpoint")
-        try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: endOfWaits)
+        try upkeep("checkpoint") { () throws(StoreError) in try shared.database.checkpoint(timeout: nanoseconds(writeTimeout), until: endOfWaits) }
+    }
+
+    private func upkeep(_ operation: String, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+        try calls.within { () throws(StoreError) in
+            try checkWritable()
+            try shared.checkOutside(operation)
+            try body()
+        }
     }
 
     /// Makes the file as small as what lives in it, while others read and write; see `Database.compact`.
     package func compact(_ progress: View.Progress) throws(StoreError) {
-        try checkWritable()
-        try shared.checkOutside("compact")
-        try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress)
+        try upkeep("compact") { () throws(StoreError) in try shared.database.compact(timeout: nanoseconds(writeTimeout), until: endOfWaits, progress) }
     }
 
     package func checkOpen() throws(StoreError) {
@@ -210,6 +222,7 @@ package final class Store: @unchecked Sendable {
         // After the transactions: a handler may be waiting for one of them to end.
         try hub.close()
         for hub in open.hubs { close(hub) }
+        calls.waitForOthers()
         try shared.leave()
     }
 

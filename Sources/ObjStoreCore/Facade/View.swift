@@ -174,6 +174,10 @@ package final class View: @unchecked Sendable {
     /// Commits with the durability of the store's handle. The view is closed whatever is thrown, except for
     /// `.notInWrite`. Returns the new version, or the one that it began with when nothing changed.
     package func commit() throws(StoreError) -> UInt64 {
+        try store.calls.within { () throws(StoreError) in try commitInside() }
+    }
+
+    private func commitInside() throws(StoreError) -> UInt64 {
         lock.lock()
         guard kind == .transaction, let transaction else {
             lock.unlock()
@@ -195,7 +199,7 @@ package final class View: @unchecked Sendable {
     /// Throws `.outcomeUnknown` where that may not survive; the transaction is cancelled all the same.
     package func cancel() throws(StoreError) {
         guard kind == .transaction else { throw notInWrite }
-        try end()
+        try store.calls.within { () throws(StoreError) in try end() }
     }
 
     var closedError: StoreError { StoreError(.closedHandle, kind == .transaction ? "the transaction has ended" : "the view was closed") }

@@ -8,10 +8,11 @@ final class ViewTether: @unchecked Sendable {
 
     /// Closes the view, unless it is going and does that itself. Waits for calls of other threads on it.
     func close() {
-        // The view cannot be freed meanwhile: it first takes the lock to let go.
-        lock.withLock { view?._withUnsafeGuaranteedRef { $0.close(waitsForReaders: true) } }
+        // The view cannot be freed inside of the lock: it first takes that to let go.
+        let view = lock.withLock { self.view?.strong }
+        view?.close(waitsForReaders: true)
     }
 
-    /// The view is going. Waits for `close`.
+    /// The view is going.
     func letGo() { lock.withLock { view = nil } }
 }

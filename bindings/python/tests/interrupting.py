@@ -3,6 +3,7 @@
 import dis
 import functools
 import pathlib
+import signal
 import sys
 import threading
 from collections import deque
@@ -24,6 +25,15 @@ def stop(*_: object) -> None:
     raise Stop
 
 
+def raising(kind: type[BaseException]) -> Callable[[int, FrameType | None], None]:
+    """A handler that is not installed any more where its exception is looked at."""
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        raise kind("a signal came")
+
+    return handler
+
+
 @functools.cache
 def lock_exits(code: CodeType) -> frozenset[int]:
     """Where a `with` calls the __exit__ of its own after a block that ended well: of a lock, no handler may run there, nor does
@@ -43,8 +53,9 @@ def lock_exits(code: CodeType) -> frozenset[int]:
 class Interruption:
     """Runs something, and raises Stop before the n-th byte code of the package that it comes to."""
 
-    def __init__(self, at: int, files: tuple[str, ...] = ()) -> None:
+    def __init__(self, at: int, files: tuple[str, ...] = (), handler: Callable[[int, FrameType | None], None] = stop) -> None:
         self.left = at
+        self.handler = handler
         self.files = files
         self.where = ""
 
@@ -67,7 +78,7 @@ class Interruption:
             self.left -= 1
             if self.left == 0:
                 self.where = f"{pathlib.Path(frame.f_code.co_filename).name}:{frame.f_lineno} {frame.f_code.co_name} at {frame.f_lasti}"
-                stop()
+                self.handler(signal.SIGUSR1, frame)
         return self._traced
 
 

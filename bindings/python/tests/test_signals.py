@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import objstore
-from interrupting import Stop, at_every_byte_code, elsewhere, stop
+from interrupting import Interruption, Stop, at_every_byte_code, elsewhere, raising, stop
 from objstore import calls, field
 
 
@@ -74,6 +74,110 @@ def usable(store: Any) -> int:
 
 
 # At every byte code
+
+
+@pytest.mark.parametrize("kind", [objstore.Timeout, objstore.Closed, objstore.WrongType, TypeError, ValueError, IndexError, KeyError])
+def test_exceptions_that_the_package_has_a_meaning_for(kind: type[Exception]) -> None:
+    """They are no answer where a signal handler has raised them, and none is lost."""
+
+    class Thing(objstore.Model):
+        id: int = field(primary_key=True)
+        names: list[str]
+        sizes: set[int]
+        counts: dict[str, int]
+        more: Any = None
+
+    class Odd:
+        def __index__(self) -> int:
+            return 7
+
+    with objstore.open(memory="", models=[Thing]) as store:
+        with store.write():
+            thing = store.create(Thing, {"id": 1, "names": ["a", "b"], "sizes": [1, 2], "counts": {"a": 1}, "more": {"x": [1, {"y": 2}]}})
+
+        def commit() -> None:
+            with store.write():
+                next(iter(store.objects(Thing)))
+                next(iter(thing.names))
+                thing.counts["a"] += 1
+
+        actions: list[Callable[[], Any]] = [
+            lambda: ("b" in thing.names, 2 in thing.sizes, thing.counts.get("a") is not None),
+            lambda: (thing.more["x"][1]["y"] == 2, "x" in thing.more, thing.is_valid),
+            lambda: (Thing(id=Odd(), sizes=[Odd()]).id == 7,),  # type: ignore[arg-type, list-item]
+            commit,
+        ]
+        for action in actions:
+            for at in itertools.count(1):
+                interruption, raised, answers = Interruption(at, handler=raising(kind)), None, None
+                try:
+                    answers = interruption.run(action)
+                except Exception as error:
+                    raised = error
+                if interruption.left > 0:
+                    break
+                assert type(raised) is kind and "a signal came" in str(raised), (interruption.where, raised, answers)
+                if action is commit:
+                    with store.write(timeout=0):
+                        pass
+
+
+def test_a_handler_that_is_not_one_any_more(store: Any) -> None:
+    """Usual where a second signal is to end the program: what an observer could not take comes again."""
+
+    def once(*_: object) -> None:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        raise Stop
+
+    with store.write():
+        leaf = store.create(Leaf, {"id": 1, "n": 1})
+    seen, interrupts = [], False
+
+    def told(change: Any) -> None:
+        nonlocal interrupts
+        if interrupts:
+            interrupts = False
+            os.kill(os.getpid(), signal.SIGUSR1)
+        seen.append((change.is_initial, change.after.get(Leaf, 1).n))
+
+    token = store.objects(Leaf).observe(told)
+    store.deliver()
+    with store.write():
+        leaf.n = 2
+    signal.signal(signal.SIGUSR1, once)
+    interrupts = True
+    with pytest.raises(Stop):
+        store.deliver()
+    assert store.deliver() == 1 and seen == [(True, 1), (False, 2)]
+    token.close()
+
+
+def test_a_handler_may_read_at_any_moment(store: Any) -> None:
+    """Also between the end of a transaction in the library and in Python."""
+    with store.write():
+        leaf = store.create(Leaf, {"id": 0, "n": 0})
+    counts = []
+
+    def look(*_: object) -> None:
+        counts.append((len(store.objects(Leaf)), leaf.n, store.get(Leaf, 0).text))
+
+    def change() -> None:
+        with store.write():
+            leaf.n += 1
+
+    def undo() -> None:
+        with pytest.raises(ZeroDivisionError), store.write():
+            leaf.n += 1
+            raise ZeroDivisionError
+
+    for action in (change, undo):
+        for at in itertools.count(1):
+            interruption = Interruption(at, ("transaction.py", "store.py", "handles.py"), look)
+            interruption.run(action)
+            if interruption.left > 0:
+                break
+        assert at > 50
+    assert {(count, text) for count, _, text in counts} == {(1, "")}
 
 
 def commit(store: Any) -> None:

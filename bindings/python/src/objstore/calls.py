@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS
 from types import AsyncGeneratorType, CodeType, FrameType, GeneratorType
 from typing import Any
 
@@ -210,11 +210,32 @@ _RUN = Calls.run.__code__
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Did a signal handler raise it?"""
+    """Did a signal handler raise it? It may not be the handler of its signal any more."""
     if isinstance(error, KeyboardInterrupt):
         return True
     handlers = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
-    return not handlers.isdisjoint(_passed(error))
+    return not handlers.isdisjoint(_passed(error)) or _came_from_nowhere(error)
+
+
+def _came_from_nowhere(error: BaseException) -> bool:
+    """Was one of the functions that it passed called as handlers are: with the frame that was interrupted?"""
+    trace, passed = error.__traceback__, []
+    while trace is not None:
+        code, values = trace.tb_frame.f_code, trace.tb_frame.f_locals
+        given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
+        if code.co_flags & CO_VARARGS:
+            given += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+        if any(value is frame for value in given for frame in passed):
+            return True
+        passed.append(trace.tb_frame)
+        trace = trace.tb_next
+    return False
+
+
+def hand_on(error: BaseException) -> None:
+    """For who takes an error for an answer: raises it again where a signal handler has raised it."""
+    if _came_from_nowhere(error):
+        raise error
 
 
 def has_run(function: Any, error: BaseException) -> bool:

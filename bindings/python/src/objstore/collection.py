@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _ffi, elements, jsons, mixed, objects
 from ._check import check, failure
 from .articles import a
+from .calls import hand_on
 from .errors import Error
 from .kinds import LINK, LIST, MIXED, SET
 from .values import Values, give_back, take
@@ -49,7 +50,8 @@ _rooms: list[Room] = []
 def room() -> Room:
     try:
         return _rooms.pop()
-    except IndexError:
+    except IndexError as error:
+        hand_on(error)
         return Room()
 
 

@@ -1,10 +1,11 @@
 """The constructors of model classes."""
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from . import kinds, objects
-from .errors import MissingValue
+from .errors import InvalidArgument, MissingValue
 from .properties import MISSING
 
 
@@ -73,3 +74,19 @@ def _start_derived(obj: Any, base: Any, values: list[Any]) -> None:
         else:
             completed.append(prop.given(given.get(prop.name, MISSING)))
     objects.start(obj, completed)
+
+
+def checked(cls: type, own: Any) -> Any:
+    """The constructor of a class that has its own: without that of Model there are no values to set or to read."""
+
+    @functools.wraps(own)
+    def __init__(self: Any, /, *positional: Any, **named: Any) -> None:
+        try:
+            own(self, *positional, **named)
+        except AttributeError as error:
+            if error.name not in objects.Slots.__slots__ or hasattr(self, "_o_block"):
+                raise
+        if not hasattr(self, "_o_block"):
+            raise InvalidArgument(f"{cls.__name__}.__init__ has to call super().__init__(…), with the values, before it does anything else")
+
+    return __init__

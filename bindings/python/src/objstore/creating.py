@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 from . import _ffi
 from .arguments import switch
 from .articles import shown
-from .calls import MUST_FINISH, Calls
+from .calls import MUST_FINISH, Calls, hand_on
 from .errors import Error, InvalidArgument
 from .jsons import EXTENDED, RELAXED
 from .kinds import BOOL, DOUBLE, INT, STRING, convert as converted_value
@@ -114,6 +114,7 @@ def _text(data: Any, flags: int) -> bytes:
         try:
             return json.dumps(data, ensure_ascii=False, allow_nan=bool(flags & RELAXED)).encode("utf-8", "surrogatepass")
         except (TypeError, ValueError, RecursionError) as error:
+            hand_on(error)
             hint = "; relaxed=True takes NaN and the infinities" if "float" in str(error) else ""
             raise InvalidArgument(f"the {type(data).__name__} is no JSON: {error}{hint}") from None
     if _is_file(data):

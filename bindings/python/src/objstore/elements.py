@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from . import documents, kinds
+from .calls import hand_on
 from .columns import at_rows
 from .errors import Error, NotNullable
 from .kinds import INT, LARGEST, LINK, LIST, MAP, MIXED, SET, SMALLEST, is_embedded, is_loose, is_object
@@ -78,7 +79,8 @@ class Element:
             if isinstance(stored, str) and (self.what == KEY or not stored.isascii()):
                 return converted, len(stored.encode()) <= LONGEST_KEY or self.what == ELEMENT
             return converted, True
-        except (Error, UnicodeEncodeError):
+        except (Error, UnicodeEncodeError) as error:
+            hand_on(error)
             return None, False
 
 

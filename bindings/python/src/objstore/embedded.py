@@ -97,9 +97,9 @@ def parent(obj: Any) -> Any:
     source = obj._o_block.store
     if source is None:
         return None
-    s, found = take(), _ffi.Object()
+    s, found, view = take(), _ffi.Object(), source._view_for(obj._o_block.epoch)
     s.head.value, s.key.value = source._binding(type(obj)).head, obj._o_key
-    if status := _parent(source._view_for(obj._o_block.epoch).handle, s.object, ctypes.byref(found), None):
+    if status := _parent(view.handle, s.object, ctypes.byref(found), None):
         raise failure(status)
     give_back(s)
     binding = source._of_class(found.class_id)

@@ -47,7 +47,8 @@ class Factory(Source):
         else:
             several: Any = [by] if isinstance(by, (str, Property)) else by
             parts = self._unique(binding, [prop.name for prop in properties(binding, several, "by")])
-            known_by = binding.index_id(self._reader().handle, parts), parts
+            view = self._reader()
+            known_by = binding.index_id(view.handle, parts), parts
             made = inserting.create_by(self._writing(), binding, values, policy, exact, known_by)
         return made
 

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Protocol
 
 from . import decimals
 from .articles import shown
+from .calls import hand_on
 from .errors import InvalidText, NotNullable, NotSupported, OutOfRange, WrongType
 from .object_id import ObjectId
 
@@ -84,7 +85,8 @@ def _int(prop: Described, value: Any) -> int:
         raise wrong(prop, value, "an int")
     try:
         number = int(operator.index(value))  # int(): an IntEnum member becomes its number
-    except TypeError:
+    except TypeError as error:
+        hand_on(error)
         raise wrong(prop, value, "an int") from None
     if SMALLEST <= number <= LARGEST:
         return number
@@ -126,7 +128,8 @@ def _decimal(prop: Described, value: Any) -> Decimal:
             raise wrong(prop, value, "a Decimal")
         try:
             value = operator.index(value)
-        except TypeError:
+        except TypeError as error:
+            hand_on(error)
             raise wrong(prop, value, "a Decimal") from None
     number = Decimal(value)
     if decimals.bits(number) is None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .calls import hand_on
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -52,8 +53,8 @@ class Loop:
         """The write is about to end, one way or the other."""
         try:
             self._keys = self._evaluation.words(self._next, self._evaluation.count - self._next)
-        except (Error, MemoryError):
-            pass  # its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+        except (Error, MemoryError) as error:
+            hand_on(error)  # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
 
     def leave_out_undone(self) -> None:
         """The write was cancelled: what it created does not come any more, be it read already or not."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from . import _ffi, documents, jsons, kinds, objects
 from ._check import failure
 from .articles import a
+from .calls import hand_on
 from .errors import Error, IndexOutOfRange, InvalidText, NoSuchClass, Status
 from .kinds import INT, LIST, MAP, STRING
 from .values import Values, give_back, take
@@ -96,7 +97,8 @@ class Nested:
         s.head.value, s.key.value = self._head, self._key
         try:
             room = _paths.pop()
-        except IndexError:
+        except IndexError as error:
+            hand_on(error)
             room = _Path()
         room.values.fill([_STEPS[type(step)] for step in path], list(path[:DEEPEST]))
         status: int = function(handle, s.object, self._property_id, room.values.address, len(path), *arguments)
@@ -106,8 +108,8 @@ class Nested:
 
     def _value(self, function: Any, path: tuple[int | str, ...]) -> Any:
         """What is at the end of a path, or _ABSENT: a list or dict as (kind, count) by _get, copied by _read."""
-        s = take()
-        if status := self._call(function, self._view().handle, path, None, s.values.address, s.flag_address):
+        s, view = take(), self._view()  # which is kept until the value is read
+        if status := self._call(function, view.handle, path, None, s.values.address, s.flag_address):
             raise failure(status)
         kind = s.words[0]
         if not s.flag.value:
@@ -136,8 +138,8 @@ class Nested:
 
     def _elements(self) -> Any:
         """A builtin list or dict of the elements, lists and dicts in it live."""
-        s = take()
-        if status := self._call(_read, self._view().handle, self._path, None, s.values.address, s.flag_address):
+        s, view = take(), self._view()
+        if status := self._call(_read, view.handle, self._path, None, s.values.address, s.flag_address):
             raise failure(status)
         packed = ctypes.string_at(s.words[1], s.words[2]) if s.words[0] == kinds.DOCUMENT else b""
         give_back(s)
@@ -337,7 +339,8 @@ class MixedDict(Nested, MutableMapping[str, Any]):
         hash(key)  # TypeError, as a builtin has it
         try:
             return self._element(str.__str__(key)) if isinstance(key, str) else _ABSENT
-        except (UnicodeEncodeError, InvalidText):
+        except (UnicodeEncodeError, InvalidText) as error:
+            hand_on(error)
             return _ABSENT
 
     def __contains__(self, key: object) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence  # noqa: TC003  # also for typing
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from . import copies, described, elements, embedded, jsons, kinds, links, objects, written
-from .constructors import constructor
+from .constructors import checked, constructor
 from .counters import Counter
 from .dicts import Dict
 from .elements import Element, Shape
@@ -64,8 +64,8 @@ class ModelMeta(type):
         if bases == (objects.Slots,):
             return cls
         _declare(cls, sys._getframe(1).f_locals)
-        if "__init__" not in namespace:
-            setattr(cls, "__init__", constructor(cls))
+        own = namespace.get("__init__")
+        setattr(cls, "__init__", constructor(cls) if own is None else checked(cls, own))
         return cls
 
 

@@ -6,6 +6,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from . import collection, embedded, filling, kinds, mixed
+from .calls import hand_on
 from .collection import Collection
 from .errors import Closed, Error, NoSuchObject, NotInWrite, WrongStore
 
@@ -238,7 +239,8 @@ def exists(obj: Any) -> bool:
     try:
         view: View = store._reader()
         return view.exists(store._binding(type(obj)).head, obj._o_key)
-    except Closed:
+    except Closed as error:
+        hand_on(error)
         return False
 
 

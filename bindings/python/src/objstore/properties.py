@@ -61,6 +61,8 @@ class Property(property):
     and reading it from the class gives the property itself, to ask with: `Dog.age < 2`.
     """
 
+    __array_ufunc__ = None  # a scalar of NumPy on the left, as in `moment < Dog.born`, leaves the question to the property
+
     def __init__(
         self,
         name: str,

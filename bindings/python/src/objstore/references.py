@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import described, kinds, objects
+from .calls import hand_on
 from .errors import Error
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def key_of(target: Any, value: Any) -> "tuple[Property, Any] | None":
         return None
     try:
         return key[0], key[0].convert(value)
-    except Error:
+    except Error as error:
+        hand_on(error)
         return None
 
 
@@ -71,6 +73,7 @@ def _is_any(target: type, value: Any, left: int) -> bool:
         return False
     try:
         pairs = described.pairs(target, value)
-    except Error:
+    except Error as error:
+        hand_on(error)
         return False  # which says so when it is created
     return has_key_alone(target, pairs) or any(has_any(p, v, left - 1) for p, v in pairs)

@@ -120,7 +120,8 @@ class Source:
                 raise InvalidArgument(f"{name} is a list of up to {len(properties)} values, not {given!r}")
         bounds = [tuple(None if v is None else p.convert(v) for p, v in zip(properties, given)) for given in (from_, to)]
         flags = AFTER_FROM * (not switch("including_from", including_from)) | BEFORE_TO * (not switch("including_to", including_to))
-        index_id = binding.index_id(self._reader().handle, properties)
+        view = self._reader()
+        index_id = binding.index_id(view.handle, properties)
         return Results(self, binding, Stretch(properties, index_id, bounds[0], bounds[1], flags))
 
     def objects(self, model: type[M]) -> Results[M]:

@@ -151,6 +151,10 @@ class Store(Factory, WithBlock):
             self._probe = None
             self._blocks.clear()  # they refer to the store
         self._expire_frozen()
+        for write in list(self._writes):
+            if write.is_open:  # who waits is told when his turn comes
+                write.lost = f"the store {self._path!r} was closed inside of a write, which was cancelled"
+                write._abandon()
 
     # Writing
 
@@ -550,6 +554,12 @@ class Store(Factory, WithBlock):
             self._transaction = transaction
             if self._snapshot is not None:
                 self._snapshot.epoch.fast = False  # its blocks are good, but not for the writing thread
+
+    def _hide(self, transaction: Transaction) -> None:
+        """It is about to end: a signal handler that comes before Python knows how reads what was there before, or is there now."""
+        with self._lock:
+            if self._transaction is transaction:
+                self._transaction = None
 
     def _ended(self, transaction: Transaction, committed: bool) -> None:
         with self._lock:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from . import _ffi, columns, objects, turns
 from ._check import check, failure
 from .arguments import milliseconds
-from .errors import AlreadyInWrite, Error, InvalidArgument, NotInWrite, Status, Timeout
+from .calls import hand_on
+from .errors import AlreadyInWrite, Closed, Error, InvalidArgument, NotInWrite, Status, Timeout
 from .handles import Bag, Block, ends_the_block
 from .properties import Property
 from .values import Values, give_back, take
@@ -234,7 +235,7 @@ class Transaction(View, Block):
             self._check_mine()
             self._commit()
         elif self.lost and kind is None:
-            raise NotInWrite(self.lost)
+            raise (Closed if self.store.is_closed else NotInWrite)(self.lost)
         self._over()
 
     def _leave(self) -> None:
@@ -254,6 +255,7 @@ class Transaction(View, Block):
     def _commit(self) -> None:
         try:
             self._outlive()
+            self.store._hide(self)
             status = _commit(self.handle, ctypes.byref(self._version))
             problem = failure(status) if status else None  # before anything else can fail
             self._end(committed=status == 0)
@@ -266,10 +268,13 @@ class Transaction(View, Block):
     def _cancel(self) -> None:
         try:
             self._outlive()
+            self.store._hide(self)
             status = _cancel(self.handle)
             problem = failure(status) if status not in (0, Status.CLOSED_HANDLE) else None  # closed with the store
-            if status != Status.IN_CALLBACK:  # of a call that is not over: it goes on
+            if status != Status.IN_CALLBACK:
                 self._end(committed=False)
+            else:  # of a call that is not over: it goes on
+                self.store._began(self)
         except BaseException:
             self._abandon()
             raise
@@ -314,7 +319,7 @@ class Transaction(View, Block):
     def _check_alone(self, waits: bool = False) -> None:
         """AlreadyInWrite: the calling thread would wait for itself. `waits`: it lets other tasks go on meanwhile."""
         for other in list(here.writes):
-            if other is self or not other.is_open or other.store._tag != self.store._tag:
+            if other is self or not other.is_open or other.store._tag != self.store._tag or other.store.is_closed:
                 continue
             if other.store._is_inherited:
                 continue  # the parent's, who goes on: this is a child that was forked inside of it
@@ -361,8 +366,8 @@ class Transaction(View, Block):
             loop.outlive()
         try:
             self.settle()
-        except (Error, MemoryError):
-            pass  # its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
+        except (Error, MemoryError) as error:
+            hand_on(error)  # else its store is closed already, as a rule; the write must end, and the loop is going to say it is Closed
 
     def _end(self, committed: bool) -> None:
         self.is_open = self.waits = False

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from .calls import hand_on
 from .errors import AlreadyInWrite, Busy, Timeout
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def _leave(queue: "deque[_Waiting]", waiting: "_Waiting") -> None:
 def _began(begin: Callable[[], None]) -> bool:
     try:
         begin()
-    except (Busy, AlreadyInWrite):
+    except (Busy, AlreadyInWrite) as error:
+        hand_on(error)
         return False
     return True
 

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any
 
 from . import _ffi, decimals, documents, kinds, links
+from .calls import hand_on
 from .kinds import (
     BINARY, BOOL, DECIMAL, DOCUMENT, DOUBLE, FLOAT, INT, LARGEST, LINK, LIST, MAP, MIXED, NULL, OBJECT_ID, SMALLEST, STRING, TIMESTAMP, UUID,
     Described, encode,
@@ -276,5 +277,6 @@ give_back = _pool.append
 def take() -> Scratch:
     try:
         return _pool.pop()
-    except IndexError:
+    except IndexError as error:
+        hand_on(error)
         return Scratch()
