@@ -39,7 +39,8 @@
  *   5. fork(): in the child every handle of the parent is dead, but for schemas and configurations, of which it has
  *      its own. Closing a dead one is allowed and touches nothing shared; every other call returns OBJSTORE_ERR_FORKED.
  *      Open the file anew. The child holds no lock of its parent. exec() is safe (everything is close-on-exec). A
- *      callback may call fork: where it returns in the child, the call that it belongs to ends there with FORKED.
+ *      callback may call fork: where it returns in the child, the call that it belongs to ends there with FORKED. The
+ *      child of a handler on the worker thread has that thread alone: where it returns, the child ends, with status 0.
  *   6. Do not open, copy, move, truncate or delete the files of an open store by other means. Another
  *      program that truncates the file, or its -lock (whoever may write it can do so), makes those who
  *      have the store open die of SIGBUS, as with any mapped file. To copy an open store use
@@ -119,7 +120,7 @@
  *      (any thread), and OBJSTORE_CONFIG_DELIVER_ON_WORKER (the library's worker thread).
  *      A callback returns a status. It may call the library, except where that could never end: such
  *      a call returns OBJSTORE_ERR_IN_CALLBACK, it never deadlocks. free_userdata and log hooks may
- *      not call the library at all (IN_CALLBACK, too). No C++ exception or longjmp may leave a callback.
+ *      not call the library at all (IN_CALLBACK, too). No C++ exception, longjmp or pthread_exit may leave a callback.
  *      Languages in which a function can be left without a result: see objstore_must_finish.
  *
  *  Growing structures
@@ -1398,7 +1399,7 @@ typedef objstore_status (*objstore_report)(const objstore_report_line *line, voi
  * OBJSTORE_OK: sound. OBJSTORE_ERR_CORRUPT: damaged; the message names the first finding. In both cases `findings`
  * (NULL: not wanted) is their number, and `report` (NULL: not wanted) got each of them, notes, and a CLASS line for
  * each class. `progress` counts bytes (NULL: none); both get `userdata`. Memory is bounded. Blocks: O(size).
- * Errors: NOT_FOUND; NOT_A_STORE; BUSY: some process has it open, use objstore_verify; VERSION_MISMATCH: a newer
+ * Errors: NOT_FOUND; NOT_A_STORE; BUSY: some process has it open for writing, use objstore_verify; VERSION_MISMATCH: a newer
  * library wrote it; IO; CANCELLED. A page that the medium cannot read makes the process die of SIGBUS, as with any
  * mapped file: copy the file with a tool that passes over such pages first. */
 OBJSTORE_API objstore_status objstore_verify_file(objstore_text path, objstore_progress progress, objstore_report report,
@@ -1440,7 +1441,8 @@ OBJSTORE_API objstore_status objstore_file_exists(objstore_text path, bool *exis
 
 /** Deletes a store: the file, its log, its lock file. NOT_FOUND: no file. NOT_A_STORE: it is something else, and
  * stays.
- * BUSY: some process has it open; nothing is deleted. */
+ * BUSY: some process has it open, be it in the mode immutable; nothing is deleted. IO: what has the name of its log or lock file
+ * is none, and stays. */
 OBJSTORE_API objstore_status objstore_delete_files(objstore_text path)
     OBJSTORE_CHECKS(text(path), name(path));
 
@@ -2994,7 +2996,8 @@ typedef objstore_status (*objstore_json_write)(const char *bytes, size_t length,
 
 /** Reads the next bytes of a text, on the calling thread: up to `capacity` into `bytes`, and says how many; 0 is the end. Not OK ends the
  * operation with OBJSTORE_ERR_CALLBACK; callback_code is that of objstore_fail, or the status. It may use the store, but not end the
- * transaction. */
+ * transaction, nor a savepoint that was begun before the call (IN_CALLBACK). What other threads change in the transaction waits until the
+ * call is over. */
 typedef objstore_status (*objstore_json_read)(void *bytes, size_t capacity, size_t *count, void *userdata);
 
 /** Makes a value of the kind that a property, or an element of it, wants of one of another kind: of a STRING, say, a TIMESTAMP, BINARY,
@@ -3049,7 +3052,8 @@ OBJSTORE_API objstore_status objstore_create_all_from_json_file(
  * {"$ref": "Dog", "$id": 12}, class and object key, where its class has none; {"$ref": "Dog", "$id": null} where its primary key is null;
  * {"$ref": "City", "$id": {"country": "CH", "name": "Bern"}} where it is of several properties. With EXTENDED a link in a MIXED value is
  * always, at any depth, such a one, with the primary key as "$id", and keys of maps that would be taken for Extended JSON get one more
- * "$"; without it links in MIXED values come back as what is written: objects, numbers, texts. objstore_create_from_json reads all. Embedded objects are always written; more than 200 objects inside each other
+ * "$"; without it links in MIXED values come back as what is written: objects, numbers, texts. objstore_create_from_json reads all, but for objects and lists in
+ * sets of MIXED elements, which only EXTENDED tells apart. Embedded objects are always written; more than 200 objects inside each other
  * are OUT_OF_RANGE. `flags`: OBJSTORE_JSON_EXTENDED, PRETTY, NAN_AS_NULL, or 0.
  * `json` (NULL: not wanted) is the text, in the buffer and NUL-terminated. Cost: O(bytes), memory for them twice. */
 OBJSTORE_API objstore_status objstore_to_json(objstore_view *view, objstore_object object, uint32_t depth, uint32_t flags,

@@ -199,6 +199,69 @@ final class Named: Object {
     }
 }
 
+/// A store that goes, or is closed, while other threads are at work with it, or end.
+@Suite struct GoingTests {
+    /// Who writes meanwhile has committed, or is told that the store is closed. What it is closed with is not used any more.
+    @Test(arguments: [false, true]) func writersThatMeetClose(inMemory: Bool) throws {
+        let folder = Folder(), errors = Errors()
+        for round in 0..<(inMemory ? 300 : 60) {
+            let place = Store.Configuration(path: folder.file("store \(round)"), models: [Dog.self])
+            let store = try inMemory ? memoryStore([Dog.self]) : Store(place)
+            let writes = Atomic<Int>(0)
+            onThreads(4) { number in
+                do {
+                    if number == 3 {
+                        while writes.load(ordering: .relaxed) < round % 40 { sched_yield() }
+                        try store.close()
+                    } else {
+                        for id in 0..<100_000 {
+                            try store.write { tx in try tx.create(Dog.self, value: [number * 100_000 + id]) }
+                            writes.add(1, ordering: .relaxed)
+                        }
+                    }
+                } catch let error as ObjStoreError where error.code == .closedHandle {
+                } catch {
+                    errors.add(error as? ObjStoreError ?? ObjStoreErrorSample.missing)
+                }
+            }
+            if !inMemory { #expect(try Store(place).objects(Dog.self).count == writes.load(ordering: .relaxed)) }
+        }
+        #expect(errors.all.isEmpty, "\(errors.all)")
+    }
+
+    /// Frozen versions whose last reference goes while they are closed.
+    @Test func snapshotsThatMeetClose() throws {
+        for round in 0..<300 {
+            let store = try memoryStore([Dog.self]), reads = Atomic<Int>(0)
+            onThreads(3) { number in
+                if number == 2 {
+                    while reads.load(ordering: .relaxed) < round % 40 { sched_yield() }
+                    try? store.close()
+                } else {
+                    while let frozen = try? store.freeze() {
+                        _ = frozen.objects(Dog.self).count
+                        reads.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each has the last reference to the store, as likely as the others.
+    @Test func threadsThatEndWhileTheirStoreGoes() throws {
+        for _ in 0..<300 {
+            final class Shared: @unchecked Sendable { var store: Store? }
+            let shared = Shared()
+            shared.store = try memoryStore([Dog.self])
+            let left = Atomic<Int>(3)
+            onThreads(3) { number in
+                try? shared.store!.write { tx in try tx.create(Dog.self, value: [number]) }
+                if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { shared.store = nil }
+            }
+        }
+    }
+}
+
 /// What a program says while it waits for another writer.
 @Suite struct WaitTests {
     private struct Enough: Error {}

@@ -568,3 +568,40 @@ def test_who_goes_on_with_a_write_that_was_cancelled_hears_of_it() -> None:
         with pytest.raises(objstore.NotInWrite, match="ended inside of a write"):
             next(suspended)
         assert [host.id for host in store.objects(Host)] == [2]
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s", "D"])
+def test_values_of_numpy_on_the_left_of_a_comparison(unit: str) -> None:
+    numpy = pytest.importorskip("numpy")
+
+    class Moment(Model):
+        id: int = field(primary_key=True)
+        anything: Any = None
+        at: datetime | None = None
+        n: int = 0
+        x: float = 0.0
+
+    with objstore.open(memory="", models=[Moment]) as store:
+        with store.write():
+            store.create(Moment, {"id": 1, "anything": numpy.datetime64("2020-01-01", unit), "at": numpy.datetime64("2020-01-01", unit), "n": 1, "x": 0.5})
+            store.create(Moment, {"id": 2, "anything": 1577836800000000000, "n": 2, "x": 1.5})
+        day = numpy.datetime64("2020-01-01", unit)
+
+        def found(condition: Any) -> list[int]:
+            return [moment.id for moment in store.objects(Moment).where(condition)]
+
+        assert found(day == Moment.anything) == found(Moment.anything == day) == [1]
+        assert found(day == Moment.at) == found(day <= Moment.at) == [1] and found(day > Moment.at) == []
+        assert found(numpy.int32(1) < Moment.n) == [2] and found(numpy.float32(1) >= Moment.x) == [1]
+
+
+def test_arrays_of_no_dimension_are_no_lists() -> None:
+    numpy = pytest.importorskip("numpy")
+
+    class Holder(Model):
+        numbers: list[int]
+        names: set[str]
+
+    for values in ({"numbers": numpy.array(5)}, {"names": numpy.array("a")}):
+        with pytest.raises(objstore.WrongType, match=f"Holder.{next(iter(values))}: a (list|set), or another iterable of elements, is wanted, not array"):
+            Holder(**values)

@@ -77,6 +77,41 @@ def test_a_write_that_nobody_has_any_more(path: pathlib.Path, how: str, heir: st
         assert [note.id for note in store.objects(Note)] == [3]
 
 
+@pytest.mark.parametrize("how", ["suspended", "by hand", "inside"])
+def test_a_store_that_is_closed_ends_its_write(path: pathlib.Path, how: str) -> None:
+    """Nobody of this thread is in the way of the next one, through another handle of the file."""
+
+    def dependency(store: objstore.Store) -> Iterator[objstore.Transaction]:
+        with store.write() as tx:
+            yield tx
+
+    def write_again() -> None:
+        with objstore.open(path, models=[Note]) as second, second.write(timeout=0):
+            second.create(Note, {"id": 2})
+
+    first = objstore.open(path, models=[Note])
+    if how == "inside":
+        with pytest.raises(objstore.Closed, match="was closed inside of a write, which was cancelled"), first.write() as tx:
+            note = first.add(Note(id=1))
+            first.close()
+            assert not tx.is_open and not note.is_managed
+            write_again()
+    else:
+        generator = dependency(first)
+        tx = next(generator) if how == "suspended" else first.write().__enter__()
+        first.create(Note, {"id": 1})
+        first.close()
+        assert not tx.is_open
+        write_again()
+        with pytest.raises(objstore.Closed):
+            if how == "suspended":
+                next(generator)
+            else:
+                tx.__exit__(None, None, None)
+    with objstore.open(path, models=[Note]) as store:
+        assert [note.id for note in store.objects(Note)] == [2]
+
+
 @pytest.mark.parametrize("keep", ["variable", "list", "method", "stack"])
 def test_a_write_by_hand_that_somebody_has(path: pathlib.Path, keep: str) -> None:
     stack = contextlib.ExitStack()

@@ -195,6 +195,42 @@ def test_an_own_constructor():
         assert [(p.x, p.y) for p in store.objects(Point)] == [(1, 7)]
 
 
+def test_an_own_constructor_that_does_not_call_the_one_of_the_base():
+    """Says so, and not that something is missing inside."""
+
+    class Early(objstore.Model):
+        name: str = ""
+
+        def __init__(self, name):
+            self.name = name
+            super().__init__(name=name)
+
+    class Never(objstore.Model):
+        name: str = ""
+
+        def __init__(self):
+            pass
+
+    class Own(objstore.Model):
+        name: str = ""
+
+        def __init__(self):
+            super().__init__(name="own")
+            self.nothing  # noqa: B018
+
+    class Derived(Early):
+        more: int = 0
+
+        def __init__(self):
+            super().__init__("derived")
+
+    for model, given in ((Early, ["Rex"]), (Never, []), (Derived, [])):
+        with pytest.raises(objstore.InvalidArgument, match=r"__init__ has to call super\(\).__init__\(…\), with the values, before it does anything else"):
+            model(*given)
+    with pytest.raises(AttributeError, match="nothing"):
+        Own()
+
+
 def test_an_own_constructor_that_calls_the_one_of_the_base():
     class Animal(objstore.Model):
         name: str

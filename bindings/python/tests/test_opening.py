@@ -336,6 +336,54 @@ def test_immutable_beside_another_mode(path):
                 objstore.open(path, models=[Dog], mode=second)
 
 
+@pytest.mark.parametrize("same_process", [True, False])
+def test_what_is_read_in_the_mode_immutable_is_open(path, same_process):
+    """It is not deleted, made anew or opened exclusively."""
+    objstore.open(path, models=[Dog]).close()
+
+    def uses(expected):
+        for use in (
+            lambda: objstore.delete_files(path),
+            lambda: objstore.open(path, models=[other_dog()], delete_if_migration_needed=True),
+            lambda: objstore.open(path, models=[Dog], exclusive=True),
+        ):
+            with pytest.raises(expected):
+                use()
+
+    with objstore.open(path, models=[Dog], mode="immutable") as reader:
+        if same_process:
+            uses(objstore.Error)
+        elif (child := os.fork()) == 0:
+            try:
+                uses(objstore.Busy)
+                os._exit(0)
+            except BaseException as error:
+                print(repr(error), flush=True)
+                os._exit(1)
+        else:
+            assert os.waitpid(child, 0)[1] == 0
+        assert path.exists() and reader.objects(Dog).count() == 0
+    objstore.open(path, models=[Dog], exclusive=True).close()
+    assert objstore.delete_files(path)
+
+
+def test_what_begins_anew_keeps_who_may_use_it(path):
+    objstore.open(path, models=[Dog]).close()
+    path.chmod(0o600)
+    if os.geteuid() == 0:
+        os.chown(path, 1000, 1001)
+    before = path.stat()
+    umask = os.umask(0)
+    try:
+        with objstore.open(path, models=[other_dog()], delete_if_migration_needed=True) as store, store.write():
+            for name in (path, f"{path}-lock", f"{path}-log"):
+                after = os.stat(name)
+                assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid), name
+    finally:
+        os.umask(umask)
+    assert path.stat().st_ino != before.st_ino or path.stat().st_mode == before.st_mode
+
+
 def test_many_that_delete_what_differs(tmp_path):
     """All want the same: whoever is first makes it."""
     for attempt in range(10):

@@ -207,6 +207,41 @@ def test_a_file_that_is_no_lock_file_stays(tmp_path, size):
         store.add(Note(id=1))
 
 
+@pytest.mark.parametrize("what", ["text", "store"])
+def test_what_has_the_name_of_a_log_to_come_and_is_none_stays(tmp_path, what):
+    path, beside = tmp_path / "store", tmp_path / "store-log.new"
+    for is_there in (False, True):
+        if is_there:
+            beside.rename(tmp_path / "away")
+            objstore.open(path, models=[Note]).close()
+            (tmp_path / "away").rename(beside)
+        elif what == "text":
+            beside.write_text("my notes")
+        else:
+            with objstore.open(beside, models=[Note]) as other, other.write():
+                other.add(Note(id=7))
+        before = beside.read_bytes()
+        for use in (
+            lambda: objstore.open(path, models=[Note]), lambda: objstore.open(path, mode="read-only", models=[Note]), lambda: objstore.delete_files(path),
+        )[: 3 if is_there else 1]:
+            with pytest.raises(OSError, match="store-log.new is not the log of a store: it stays as it is"):
+                use()
+            assert beside.read_bytes() == before and path.exists() == is_there
+    if what == "store":
+        with objstore.open(beside, models=[Note]) as other:
+            assert [note.id for note in other.objects(Note)] == [7]
+
+
+@pytest.mark.parametrize("rest", [b"", b"\0" * 100, b"objslog"])
+def test_what_a_killed_process_left_of_a_log_goes(tmp_path, rest):
+    path = tmp_path / "store"
+    objstore.open(path, models=[Note]).close()
+    (tmp_path / "store-log.new").write_bytes(b"" if rest == b"objslog" else rest)
+    with objstore.open(path, models=[Note]) as store, store.write():
+        store.add(Note(id=1))
+    assert [each.name for each in tmp_path.iterdir()] == ["store"]
+
+
 @pytest.mark.parametrize("round", range(8))
 def test_a_hard_link_to_the_lock_file_of_another_store(tmp_path, round):
     """Who makes such a link harms nobody: the other store's users go on, also where its lock file has got the inode that one of this store

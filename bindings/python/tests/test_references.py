@@ -200,6 +200,45 @@ def test_orphans_of_a_class_that_becomes_embedded(path):
         assert deleted == [1] and [p.home.city for p in store.objects(models[0])] == ["Bern"]
 
 
+def test_orphans_in_orphans(path):
+    """What lies in an object without a parent goes with it, unless it has another one."""
+
+    class Leaf(objstore.Model):
+        name: str
+        inner: "Leaf | None" = None
+        more: "list[Leaf]"
+
+    class Tree(objstore.Model):
+        leaf: Leaf | None = None
+
+    with objstore.open(path, models=[Leaf, Tree]) as store, store.write():
+        kept = store.add(Leaf(name="kept", inner=Leaf(name="in kept")))
+        store.add(Tree(leaf=kept))
+        store.add(Leaf(name="1", inner=Leaf(name="2", more=[Leaf(name="3"), Leaf(name="4", inner=Leaf(name="5"))])))
+        shared = store.add(Leaf(name="shared"))
+        store.add(Leaf(name="6", inner=shared))
+        store.add(Tree(leaf=shared))
+
+    def embedded():
+        class Leaf(objstore.EmbeddedModel):
+            name: str
+            inner: "Leaf | None" = None
+            more: "list[Leaf]"
+
+        class Tree(objstore.Model):
+            leaf: Leaf | None = None
+
+        return Leaf, Tree
+
+    Leaf, Tree = embedded()
+    deleted = []
+    with objstore.open(path, models=[Leaf, Tree], schema_version=2, migrate=lambda m, v: deleted.append(m.delete_orphans("Leaf"))) as store:
+        assert deleted == [6]
+        trees = list(store.objects(Tree))
+        assert [(tree.leaf.name, tree.leaf.inner and tree.leaf.inner.name) for tree in trees] == [("kept", "in kept"), ("shared", None)]
+        store.verify()
+
+
 class Anything(objstore.Model):
     id: int = field(primary_key=True)
     extra: Any = None

@@ -62,6 +62,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], str | None]] = {
     "an index more": (lambda: model({"nick": (str | None, field(default=None, indexed=True))}), {}, None),
     "another default": (lambda: model({"age": (int, field(default=9, indexed=True))}), {}, None),
     "a class that it does not know": (lambda: model({}, classes=False), {}, None),
+    "a counter": (lambda: model({"age": (objstore.Counter, field(default=0, indexed=True))}), {}, None),
     "a property dropped": (lambda: model({}, without="nick"), {}, "Dog.nick was dropped"),
     "a list dropped": (lambda: model({}, without="tags"), {}, "Dog.tags was dropped"),
     "another kind": (lambda: model({"age": (str, field(default="", indexed=True))}), {"migrate": lambda m, v: None}, "Dog.age was dropped"),

@@ -1,9 +1,11 @@
 """Transactions: what they undo, what is seen when, and how they end."""
 
 import asyncio
+import sys
 import threading
 import warnings
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -571,3 +573,61 @@ def test_a_detached_counter_is_a_number_of_its_own():
         with other.write():
             assert other.copy(copies[0]).scans.value == 4
     assert copies[1].scans.value == 3
+
+
+@pytest.mark.parametrize("what", ["any", "nested", "parent", "detach", "by"])
+def test_reading_while_another_thread_commits(what):
+    """What a call is given is not closed under it, wherever the threads change."""
+
+    class Part(objstore.EmbeddedModel):
+        name: str = ""
+
+    class Whole(objstore.Model):
+        id: int = field(primary_key=True)
+        n: int = 0
+        extra: Any = None
+        part: Part | None = None
+
+    with objstore.open(memory="", models=[Whole, Part]) as store:
+        with store.write():
+            whole = store.create(Whole, {"id": 1, "extra": {"x": [1, 2]}, "part": {"name": "a"}})
+        nested, part = whole.extra["x"], whole.part
+        read = {
+            "any": lambda: whole.extra["x"][0] == 1, "nested": lambda: nested.copy() == [1, 2], "parent": lambda: part.parent == whole,
+            "detach": lambda: whole.detach().part.name == "a", "by": lambda: store.get(Whole, 1) == whole,
+        }[what]
+        ends, interval = threading.Event(), sys.getswitchinterval()
+
+        def write():
+            while not ends.is_set():
+                with store.write():
+                    whole.n += 1
+
+        thread = threading.Thread(target=write)
+        sys.setswitchinterval(1e-6)
+        thread.start()
+        try:
+            assert all(read() for _ in range(3_000))
+        finally:
+            ends.set()
+            thread.join()
+            sys.setswitchinterval(interval)
+
+
+def test_freezing_inside_of_a_write(store):
+    with store.write():
+        dog = store.add(Dog(name="Rex", age=1))
+    with store.write():
+        dog.age = 2
+        new = store.add(Dog(name="Ella"))
+        assert dog.freeze().age == 1
+        with pytest.raises(objstore.NoSuchObject, match="the write that has made this Dog is not over"):
+            new.freeze()
+    assert (dog.freeze().age, new.freeze().name) == (2, "Ella")
+
+
+def test_a_body_that_is_no_function(store):
+    with pytest.raises(objstore.InvalidArgument, match=r"the body is a function, not 'text' \(str\)"):
+        store.write("text")
+    with store.write(timeout=0):
+        pass

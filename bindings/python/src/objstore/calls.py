@@ -219,7 +219,7 @@ def is_interruption(error: BaseException) -> bool:
 
 def _came_from_nowhere(error: BaseException) -> bool:
     """Was one of the functions that it passed called as handlers are: with the frame that was interrupted?"""
-    trace, passed = error.__traceback__, []
+    trace, passed = error.__traceback__, list[FrameType]()
     while trace is not None:
         code, values = trace.tb_frame.f_code, trace.tb_frame.f_locals
         given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
@@ -253,6 +253,8 @@ def _passed(error: BaseException) -> Iterator[CodeType]:
 
 def plain(name: str, function: Any, awaits: bool = False) -> None:
     """InvalidArgument: what runs nothing when it is called, but returns something that would. `awaits`: a coroutine is awaited here."""
+    if not callable(function):
+        raise InvalidArgument(f"{name} is a function, not {function!r} ({type(function).__name__})")
     code = _code_of(function)
     flags = 0 if code is None else code.co_flags
     if flags & (CO_GENERATOR | CO_ASYNC_GENERATOR):

@@ -128,6 +128,8 @@ def given(prop: "Property", value: Any) -> "list[Any] | dict[Any, Any]":
         isinstance(value, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(value, Iterable)
     ):
         raise kinds.wrong(prop, value, f"a {NAMES[shape.kind]}, or another iterable of elements,")
+    if getattr(value, "ndim", 1) == 0:  # an array of NumPy that says it can be iterated
+        raise kinds.wrong(prop, value, f"a {NAMES[shape.kind]}, or another iterable of elements,")
     return list(value)
 
 

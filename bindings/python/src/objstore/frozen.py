@@ -49,6 +49,7 @@ class Frozen(Source, Block):
         copy = None if self._copy is None else self._copy()
         if copy is None:  # one serves all objects of the change set
             copy = freeze(self._store, view.handle)
+            copy._bindings = self._bindings  # of a migration: those of the file's classes
             self._copy = weakref.ref(copy)
         return copy
 

@@ -122,7 +122,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
         return objects.exists(self)
 
     def freeze(self) -> "Self":
-        """The same object as it is now, for ever. Keeps its version until it is garbage, so let go of it."""
+        """The same object as it is now, for ever; inside of a write as it was before that. Keeps its version until it is garbage, so let go
+        of it. NoSuchObject: it was deleted, or the write that has made it is not over."""
         frozen: Self = objects.freeze(self)
         return frozen
 
@@ -162,7 +163,8 @@ class Model(objects.Slots, metaclass=ModelMeta):
 
     def observe(self, handler: "Callable[[Changes[Self]], object]", keys: "Iterable[object] | None" = None) -> "Token":
         """Calls handler(change) when this object is changed or deleted: `change.written(0)` are the names of the
-        properties that were written, `change.deletion_count` is 1 when it is gone. The rest is as for results."""
+        properties that were written, `change.deletion_count` is 1 when it is gone. The first change is the first that happens: none is
+        `is_initial`. The rest is as for results."""
         token: Token = objects.observe(self, handler, keys)
         return token
 

@@ -254,6 +254,10 @@ def freeze(obj: Any) -> Any:
     binding = frozen._binding(type(obj))
     made = make(type(obj), frozen._unread(binding), obj._o_key)
     if not made.is_valid:
+        if obj.is_valid:
+            raise NoSuchObject(
+                f"the write that has made this {type(obj).__name__} is not over: no version has it that could be frozen", class_name=type(obj).__name__
+            )
         first = getattr(made, binding.properties[0].name)  # raises NoSuchObject, with all there is to say
         len(first)  # as a collection does when it is asked
     return made

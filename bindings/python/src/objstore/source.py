@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import again, kinds, objects
 from .arguments import switch
+from .calls import hand_on
 from .errors import InvalidArgument, NoSuchIndex, WrongType
 from .indexes import AFTER_FROM, BEFORE_TO, Stretch
 from .models import Model, property_named
@@ -133,8 +134,8 @@ class Source:
     def _binding(self, model: type) -> Binding:
         try:
             return self._bindings[model]
-        except KeyError:
-            pass
+        except KeyError as error:
+            hand_on(error)
         return again.bind(self, model)
 
     def _leading(self, target: type) -> Binding:
