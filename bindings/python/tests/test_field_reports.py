@@ -574,7 +574,7 @@ def test_who_goes_on_with_a_write_that_was_cancelled_hears_of_it() -> None:
 def test_values_of_numpy_on_the_left_of_a_comparison(unit: str) -> None:
     numpy = pytest.importorskip("numpy")
 
-    class Moment(Model):
+    class Moment(objstore.Model):
         id: int = field(primary_key=True)
         anything: Any = None
         at: datetime | None = None
@@ -598,7 +598,7 @@ def test_values_of_numpy_on_the_left_of_a_comparison(unit: str) -> None:
 def test_arrays_of_no_dimension_are_no_lists() -> None:
     numpy = pytest.importorskip("numpy")
 
-    class Holder(Model):
+    class Holder(objstore.Model):
         numbers: list[int]
         names: set[str]
 

@@ -239,3 +239,20 @@ def test_what_is_gone_or_of_another_class(path: pathlib.Path) -> None:
     store, ann, bob, _ = migrated(path, body)
     assert bob.friend is None and not bob.friends
     store.close()
+
+
+def test_old_objects_are_frozen_and_can_be_frozen(path: pathlib.Path) -> None:
+    Person, Home = before()
+    with objstore.open(path, models=[Person, Home]) as store, store.write():
+        store.add(Person(name="Ada", home=Home(city="Rome")))
+    frozen: list[Any] = []
+
+    def migrate(migration: Any, version: int) -> None:
+        for old, _ in migration.objects("Person"):
+            assert old.is_frozen
+            frozen.append(old.freeze())
+            assert (frozen[0].name, frozen[0].home.city) == ("Ada", "Rome")
+
+    with objstore.open(path, models=list(after()), schema_version=2, migrate=migrate):
+        pass
+    assert len(frozen) == 1
