@@ -26,7 +26,7 @@ def stop(*_: object) -> None:
 
 
 def raising(kind: type[BaseException]) -> Callable[[int, FrameType | None], None]:
-    """A handler that is not installed any more where its exception is looked at."""
+    """A handler that raises that."""
 
     def handler(number: int, frame: FrameType | None) -> None:
         raise kind("a signal came")

@@ -79,6 +79,8 @@ def usable(store: Any) -> int:
 @pytest.mark.parametrize("kind", [objstore.Timeout, objstore.Closed, objstore.WrongType, TypeError, ValueError, IndexError, KeyError])
 def test_exceptions_that_the_package_has_a_meaning_for(kind: type[Exception]) -> None:
     """They are no answer where a signal handler has raised them, and none is lost."""
+    handler = raising(kind)
+    signal.signal(signal.SIGUSR1, handler)
 
     class Thing(objstore.Model):
         id: int = field(primary_key=True)
@@ -109,7 +111,7 @@ def test_exceptions_that_the_package_has_a_meaning_for(kind: type[Exception]) ->
         ]
         for action in actions:
             for at in itertools.count(1):
-                interruption, raised, answers = Interruption(at, handler=raising(kind)), None, None
+                interruption, raised, answers = Interruption(at, handler=handler), None, None
                 try:
                     answers = interruption.run(action)
                 except Exception as error:

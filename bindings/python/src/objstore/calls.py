@@ -12,12 +12,13 @@ handlers, but what one thread raises in another (PyThreadState_SetAsyncExc) come
 shows at once what is not for a call, since such a thread may wait in the library for hours.
 """
 
+import _signal  # type: ignore[import-not-found]  # whose getsignal() makes no enumerations: 60 ns
 import ctypes
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import AsyncGeneratorType, CodeType, FrameType, GeneratorType
 from typing import Any
 
@@ -46,6 +47,7 @@ class Calls:
         self.raised: list[BaseException] = []  # by what it called
         self.problem: Error | None = None  # what the library said of the call
         self.unheard = 0  # change sets that nobody wanted, after all
+        self.handlers: "frozenset[CodeType]" = frozenset()  # of signals, when it began
 
     def callback(self, prototype: Any, function: Callable[..., object]) -> Any:
         """A C function that calls function(*arguments), for this call."""
@@ -209,33 +211,31 @@ def _sort(given: "sys.UnraisableHookArgs") -> None:
 _RUN = Calls.run.__code__
 
 
-def is_interruption(error: BaseException) -> bool:
-    """Did a signal handler raise it? It may not be the handler of its signal any more."""
+def handlers() -> "frozenset[CodeType]":
+    """What signals call now."""
+    found = [handler for handler in map(_signal.getsignal, _NUMBERS) if callable(handler)]
+    return frozenset(code for code in map(_code_of, found) if code is not None)
+
+
+_NUMBERS = sorted(signal.valid_signals())
+
+
+def is_interruption(error: BaseException, before: "frozenset[CodeType]" = frozenset()) -> bool:
+    """Did a signal handler raise it? `before`: those that were handlers before it was raised: such a one may take itself away first.
+
+    Frames are asked for nothing but their code: what else they tell makes a circle of each and its exception."""
     if isinstance(error, KeyboardInterrupt):
         return True
-    handlers = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
-    return not handlers.isdisjoint(_passed(error)) or _came_from_nowhere(error)
-
-
-def _came_from_nowhere(error: BaseException) -> bool:
-    """Was one of the functions that it passed called as handlers are: with the frame that was interrupted?"""
-    trace, passed = error.__traceback__, list[FrameType]()
-    while trace is not None:
-        code, values = trace.tb_frame.f_code, trace.tb_frame.f_locals
-        given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
-        if code.co_flags & CO_VARARGS:
-            given += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
-        if any(value is frame for value in given for frame in passed):
-            return True
-        passed.append(trace.tb_frame)
-        trace = trace.tb_next
-    return False
+    return not (before | handlers()).isdisjoint(_passed(error))
 
 
 def hand_on(error: BaseException) -> None:
     """For who takes an error for an answer: raises it again where a signal handler has raised it."""
-    if _came_from_nowhere(error):
-        raise error
+    if is_interruption(error):
+        try:
+            raise error
+        finally:
+            del error
 
 
 def has_run(function: Any, error: BaseException) -> bool:

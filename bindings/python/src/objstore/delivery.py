@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _ffi
 from .arguments import milliseconds
-from .calls import FAILED, Calls, has_run, is_interruption, lent
+from .calls import FAILED, Calls, handlers, has_run, is_interruption, lent
 from .calls import finish as finished
 from .errors import Error, Status
 
@@ -45,7 +45,8 @@ def guarded(function: Callable[[Any, Call], None], given: Any) -> int:
             lent.calls.raised.append(error)
         if not call.is_over:
             has_begun = call.handler is not None and has_run(call.handler, error)
-            if is_interruption(error) or not (has_begun or isinstance(error, Error)):
+            before = frozenset() if lent.calls is None else lent.calls.handlers
+            if is_interruption(error, before) or not (has_begun or isinstance(error, Error)):
                 return FAILED
             call.status = FAILED
     return finished(call.status)
@@ -95,6 +96,7 @@ def wait(store: Callable[[], int], timeout: float | None) -> int:
 
 def _lend(function: Callable[..., int], *arguments: int) -> Delivered:
     calls = Calls()
+    calls.handlers = handlers()
     count = ctypes.c_size_t()
     try:
         calls.run(function, *arguments, ctypes.byref(count))
