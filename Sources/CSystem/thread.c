@@ -86,7 +86,7 @@ struct cs_thread *cs_thread_make(void) {
     }
     static uint64_t numbers;
     thread->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
-    thread->stay = thread->number << 32;
+    thread->stay = thread->number << 40;
     thread->position = -1;
     cs_thread_record = thread;
     pthread_setspecific(key, thread);
@@ -199,9 +199,10 @@ uint64_t cs_step_begin(void) {
     struct cs_thread *thread = cs_thread_current();
     struct rusage u;
     thread->step_began = now(CLOCK_MONOTONIC);
-    if (thread->moves != thread->moves_at_step) return ++thread->stay;
+    if (thread->moves != thread->moves_at_step) return thread->stay += CS_AWAY;
     if (thread->step_began - thread->step_ended <= SHORT || getrusage(RUSAGE_THREAD, &u) != 0) return thread->stay;
-    if (u.ru_nvcsw - thread->pace.waits > u.ru_majflt - thread->pace.faults || now(CLOCK_THREAD_CPUTIME_ID) - thread->pace.cpu > BUSY) ++thread->stay;
+    if (u.ru_nvcsw - thread->pace.waits > u.ru_majflt - thread->pace.faults) thread->stay += CS_AWAY;
+    else if (now(CLOCK_THREAD_CPUTIME_ID) - thread->pace.cpu > BUSY) ++thread->stay;
     return thread->stay;
 }
 

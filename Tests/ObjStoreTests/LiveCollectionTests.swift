@@ -454,14 +454,19 @@ extension Ways where C: LiveCollection {
         }
     }
 
-    /// As `map` goes, where something comes between its first two steps: behind another algorithm, whose count it was given.
-    @Test func generallyCountedAndLate() throws {
-        struct Late: LiveBody {
+    /// As `map` goes, where it is slow between its first two steps: behind another algorithm, whose count it was given.
+    @Test func generallyCountedAndSlow() throws {
+        struct Slow: LiveBody {
             let subject: LiveSubject
             func run(_ kind: String, _ collection: some LiveCollection) throws {
-                func met<C: Collection>(_ c: C) -> Bool where C.Index == Int {
+                try subject.fill(subject.store)
+                let begins = Atomic<Bool>(false), isThin = Atomic<Bool>(false)
+                @Sendable func met<C: Collection>(_ c: C) -> Bool where C.Index == Int {
                     let before = c.map { $0 }.count, count = c.count
-                    try? subject.thin(subject.store)
+                    begins.store(true, ordering: .releasing)
+                    // Busy, and not asleep.
+                    while !isThin.load(ordering: .acquiring) {}
+                    for _ in 0..<2_000_000 { _ = isThin.load(ordering: .acquiring) }
                     var index = c.startIndex
                     for _ in 0..<count {
                         _ = c[index]
@@ -469,15 +474,23 @@ extension Ways where C: LiveCollection {
                     }
                     return count == before && index == c.endIndex
                 }
-                try subject.fill(subject.store)
-                var isMet = false
-                // A position that is gone is reported.
-                do { try Store.checked { isMet = met(collection) } } catch let error as ObjStoreError where error.code == .outOfRange {}
+                let subject = subject, carried = Carried(value: collection), result = Atomic<Bool>(false)
+                onThreads(2) { number in
+                    if number == 0 {
+                        while !begins.load(ordering: .acquiring) {}
+                        try? subject.thin(subject.other)
+                        isThin.store(true, ordering: .releasing)
+                    } else {
+                        // A position that is gone is reported.
+                        do { try Store.checked { result.store(met(carried.value), ordering: .releasing) } } catch {}
+                    }
+                }
+                let isMet = result.load(ordering: .acquiring)
                 #expect(isMet, "\(kind)")
             }
         }
         let subject = try LiveSubject()
-        try subject.forEachKind(Late(subject: subject))
+        for _ in 0..<5 { try subject.forEachKind(Slow(subject: subject)) }
     }
 
     @Test func theSmallInput() throws {

@@ -108,6 +108,7 @@ char *cs_error_room(struct cs_thread *thread, size_t bytes);
 /* Around a step of whatever it goes through. Another number than that of the last step: it changed something in between (`moves`),
  * waited (a voluntary switch that no page had to be read for), or had a processor for more than a millisecond. Short of 20 us
  * no thread has waited for another one. */
+enum { CS_AWAY = 1 << 16 }; /* so much more where the thread waited for something, or changed it; 1 where it was only busy */
 uint64_t cs_step_begin(void);
 void cs_step_end(void);
 

@@ -11,7 +11,7 @@ internal import ObjStoreCore
 ///
 /// ```
 ///              count, isEmpty, indices      startIndex                         endIndex
-///  only counted, end met, or           (whose answer holds for an algorithm that begins with it, however late that goes on)
+///  only counted, end met, or
 ///  a slice was the last        begins another one, if the thread was elsewhere; else it goes on
 ///  amid        the same                     the same, unless the next step     goes on
 ///                                           goes on from where it was
@@ -43,6 +43,10 @@ public struct _Walk<Element> {
 
     fileprivate var isOver: Bool { count == nil }
     private var wasElsewhere: Bool { now != stay || questions > 1000 }
+    /// At the end, and somebody has counted again: perhaps an algorithm that begins with it, as `map` does, and must find as many, also
+    /// where it is slow.
+    private var isCountedAgain = false
+    private var isAtEndAndElsewhere: Bool { place == .end && wasElsewhere && !(isCountedAgain && now >> 16 == stay >> 16) }
 
     private mutating func end() { self = _Walk(now: now) }
     private init(now: UInt64) { self.now = now }
@@ -59,23 +63,22 @@ public struct _Walk<Element> {
     fileprivate mutating func counted() -> Int? {
         guard let count, !wasElsewhere, !mayBegin else { return nil }
         questions += 1
-        // An algorithm that begins with it goes on with that many, however late it comes.
-        if place == .end { (place, index) = (.counted, nil) }
+        if place == .end { isCountedAgain = true }
         return count
     }
 
     fileprivate mutating func start() {
         guard count != nil else { return }
         // Who has come to the start backwards is at his end.
-        if place == .amid, isBackwards, index == 0 { place = .end }
+        if place == .amid, isBackwards, index == 0 { (place, isCountedAgain) = (.end, false) }
         if place == .amid, wasElsewhere { mayBegin = true }
     }
 
     /// Nil: a walk begins.
     fileprivate mutating func endIndex() -> Int? {
         guard let count, !mayBegin else { return nil }
-        if place != .amid || !hasMoved, wasElsewhere { return nil }
-        if place == .amid, index == count { place = .end }
+        if place != .amid || !hasMoved, wasElsewhere, place != .end || isAtEndAndElsewhere { return nil }
+        if place == .amid, index == count { (place, isCountedAgain) = (.end, false) }
         if place != .amid { questions += 1 }
         stay = now
         return count
@@ -83,7 +86,7 @@ public struct _Walk<Element> {
 
     /// Goes on from an index: how many there are; nil: what is there now.
     fileprivate mutating func leave(_ from: Int) -> Int? {
-        if mayBegin && !stands(at: from) || place == .end && wasElsewhere { end() }
+        if mayBegin && !stands(at: from) || isAtEndAndElsewhere { end() }
         return count
     }
 
@@ -119,7 +122,7 @@ public struct _Walk<Element> {
     fileprivate enum Answer { case live, unpinned(count: Int), pinned(Pinned<Element>) }
 
     fileprivate mutating func element(_ index: Int) -> Answer {
-        if mayBegin || place == .end && wasElsewhere { end() }
+        if mayBegin || isAtEndAndElsewhere { end() }
         guard count != nil else { return .live }
         if place != .amid { hasMoved = false }
         goOn()
@@ -128,7 +131,7 @@ public struct _Walk<Element> {
     }
 
     fileprivate mutating func slice() -> Answer {
-        if mayBegin || (place == .counted || place == .end) && wasElsewhere { end() }
+        if mayBegin || place == .counted && wasElsewhere || isAtEndAndElsewhere { end() }
         guard count != nil else { return .live }
         goOn()
         place = .sliced
