@@ -127,14 +127,14 @@ extension LinkingObjects {
     @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
     @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
-    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
-    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 }
 
 extension LinkingObjects: Persistable {

@@ -188,7 +188,7 @@ extension Results: LiveCollection {
     public func _element(at index: Int) -> Element {
         reporting(space.invalid()) { () throws(ObjStoreError) in
             let (list, binding) = try list()
-            let id = try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }
+            let id = try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "results")) }
             return space.materialise(Element.self, binding, id.key)
         }
     }
@@ -269,14 +269,14 @@ extension Results {
     @_disfavoredOverload public subscript(index: Int) -> Element { walkElement(index) }
     @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<Element> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
-    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
-    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 }
 
 /// The list of one view at one time.
@@ -299,5 +299,13 @@ final class ResultsCache<Element>: Sendable {
 extension View {
     func find(_ classID: UInt32, where condition: Condition?) throws(StoreError) -> ObjStoreCore.Results {
         if let condition { try find(classID, where: condition) } else { try findAll(classID) }
+    }
+}
+
+extension UInt64 {
+    /// The core's indexes have no sign: of one below 0 it would tell another. `.outOfRange`.
+    init(index: Int, of count: Int, _ what: String) throws(StoreError) {
+        guard index >= 0 else { throw StoreError(.outOfRange, "index \(index) of \(count) \(what)") }
+        self.init(index)
     }
 }

@@ -90,11 +90,8 @@ extension LiveCollection {
 
 extension List {
     public func append<S: Sequence>(contentsOf new: S) where S.Element == Element { append(objectsIn: new) }
-    public func removeAll(where condition: (Element) throws -> Bool) rethrows {
-        for index in try indices(where: condition).ranges.reversed() { removeSubrange(index) }
-    }
     public func removeAll(keepingCapacity: Bool) { removeAll() }
-    public func removeObjects(at indexes: some Sequence<Int>) { for index in Set(indexes).sorted(by: >) { remove(at: index) } }
+    public func removeObjects(at indexes: some Sequence<Int>) { removeAll(at: indexes) }
     public func remove(atOffsets offsets: some Sequence<Int>) { removeObjects(at: offsets) }
 }
 
@@ -103,9 +100,6 @@ extension Map {
     public func object(forKey key: Key) -> Value? { self[key] }
     public func value(forKey key: Key) -> Value? { self[key] }
     public func asKeyValueSequence() -> [(Key, Value)] { map { ($0.key, $0.value) } }
-    public func merge(_ other: some Sequence<(key: Key, value: Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
-        for (key, value) in Array(other) { self[key] = try self[key].map { try combine($0, value) } ?? value }
-    }
 }
 
 extension LinkCollection {

@@ -634,6 +634,44 @@ extension Ways where C: LiveCollection {
         #expect(try Store.checked { numbers[6...].isEmpty })
     }
 
+    /// Positions at the ends of the numbers are positions that are not there.
+    @Test func extremePositions() throws {
+        struct Extremes: LiveBody {
+            func run(_ kind: String, _ collection: some LiveCollection) throws {
+                func all<C: LiveCollection>(_ c: C) throws {
+                    let count = c.count
+                    for range in [0...Int.max, Int.min...Int.max, Int.max...Int.max, Int.min...0, Int.min...Int.min] {
+                        #expect(code { try Store.checked { c[range] } } == .outOfRange, "\(kind) \(range)")
+                    }
+                    for range in [0..<Int.max, Int.min..<Int.max, Int.max..<Int.max, Int.min..<0, Int.min..<Int.min] {
+                        #expect(code { try Store.checked { c[range] } } == .outOfRange, "\(kind) \(range)")
+                        #expect(code { try Store.checked { generic(c, range) } } == .outOfRange, "\(kind) \(range)")
+                    }
+                    #expect(code { try Store.checked { c[Int.max...] } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c[Int.min...] } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c[...Int.max] } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c[...Int.min] } } == .outOfRange, "\(kind)")
+                    #expect(code { try Store.checked { c[..<Int.min] } } == .outOfRange, "\(kind)")
+                    for index in [Int.max, Int.min, -1] { #expect(code { try Store.checked { c[index] } } == .outOfRange, "\(kind) \(index)") }
+                    #expect(c.index(1, offsetBy: .max, limitedBy: count) == nil && c.index(1, offsetBy: .min, limitedBy: 0) == nil, "\(kind)")
+                    #expect(c.index(-2, offsetBy: .min, limitedBy: 0) == .min && c.index(1, offsetBy: .max, limitedBy: 0) == .max, "\(kind)")
+                    #expect(c.index(1, offsetBy: .max) == .max && c.index(-2, offsetBy: .min) == .min && c.index(after: .max) >= count, "\(kind)")
+                    #expect(c.index(before: .min) == .min && c.distance(from: .min, to: .max) == .max && c.distance(from: .max, to: .min) == .min, "\(kind)")
+                    #expect(count == c.count, "\(kind)")
+                }
+                func steps<C: Collection>(_ c: C) -> Bool where C.Index == Int {
+                    c.index(1, offsetBy: .max) == .max && c.index(1, offsetBy: .max, limitedBy: c.count) == nil && c.distance(from: .min, to: .max) == .max
+                }
+                func generic<C: Collection, R: RangeExpression>(_ c: C, _ range: R) -> C.SubSequence where C: LiveCollection, R.Bound == Int { c[range] }
+                try all(collection)
+                #expect(steps(collection), "\(kind)")
+            }
+        }
+        let subject = try LiveSubject()
+        try subject.forEachKind(Extremes())
+        try subject.store.write { _ in try subject.forEachKind(Extremes()) }
+    }
+
     /// What a value or a list has may be another thing by the time that it is changed.
     @Test func changesOfWhatIsNotThere() throws {
         let subject = try LiveSubject(), numbers = subject.kennel.numbers

@@ -205,7 +205,7 @@ import Testing
         let frozen = try rex.freeze()
         #expect(code { try store.write { _ in frozen.companion = .object(loose) } } == .wrongView)
         // A place that is not there, an owner that is gone.
-        try store.write { tx in #expect(code { try Store.checked { rex.companion = [1]; rex.companion.list?.insert(.object(loose), at: 7) } } == .notFound) }
+        try store.write { tx in #expect(code { try Store.checked { rex.companion = [1]; rex.companion.list?.insert(.object(loose), at: 7) } } == .outOfRange) }
         try store.write { tx in
             try tx.delete(rex)
             #expect(code { try Store.checked { rex.companion = .object(loose) } } == .noSuchObject)

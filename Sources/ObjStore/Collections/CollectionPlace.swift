@@ -73,14 +73,30 @@ struct CollectionPlace {
         return new
     }
 
+    // What is not there is told before anything changes.
+
+    func outOfRange(_ index: Int, _ count: Int) -> StoreError {
+        StoreError(.outOfRange, "\(binding.path(self.index)): index \(index), where there are \(count) elements")
+    }
+
+    func check(_ indexes: some Sequence<Int>, of count: Int) throws(StoreError) {
+        for index in indexes where index < 0 || index >= count { throw outOfRange(index, count) }
+    }
+
+    func check(_ range: Range<Int>, of count: Int) throws(StoreError) {
+        guard range.lowerBound >= 0, range.upperBound <= count else {
+            throw StoreError(.outOfRange, "\(binding.path(index)): \(range), where there are \(count) elements")
+        }
+    }
+
     /// Whether the elements are embedded objects.
     var embeds: Bool { binding.info.properties[Int(index)].embeds }
 
     /// Makes unmanaged embedded objects in a list, before the element at `start`; nil: at its end.
     func embed<Element: CollectionElement>(_ elements: some Sequence<Element>, at start: Int?) {
         changing(()) { (view, id) throws(StoreError) in
-            let first: Int
-            if let start { first = start } else { first = try view.elementCount(id) }
+            let count = try view.elementCount(id), first = start ?? count
+            guard first >= 0, first <= count else { throw outOfRange(first, count) }
             try embed(elements.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(first + $0))) }, view, id)
         }
     }
@@ -187,6 +203,15 @@ struct CollectionPlace {
         return Element._emptyElement
     }
 
+    /// Removes elements by their indexes: all of them, or none.
+    func remove(_ indexes: RangeSet<Int>) {
+        changing(()) { (view, id) throws(StoreError) in
+            let count = try view.elementCount(id)
+            for range in indexes.ranges { try check(range, of: count) }
+            for range in indexes.ranges.reversed() { try view.remove(id, at: range.lowerBound, count: range.count) }
+        }
+    }
+
     func clear() { changing(()) { (view, id) throws(StoreError) in try view.removeAllElements(id) } }
 }
 
@@ -287,6 +312,20 @@ public final class _FillScope {
             if count > 0 { try insert() }
         } catch {
             failure = error
+        }
+    }
+}
+
+extension View {
+    /// Several steps: all of them, or none.
+    func atOnce(_ steps: () throws(StoreError) -> Void) throws(StoreError) {
+        let savepoint = try beginSavepoint()
+        do throws(StoreError) {
+            try steps()
+            try releaseSavepoint(savepoint)
+        } catch {
+            try rollBack(toSavepoint: savepoint)
+            throw error
         }
     }
 }

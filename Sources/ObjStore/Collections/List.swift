@@ -6,7 +6,13 @@ internal import ObjStoreCore
 /// Elements may be equal. Reading and changing cost O(log n) anywhere in the list. What fails is reported as for
 /// properties (docs/swift.md).
 public final class List<Element: CollectionElement> {
-    private var elements: [Element] = [] { didSet { ThisThread.didMove() } }
+    private var elements: [Element] = [] {
+        didSet {
+            ThisThread.didMove()
+            changes &+= 1
+        }
+    }
+    private var changes: UInt64 = 0
     let place: CollectionPlace?
     private let walks = Walks<Element>()
 
@@ -47,7 +53,10 @@ public final class List<Element: CollectionElement> {
 
     public func removeSubrange(_ range: Range<Int>) {
         guard let place else { return elements.removeSubrange(range) }
-        place.changing(()) { (view, id) throws(StoreError) in try view.remove(id, at: range.lowerBound, count: range.count) }
+        place.changing(()) { (view, id) throws(StoreError) in
+            try place.check(range, of: try view.elementCount(id))
+            try view.remove(id, at: range.lowerBound, count: range.count)
+        }
     }
 
     public func removeFirst(_ count: Int = 1) {
@@ -61,11 +70,70 @@ public final class List<Element: CollectionElement> {
     }
     public func removeAll() { if let place { place.clear() } else { elements.removeAll() } }
 
+    /// Removes the elements for which `condition` is true. It is asked about those that are there now, once about each, in their order; then they are
+    /// removed, all of them or none: what it removes or inserts itself shifts nothing.
+    public func removeAll(where condition: (Element) throws -> Bool) rethrows {
+        // Lists and dictionaries among the elements show what stands at their place.
+        func content() -> [Element] { Element._isMixed ? pinned().map { Element._mapped($0) { $0 } ?? $0 } : Array(pinned()) }
+        let stamp = stamp, asked = pinned(), before = Element._isMixed ? content() : Array(asked)
+        let indexes = try asked.indices(where: condition)
+        if indexes.isEmpty { return }
+        removeAll(at: self.stamp == stamp ? indexes : Realigned(before, content(), List.isSame).now(indexes))
+    }
+
+    /// Another number whenever the elements may be others.
+    private var stamp: UInt64 { place.map { $0.binding.space.current.stamp } ?? changes }
+
+    /// All of them, or none.
+    package func removeAll(at indexes: some Sequence<Int>) {
+        var all = RangeSet<Int>()
+        for index in Set(indexes).sorted() {
+            // Beyond everything, and no range can be made of it.
+            if index == .max { return _reportOutOfRange(index..<index, count) }
+            all.insert(contentsOf: index..<index + 1)
+        }
+        removeAll(at: all)
+    }
+
+    private func removeAll(at indexes: RangeSet<Int>) {
+        if let place { place.remove(indexes) } else { elements.removeSubranges(indexes) }
+    }
+
     /// Puts others where the elements in `range` are.
-    public func replaceSubrange(_ range: Range<Int>, with new: some Sequence<Element>) {
-        let new = Array(new)
-        if !range.isEmpty { removeSubrange(range) }
-        if !new.isEmpty { insert(contentsOf: new, at: range.lowerBound) }
+    public func replaceSubrange(_ range: Range<Int>, with new: some Sequence<Element>) { replace(range, with: Array(new), fits: false) }
+
+    /// - Parameter fits: there must be as many as before.
+    private func replace(_ range: Range<Int>, with new: [Element], fits: Bool) {
+        guard let place else { return elements.replaceSubrange(range, with: new) }
+        func check(_ view: View, _ id: CollectionID) throws(StoreError) {
+            try place.check(range, of: try view.elementCount(id))
+            if fits, new.count != range.count { throw StoreError(.outOfRange, "\(place.binding.path(place.index)): \(new.count) elements for \(range)") }
+        }
+        if place.embeds { return replaceEmbedded(range, with: new, place, check) }
+        // What comes may be made of what goes: it is encoded now. What is wrong with it is told by the first of the two steps.
+        place.changing((), with: new) { (view, id, values) throws(StoreError) in
+            try check(view, id)
+            try view.insert(id, at: range.upperBound, values)
+            try view.remove(id, at: range.lowerBound, count: range.count)
+        }
+    }
+
+    private func replaceEmbedded(_ range: Range<Int>, with new: [Element], _ place: CollectionPlace, _ check: (View, CollectionID) throws(StoreError) -> Void) {
+        let isHere = place.changing(false) { (view, id) throws(StoreError) in
+            try check(view, id)
+            return true
+        }
+        guard isHere else { return }
+        if new.contains(where: { Element._linked($0)?.isManaged == true }) {
+            // Some that are here already: the list is given as a whole, in which each has one place.
+            var all = place.values(as: Element.self)
+            all.replaceSubrange(range, with: new)
+            return place.embed(List(all))
+        }
+        place.changing(()) { (view, id) throws(StoreError) in
+            try place.embed(new.enumerated().compactMap { number, element in Element._linked(element).map { ($0, .int(Int64(range.upperBound + number))) } }, view, id)
+            try view.remove(id, at: range.lowerBound, count: range.count)
+        }
     }
 
     /// Afterwards the element at `from` has the index `to`.
@@ -78,19 +146,15 @@ public final class List<Element: CollectionElement> {
     }
 
     public func swapAt(_ first: Int, _ second: Int) {
-        if first == second { return }
-        if place?.embeds == true {
-            // Neither may lose its place.
+        guard let place else { return elements.swapAt(first, second) }
+        place.changing(()) { (view, id) throws(StoreError) in
+            try place.check([first, second], of: try view.elementCount(id))
+            // Moved, not read: an embedded object may not lose its place, nor anything what it is.
             let (low, high) = (Swift.min(first, second), Swift.max(first, second))
-            move(from: low, to: high)
-            if high - low > 1 { move(from: high - 1, to: low) }
-            return
+            if low == high { return }
+            try view.move(id, from: low, to: high)
+            if high - low > 1 { try view.move(id, from: high - 1, to: low) }
         }
-        // Lists and dictionaries among them show what stands at their place: copied before that changes.
-        func taken(_ index: Int) -> Element { Element._isMixed ? Element._mapped(self[index]) { $0 } ?? self[index] : self[index] }
-        let (one, other) = (taken(first), taken(second))
-        self[first] = other
-        self[second] = one
     }
 
     // MARK: Asking
@@ -137,6 +201,12 @@ extension List: MutableLiveCollection {
         // A managed one may be given where it is already.
         if place.embeds, let object = Element._linked(element), !object.isManaged { return embed(object, at: index, place) }
         place.changing((), with: CollectionOfOne(element)) { (view, id, values) throws(StoreError) in try view.set(id, at: index, values[0]) }
+    }
+
+    public func _set(_ new: Pinned<Element>, in bounds: Range<Int>) {
+        if place != nil { return replace(bounds, with: Array(new), fits: true) }
+        guard new.count == bounds.count else { return _reportOutOfRange(bounds, elements.count) }
+        for (index, element) in zip(bounds, new) { elements[index] = element }
     }
 
     /// What sorts elements gets embedded objects in an array of its own, and afterwards they are moved: one by one they could not be given
@@ -188,14 +258,14 @@ extension List {
         set { _set(newValue, in: bounds) }
     }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
-    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
-    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 }
 
 extension List: ExpressibleByArrayLiteral {

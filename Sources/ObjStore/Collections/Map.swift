@@ -74,7 +74,43 @@ public final class Map<Key: _PersistableValue & Hashable, Value: CollectionEleme
     }
 
     public func removeAll() { if let place { place.clear() } else { entries.removeAll() } }
-    public func merge(_ other: some Sequence<(key: Key, value: Value)>) { for (key, value) in Array(other) { updateValue(value, forKey: key) } }
+
+    /// Gives keys values, all of them or none; of a key that comes twice the last one.
+    public func merge(_ other: some Sequence<(key: Key, value: Value)>) {
+        let new = Array(other)
+        guard let place else { return fill(new.lazy.map { ($0.key, $0.value) }) }
+        if place.embeds {
+            let all = Map()
+            all.fill((Array(self) + new).lazy.map { ($0.key, $0.value) })
+            return place.embed(all)
+        }
+        place.changing((), with: new.map(\.value)) { (view, id, values) throws(StoreError) in
+            try withEncoded(new.map(\.key)) { (keys) throws(StoreError) in
+                try view.atOnce { () throws(StoreError) in
+                    for index in keys.indices { _ = try view.set(id, key: keys[index], values[index]) }
+                }
+            }
+        }
+    }
+
+    public func merge(_ other: some Sequence<(Key, Value)>) { merge(other.map { (key: $0, value: $1) }) }
+
+    /// The same; of a key that is there, or comes twice, `combine` makes one value of both. It is asked before anything changes.
+    public func merge(_ other: some Sequence<(key: Key, value: Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
+        var new: [Element] = [], places: [ExactKey<Key>: Int] = [:]
+        for (key, value) in Array(other) {
+            if let place = places[ExactKey(key)] {
+                new[place].value = try combine(new[place].value, value)
+            } else {
+                places[ExactKey(key)] = new.count
+                new.append((key, try self[key].map { try combine($0, value) } ?? value))
+            }
+        }
+        merge(new)
+    }
+    public func merge(_ other: some Sequence<(Key, Value)>, uniquingKeysWith combine: (Value, Value) throws -> Value) rethrows {
+        try merge(other.map { (key: $0, value: $1) }, uniquingKeysWith: combine)
+    }
 
     public var count: Int { place?.count ?? entries.count }
     public var isEmpty: Bool { count == 0 }

@@ -103,7 +103,7 @@ extension DynamicResults: LiveCollection {
     public func _element(at index: Int) -> DynamicObject {
         reporting(DynamicObject(.none, space)) { () throws(ObjStoreError) in
             let list = try list()
-            return DynamicObject(try core { () throws(StoreError) in try list.object(at: UInt64(bitPattern: Int64(index))) }, space)
+            return DynamicObject(try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "results")) }, space)
         }
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<DynamicObject> {
@@ -130,14 +130,14 @@ extension DynamicResults {
     @_disfavoredOverload public subscript(index: Int) -> DynamicObject { walkElement(index) }
     @_disfavoredOverload public subscript(bounds: Range<Int>) -> Pinned<DynamicObject> { walkSlice(bounds) }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
-    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
-    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 }
 
 extension StoreReading {

@@ -38,13 +38,13 @@ extension LiveCollection {
     public subscript(index: Int) -> Element { _element(at: index) }
     public var first: Element? { _pinned { 0..<Swift.min(1, $0) }.first }
     public var last: Element? { suffix(1).first }
-    public func index(after index: Int) -> Int { index + 1 }
-    public func index(before index: Int) -> Int { index - 1 }
-    public func formIndex(after index: inout Int) { index += 1 }
-    public func formIndex(before index: inout Int) { index -= 1 }
-    public func index(_ index: Int, offsetBy distance: Int) -> Int { index + distance }
+    public func index(after index: Int) -> Int { index.moved(by: 1) }
+    public func index(before index: Int) -> Int { index.moved(by: -1) }
+    public func formIndex(after index: inout Int) { index = index.moved(by: 1) }
+    public func formIndex(before index: inout Int) { index = index.moved(by: -1) }
+    public func index(_ index: Int, offsetBy distance: Int) -> Int { index.moved(by: distance) }
     public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? { Self.index(index, distance, limit) }
-    public func distance(from start: Int, to end: Int) -> Int { end - start }
+    public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 
     public func randomElement() -> Element? { pinned().randomElement() }
     public func randomElement(using generator: inout some RandomNumberGenerator) -> Element? { pinned().randomElement(using: &generator) }
@@ -67,10 +67,7 @@ extension LiveCollection {
     }
 
     func _slice(_ bounds: Range<Int>) -> Pinned<Element> { _pinned { within(bounds, $0) } }
-    func _slice(_ bounds: some RangeExpression<Int>) -> Pinned<Element> {
-        if let through = bounds as? PartialRangeThrough<Int>, through.upperBound == .max { return _slice(..<Int.max) }
-        return _pinned { within(bounds.range(of: $0), $0) }
-    }
+    func _slice(_ bounds: some RangeExpression<Int>) -> Pinned<Element> { _pinned { within(bounds.range(of: $0), $0) } }
 
     private func within(_ range: Range<Int>, _ count: Int) -> Range<Int> {
         let here = range.clamped(to: 0..<count)
@@ -156,12 +153,34 @@ extension LiveCollection where Element: Equatable {
 
 extension RangeExpression<Int> {
     /// Which positions of so many it names, where one side may be open. An end before the start, as `..<(results.count - 1)` of none has,
-    /// is the positions between them, which are not there.
+    /// is the positions between them, which are not there. What ends at the largest number there is ends before it: it is not there either.
     func range(of count: Int) -> Range<Int> {
-        let range = relative(to: Int.min..<Int.max)
-        let start = range.lowerBound == .min ? 0 : range.lowerBound
-        let end = range.upperBound == .max && !(self is PartialRangeUpTo<Int>) ? Swift.max(count, start) : range.upperBound
+        func after(_ index: Int) -> Int { index.moved(by: 1) }
+        let start: Int, end: Int
+        switch self {
+        case let range as Range<Int>: (start, end) = (range.lowerBound, range.upperBound)
+        case let range as ClosedRange<Int>: (start, end) = (range.lowerBound, after(range.upperBound))
+        case let range as PartialRangeFrom<Int>: (start, end) = (range.lowerBound, Swift.max(count, range.lowerBound))
+        case let range as PartialRangeUpTo<Int>: (start, end) = (0, range.upperBound)
+        case let range as PartialRangeThrough<Int>: (start, end) = (0, after(range.upperBound))
+        default:
+            let range = relative(to: 0..<count)
+            (start, end) = (range.lowerBound, range.upperBound)
+        }
         return Swift.min(start, end)..<Swift.max(start, end)
+    }
+}
+
+extension Int {
+    /// No further than to the end of the numbers: a position there is none of any collection.
+    func moved(by distance: Int) -> Int {
+        let (sum, isBeyond) = addingReportingOverflow(distance)
+        return isBeyond ? distance < 0 ? .min : .max : sum
+    }
+
+    func distance(from start: Int) -> Int {
+        let (distance, isBeyond) = subtractingReportingOverflow(start)
+        return isBeyond ? self < start ? .min : .max : distance
     }
 }
 
@@ -201,7 +220,7 @@ extension LiveCollection {
     public func _failEarlyRangeCheck(_ range: Range<Int>, bounds: Range<Int>) {}
 
     static func index(_ index: Int, _ distance: Int, _ limit: Int) -> Int? {
-        let target = index + distance
+        let target = index.moved(by: distance)
         if distance >= 0 ? limit >= index && target > limit : limit <= index && target < limit { return nil }
         return target
     }
@@ -239,6 +258,8 @@ extension LiveCollection where Element: Object {
 /// A live collection whose elements can be given other values.
 public protocol MutableLiveCollection<Element>: LiveCollection, MutableCollection {
     func _set(_ element: Element, at index: Int)
+    /// All of them, or none; as many as there are in `bounds`, else `.outOfRange` is reported.
+    func _set(_ new: Pinned<Element>, in bounds: Range<Int>)
 }
 
 extension MutableLiveCollection {
@@ -260,11 +281,5 @@ extension MutableLiveCollection {
     public subscript(_: UnboundedRange) -> Pinned<Element> {
         get { pinned() }
         nonmutating set { _set(newValue, in: 0..<newValue.count) }
-    }
-
-    func _set(_ new: Pinned<Element>, in bounds: Range<Int>) {
-        // Some of them went, or were never there; a list has as many elements afterwards as before.
-        guard new.count == bounds.count else { return _reportOutOfRange(bounds, _count) }
-        for (index, element) in zip(bounds, new) { _set(element, at: index) }
     }
 }

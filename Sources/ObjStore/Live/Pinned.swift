@@ -68,6 +68,15 @@ extension Pinned: RandomAccessCollection, MutableCollection {
     }
 }
 
+extension Pinned {
+    /// The condition is asked once about each element; the standard library asks twice about the first ones.
+    public func indices(where condition: (Element) throws -> Bool) rethrows -> RangeSet<Int> {
+        var found = RangeSet<Int>()
+        for index in indices where try condition(self[index]) { found.insert(contentsOf: index..<index + 1) }
+        return found
+    }
+}
+
 extension Pinned: CustomStringConvertible {
     public var description: String { "\(Array(self))" }
 }

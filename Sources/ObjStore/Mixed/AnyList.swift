@@ -19,24 +19,21 @@ public final class AnyList {
         self.elements = Array(elements)
     }
 
-    public func append(_ value: AnyValue) { insert(value, at: -1) }
+    public func append(_ value: AnyValue) {
+        if let place { place.change(.insert, at: nil, to: value) } else { elements.append(value.detached()) }
+    }
 
-    /// Before the element at `index`; `count` is the end.
+    /// Before the element at `index`; `count` is the end. `.outOfRange` is reported.
     public func insert(_ value: AnyValue, at index: Int) {
-        guard let place else { return elements.insert(value.detached(), at: index == -1 ? elements.count : index) }
-        place.at(.index(index)).change(.insert, to: value)
+        if let place { place.change(.insert, at: index, to: value) } else { elements.insert(value.detached(), at: index) }
     }
 
     public func remove(at index: Int) {
-        if let place { place.at(.index(index)).change(.remove) } else { elements.remove(at: index) }
+        if let place { place.change(.remove, at: index) } else { elements.remove(at: index) }
     }
 
-    /// Lists and dictionaries among the elements show what stands at their place: copied before that changes.
     public func swapAt(_ first: Int, _ second: Int) {
-        if first == second { return }
-        let (one, other) = (self[first].detached(), self[second].detached())
-        self[first] = other
-        self[second] = one
+        if let place { place.swap(first, second) } else { elements.swapAt(first, second) }
     }
 
     /// The elements as they are now, copied.
@@ -55,10 +52,18 @@ public final class AnyList {
 
 extension AnyList: MutableLiveCollection {
     public var _count: Int { place?.count(.list) ?? elements.count }
-    public func _element(at index: Int) -> AnyValue { place.map { $0.at(.index(index)).value() ?? AnyValue.none } ?? elements[index] }
+    public func _element(at index: Int) -> AnyValue { place.map { $0.element(at: index) } ?? elements[index] }
     /// Replaces an element that is there.
     public func _set(_ element: AnyValue, at index: Int) {
-        if let place { place.at(.index(index)).change(.set, to: element) } else { elements[index] = element.detached() }
+        if let place { place.change(.set, at: index, to: element) } else { elements[index] = element.detached() }
+    }
+    public func _set(_ new: Pinned<AnyValue>, in bounds: Range<Int>) {
+        guard let place else {
+            guard new.count == bounds.count else { return _reportOutOfRange(bounds, elements.count) }
+            for (index, element) in zip(bounds, new) { elements[index] = element.detached() }
+            return
+        }
+        place.set(new, in: bounds)
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<AnyValue> {
         let values = values, pinned = Pinned(values)[bounds(values.count)]
@@ -91,14 +96,14 @@ extension AnyList {
         set { _set(newValue, in: bounds) }
     }
     @_disfavoredOverload public func index(after index: Int) -> Int { walkNext(index) }
-    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index - 1, from: index) }
+    @_disfavoredOverload public func index(before index: Int) -> Int { walk(to: index.moved(by: -1), from: index) }
     @_disfavoredOverload public func formIndex(after index: inout Int) { index = walkNext(index) }
-    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index - 1, from: index) }
-    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index + distance, from: index) }
+    @_disfavoredOverload public func formIndex(before index: inout Int) { index = walk(to: index.moved(by: -1), from: index) }
+    @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int) -> Int { walk(to: index.moved(by: distance), from: index) }
     @_disfavoredOverload public func index(_ index: Int, offsetBy distance: Int, limitedBy limit: Int) -> Int? {
         walk(to: Self.index(index, distance, limit), from: index)
     }
-    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end - start }
+    @_disfavoredOverload public func distance(from start: Int, to end: Int) -> Int { end.distance(from: start) }
 }
 
 extension AnyList: Equatable {
