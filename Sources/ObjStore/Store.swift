@@ -27,7 +27,10 @@ public final class Store: Sendable {
             let info = try ClassInfo.of(model)
             if !infos.contains(where: { $0.type == model }) { infos.append(info) }
         }
-        let core = try configuration.core(infos)
+        var core = try configuration.core(infos)
+        let reports = ErrorReports(configuration.onError)
+        // Nobody waits for what a handler does on the library's thread. That the store is being closed is no failure of a handler.
+        core.onDeliveryFailure = { error in if error.code != .closedHandle { reports.tell(ObjStoreError(error)) } }
         let opened: ObjStoreCore.Store, view: View
         do throws(StoreError) {
             opened = try ObjStoreCore.Store.open(core)
@@ -35,7 +38,7 @@ public final class Store: Sendable {
         } catch {
             throw ObjStoreError(error)
         }
-        let handle = try StoreHandle(opened, infos, view, ErrorReports(configuration.onError))
+        let handle = try StoreHandle(opened, infos, view, reports)
         space = ObjectSpace(handle, view, isFrozen: false)
     }
 

@@ -263,6 +263,28 @@ final class Received<T>: @unchecked Sendable {
         token.invalidate()
     }
 
+    /// Nobody waits for a handler on the library's thread: what it throws, and what its accessors report, is told.
+    @Test func whatHandlersOfTheWorkerDoWrong() async throws {
+        struct Oops: Error {}
+        let (stream, continuation) = AsyncStream.makeStream(of: ObjStoreError.self)
+        var configuration = Store.Configuration(.memory(), models: [Dog.self])
+        configuration.deliversOnWorker = true
+        configuration.onError = { continuation.yield($0) }
+        let store = try Store(configuration)
+        var errors = stream.makeAsyncIterator()
+        let throwing = try store.objects(Dog.self).observe { _ in throw Oops() }
+        let first = try #require(await errors.next())
+        #expect(first.code == .callback && first.message.contains("Oops"))
+        let reading = try store.objects(Dog.self).observe { _ in _ = store.objects(Dog.self)[99] }
+        #expect(try #require(await errors.next()).code == .outOfRange)
+        throwing.invalidate()
+        try store.write { tx in try tx.create(Dog.self, value: [1, "Rex"]) }
+        let last = try #require(await errors.next())
+        #expect(last.code == .outOfRange && last.message.contains("99 of 1"))
+        #expect(store.lastError?.code == .outOfRange)
+        reading.invalidate()
+    }
+
     @Test func refused() throws {
         let store = try kennel()
         #expect(code { try store.freeze().objects(Dog.self).observe { _ in } } == .wrongView)

@@ -51,10 +51,13 @@ package final class Store: @unchecked Sendable {
         wasCreated = isFirst && shared.wasCreated
         wasRecovered = isFirst && shared.database.wasRecovered
         ownVersion = isFirst ? shared.madeVersion : nil
-        let log = shared.log
+        let log = shared.log, told = configuration.onDeliveryFailure
         hub = ObserverHub(
             shared.database, deliversOnWorker: shared.deliversOnWorker,
-            onFailure: { error in log?.write(.error, "delivering changes on the worker failed: \(error.message)") })
+            onFailure: { error in
+                log?.write(.error, "delivering changes on the worker failed: \(error.message)")
+                told?(error)
+            })
     }
 
     // MARK: Views

@@ -81,6 +81,8 @@ package struct StoreConfiguration: Sendable {
     package var log: LogSink?
     /// Is asked now and then by who waits for other writers; throws where it is not to go on.
     package var onWait: (@Sendable () throws(StoreError) -> Void)?
+    /// Is told of each failure of a handler that the store's own thread calls, where nobody waits for it.
+    package var onDeliveryFailure: (@Sendable (StoreError) -> Void)?
     package var steps = OpeningSteps()
     /// A file that is made gets the access of this one.
     var accessModel: StorageFile?
