@@ -84,7 +84,7 @@ extension Results {
         guard let value = try aggregate(property, kind) else { return nil }
         guard let converted = Value._aggregate(value) else {
             throw ObjStoreError(
-                .outOfRange, "the \(kind) of \(ClassInfo.name(of: Element.self)).\(property.name) is \(value), which is no \(Value.self)",
+                .outOfRange, "the \(kind) of \(ClassInfo.name(of: Element.self)).\(property.name) is \(value.plainText), which is no \(Value.self)",
                 class: ClassInfo.name(of: Element.self), property: property.name)
         }
         return converted

@@ -100,6 +100,9 @@ final class ClassInfo: @unchecked Sendable {
 
     static func name(of type: Object.Type) -> String { String(describing: type) }
 
+    /// For messages: a Dog, an Item.
+    static func indefinite(_ name: String) -> String { (name.first.map { "AEIOUaeiou".contains($0) } ?? false ? "an " : "a ") + name }
+
     /// Nil: it was not asked for yet.
     static func found(_ type: Object.Type) -> ClassInfo? { known.withLock { $0[ObjectIdentifier(type)] } }
 

@@ -29,6 +29,8 @@ extension Store {
         /// (``Object/formerNames``), properties that may be nil now, or must not (where none is), and properties that are gone, whose
         /// values are dropped for ever; lower is `.schemaMismatch`. From 1. See ``migrationBlock``.
         public var schemaVersion: UInt64 = 1
+        /// What the program calls version 1, for messages.
+        package var firstSchemaVersion: UInt64 = 1
         /// Names of classes that files are not to have any more: with a higher ``schemaVersion`` a file loses them with all their objects,
         /// for ever. `.schemaMismatch`: a class that stays has a property that leads to one of them. Where they are not there, nothing happens.
         public var droppedClasses: [String] = []
@@ -44,7 +46,7 @@ extension Store {
         /// From 64 KiB.
         public var transactionLimit = 64 << 20
         /// A thread of the library calls change handlers, as soon as something is due. Else `deliver()` and `wait()` do. The same
-        /// wherever this process opens the store.
+        /// wherever this process opens the store. What a handler throws there, or reports, goes to ``onError``.
         public var deliversOnWorker = false
         /// For development: a file that has a class in another form than the models is deleted, and made anew. `.busy`: somebody has
         /// it open. New classes, and a higher version alone, are no reason.
@@ -72,7 +74,7 @@ extension Store {
         /// the wait end with its task. It must not use the store.
         public var onWait: (@Sendable () throws -> Void)?
         /// Is called with errors of property accessors outside of `write` and `checked`, on the thread where they
-        /// happen. Nil: a line on stderr.
+        /// happen; and with those of handlers that a thread of the library calls, on that thread. Nil: a line on stderr.
         public var onError: (@Sendable (ObjStoreError) -> Void)?
 
         public init(_ location: Location, models: [Object.Type] = []) {
@@ -121,6 +123,7 @@ extension Store.Configuration {
             for name in droppedClasses {
                 do throws(StoreError) { try draft.dropClass(name) } catch { throw ObjStoreError(error) }
             }
+            draft.firstVersion = firstSchemaVersion
             result.schema = draft
         }
         guard schemaVersion > 0 else { throw ObjStoreError(.outOfRange, "schema versions begin with 1") }

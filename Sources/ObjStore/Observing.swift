@@ -108,9 +108,12 @@ extension _ObservableObject {
         }
         guard !live.isFrozen else { throw ObjStoreError(.wrongView, "a frozen object never changes", class: name) }
         guard type(of: self) == Self.self else {
-            throw ObjStoreError(.wrongType, "the handler is given \(Self.self), and the object is a \(name)", class: name)
+            throw ObjStoreError(.wrongType, "the handler is given \(Self.self), and the object is \(ClassInfo.indefinite(name))", class: name)
         }
         let properties = indexes?.map { binding.properties[Int($0)] }
+        if live.handle.isWriting, binding.exists(_key), (try? live.view.exists(binding.id(_key))) == false {
+            throw ObjStoreError(.noSuchObject, "the object \(name)#\(_key) is not committed yet: it can be observed after the write", class: name)
+        }
         let observer = try core { () throws(StoreError) in
             try live.handle.store.observe(binding.id(_key), in: live.view, properties: properties) { changes in
                 live.telling { try handler(try ChangeSet<Self>(changes, live, .success(nil)).objectChange()) }

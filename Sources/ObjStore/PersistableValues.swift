@@ -171,14 +171,15 @@ extension PersistableEnum {
         type.cases = { encoder in for value in allCases { RawValue._encode(value.rawValue, encoder) } }
         return type
     }
-    public static func _get(_ object: Object, _ index: UInt32) -> Self { fromRaw(RawValue._get(object, index), object, index) }
+    public static func _get(_ object: Object, _ index: UInt32) -> Self { fromRaw(RawValue._get(object, index), object, index) ?? _initial }
     public static func _getOptional(_ object: Object, _ index: UInt32) -> Self? {
-        RawValue._getOptional(object, index).map { fromRaw($0, object, index) }
+        RawValue._getOptional(object, index).flatMap { fromRaw($0, object, index) }
     }
-    private static func fromRaw(_ raw: RawValue, _ object: Object, _ index: UInt32) -> Self {
+    /// Nil where it is no case, which is reported.
+    private static func fromRaw(_ raw: RawValue, _ object: Object, _ index: UInt32) -> Self? {
         if let value = Self(rawValue: raw) { return value }
         object._reportOutOfRange(index, raw, "\(Self.self)")
-        return _initial
+        return nil
     }
     public static func _set(_ object: Object, _ index: UInt32, _ value: Self) { RawValue._set(object, index, value.rawValue) }
     public static func _encode(_ value: Self, _ encoder: _RowEncoder) { RawValue._encode(value.rawValue, encoder) }

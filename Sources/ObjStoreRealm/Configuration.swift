@@ -47,16 +47,27 @@ extension Realm {
         }
         private static let standard = Guarded(Configuration())
 
-        var store: Store.Configuration {
+        /// The file's path; nil: in memory. `.invalidArgument`: a URL of another scheme, whose path is none of a file.
+        var path: String? { get throws { try Configuration.path(of: fileURL) } }
+
+        private static func path(of url: URL?) throws -> String? {
+            guard let url else { return nil }
+            guard url.isFileURL else { throw ObjStoreError(.invalidArgument, "\(url.absoluteString) is no URL of a file, which URL(fileURLWithPath:) makes of a path") }
+            return url.path
+        }
+
+        func store() throws -> Store.Configuration {
             let models = objectTypes ?? []
             var result: Store.Configuration
-            if let fileURL { result = Store.Configuration(path: fileURL.path, models: models) } else { result = Store.Configuration(.memory(name: inMemoryIdentifier), models: models) }
+            if let path = try path { result = Store.Configuration(path: path, models: models) } else { result = Store.Configuration(.memory(name: inMemoryIdentifier), models: models) }
             if readOnly { result.access = .readOnly }
+            guard schemaVersion < .max else { throw ObjStoreError(.outOfRange, "schema versions end with \(UInt64.max - 1)") }
             result.schemaVersion = schemaVersion + 1
-            if let migrationBlock { result.migrationBlock = { migration, version in try migrationBlock(migration, version - 1) } }
+            result.firstSchemaVersion = 0
+            if let migrationBlock { result.migrationBlock = { migration, version in try migrationBlock(migration, version == 0 ? 0 : version - 1) } }
             result.deletesIfMigrationNeeded = deleteRealmIfMigrationNeeded
             result.compactsOnOpen = shouldCompactOnLaunch
-            result.seedPath = seedFilePath?.path
+            result.seedPath = try Configuration.path(of: seedFilePath)
             return result
         }
     }
@@ -76,7 +87,7 @@ enum OpenStores {
     private static let open = Guarded<[Key: Open]>([:])
 
     static func store(_ configuration: Realm.Configuration) throws -> Store {
-        let configured = configuration.store
+        let configured = try configuration.store()
         let key = Key(
             location: configured.location, models: configured.models.map { ObjectIdentifier($0) }, readOnly: configuration.readOnly,
             version: configuration.schemaVersion)

@@ -128,6 +128,10 @@ enum Predicate {
                 continue
             }
             rest.removeFirst()
+            if quote != nil, character == "\\", let escaped = rest.popFirst() {
+                text += "\\\(escaped)"
+                continue
+            }
             if character == quote { quote = nil } else if quote == nil, character == "'" || character == "\"" { quote = character }
             text.append(character)
         }

@@ -39,13 +39,13 @@ public struct Realm: Sendable {
 
     /// Whether there is a store at the configuration's file.
     public static func fileExists(for configuration: Configuration) -> Bool {
-        guard let path = configuration.fileURL?.path else { return false }
+        guard let path = try? configuration.path else { return false }
         return (try? Store.exists(atPath: path)) ?? false
     }
     /// False: there was none. Errors: as of `Store.delete(atPath:)`.
     @discardableResult
     public static func deleteFiles(for configuration: Configuration) throws -> Bool {
-        guard let path = configuration.fileURL?.path else { return false }
+        guard let path = try configuration.path else { return false }
         return try Store.delete(atPath: path)
     }
 

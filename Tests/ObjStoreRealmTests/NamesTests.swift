@@ -76,6 +76,49 @@ extension RealmExamples {
             #expect(dogs.filter("age < %i", 3).count == 2 && dogs.filter("name == %@", "dog 1").count == 1 && dogs.filter("name == 'YES %ld'").count == 0)
         }
 
+        /// A quote that is escaped ends no text, and what stands in one stays as it is.
+        @Test func quotedTexts() throws {
+            let names = ["it's YES", "it's true", "a'b %@", "\\' NO", "\"NO\""]
+            try realm.write { for (number, name) in names.enumerated() { realm.add(Dog(value: ["id": 10 + number, "name": name] as [String: Any])) } }
+            func ids(_ text: String) -> [Int] { dogs.filter(text).map(\.id) }
+            #expect(ids("name == 'it\\'s YES'") == [10] && ids("name == 'it\\'s true'") == [11] && ids("name == 'a\\'b %@'") == [12])
+            #expect(ids("name == '\\\\\\' NO'") == [13] && ids("name == \"\\\"NO\\\"\"") == [14] && ids("name == '\"NO\"'") == [14])
+            #expect(code { dogs.filter("name == 'open\\'").count } == .invalidQuery)
+        }
+
+        @Test func valuesThatDoNotFit() throws {
+            for misfit in [["age": "x"], ["scores": ["a": "x"]], ["owner": ["id": "x"]], ["owner": 5]] as [[String: Any]] {
+                let value = ["id": 5, "name": "half", "weight": 2.5, "alive": true].merging(misfit) { $1 }
+                var dog: Dog?
+                #expect(code { dog = Dog(value: value) } != nil, "\(misfit)")
+                let made = try #require(dog)
+                #expect(made.id == 0 && made.name == "" && made.age == 0 && made.weight == nil && !made.alive && made.scores.count == 0 && made.owner == nil, "\(misfit)")
+            }
+        }
+
+        @Test func configurations() throws {
+            for url in ["http://x/tmp/never.objstore", "never.objstore?a=b"] {
+                let configuration = Realm.Configuration(fileURL: URL(string: url), objectTypes: [Dog.self, Person.self])
+                #expect(code { try Realm(configuration: configuration) } == .invalidArgument, "\(url)")
+                #expect(code { try Realm.deleteFiles(for: configuration) } == .invalidArgument && !Realm.fileExists(for: configuration))
+            }
+            let seeded = Realm.Configuration(inMemoryIdentifier: "seeded", objectTypes: [Dog.self, Person.self], seedFilePath: URL(string: "http://x/seed"))
+            #expect(code { try Realm(configuration: seeded) } == .invalidArgument)
+            func version(_ version: UInt64) -> Realm.Configuration {
+                Realm.Configuration(inMemoryIdentifier: "versions", schemaVersion: version, objectTypes: [Dog.self, Person.self])
+            }
+            #expect(code { try Realm(configuration: version(.max)) } == .outOfRange)
+            let fifth = try Realm(configuration: version(5))
+            let error = #expect(throws: ObjStoreError.self) { try Realm(configuration: version(1)) }
+            #expect(error?.message == "the file has schema version 5, the program asks for 1")
+            #expect(fifth.objects(Dog.self).isEmpty)
+        }
+
+        private func code<R>(_ body: () throws -> R) -> ObjStoreError.Code? {
+            do { _ = try Store.checked(body) } catch { return (error as? ObjStoreError)?.code }
+            return nil
+        }
+
         @Test func listsAndMaps() throws {
             let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1)), dog = dogs[0]
             func isCollection(_ collection: some RealmCollection) -> Bool { true }
@@ -83,6 +126,9 @@ extension RealmExamples {
             #expect(isCollection(person.dogs) && isCollection(dogs) && value(5) == 5)
             try realm.write {
                 person.dogs.removeObjects(at: [0, 2])
+                #expect(person.dogs.map(\.id) == [2, 4])
+                // All of them, or none.
+                for indexes in [[0, 99], [-1], [Int.max, 0]] { #expect(code { person.dogs.removeObjects(at: indexes) } == .outOfRange) }
                 #expect(person.dogs.map(\.id) == [2, 4])
                 person.dogs.remove(atOffsets: [1])
                 #expect(person.dogs.map(\.id) == [2])

@@ -195,6 +195,14 @@ import Testing
                 business.addresses.move(from: 2, to: 1)
             }
             #expect(business.addresses.map(\.street) == ["b", "c", "d"] && !b.isInvalidated && !c.isInvalidated)
+            let addresses = try business.dynamic().collection("addresses")
+            try store.write { tx in
+                try addresses.set(["street": "e"], at: 1)
+                #expect(business.addresses.map(\.street) == ["b", "e", "d"] && c.isInvalidated)
+                #expect(code { try addresses.set(["street": "e"], at: 3) } == .outOfRange && code { try addresses.set(["none": 1], at: 0) } == .noSuchProperty)
+                #expect(business.addresses.map(\.street) == ["b", "e", "d"] && store.objects(R.EAddress.self).count == 5)
+                try tx.cancel()
+            }
             try store.write { _ in business.addresses.remove(at: 1) }
             #expect(c.isInvalidated && business.addresses.count == 2)
             let e = R.address("e")

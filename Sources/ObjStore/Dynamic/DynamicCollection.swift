@@ -84,9 +84,9 @@ public struct DynamicCollection {
         }
     }
 
-    /// Gives an element of a list another value. `.outOfRange`.
+    /// Gives an element of a list another value; of embedded objects what describes a new one, which takes the place. `.outOfRange`.
     public func set(_ value: Any?, at index: Int) throws(ObjStoreError) {
-        try changing(value) { (view, id, value) throws(StoreError) in try view.set(id, at: index, value) }
+        try changing(value, place: .int(Int64(index)), takesPlace: true) { (view, id, value) throws(StoreError) in try view.set(id, at: index, value) }
     }
 
     /// Removes an element of a list, set or map by its index. `.outOfRange`.
@@ -185,7 +185,11 @@ public struct DynamicCollection {
 
     /// Calls `body` with an element as the core takes it. What describes an object is made first: with `place` an embedded one is
     /// made there, and `body` is not called.
-    private func changing(_ value: Any?, place: Value? = nil, _ body: (View, CollectionID, Value) throws(StoreError) -> Void) throws(ObjStoreError) {
+    ///
+    /// - Parameter takesPlace: the one that is at this place of a list goes.
+    private func changing(
+        _ value: Any?, place: Value? = nil, takesPlace: Bool = false, _ body: (View, CollectionID, Value) throws(StoreError) -> Void
+    ) throws(ObjStoreError) {
         let view = object.view, id = try core { () throws(StoreError) in try self.place() }
         let info = try core { () throws(StoreError) in try view.propertyInfo(id.propertyID) }, kind = info.elements?.kind ?? .null
         let encoder = _RowEncoder()
@@ -193,7 +197,12 @@ public struct DynamicCollection {
         try encoder.withValues { (values) throws(StoreError) in
             let first = values[0]
             if kind == .link, first.kind == .list || first.kind == .map {
-                if try view.classInfo(info.target).isEmbedded, let place { return try view.createEmbedded(in: id.owner, id.propertyID, at: place, from: values) }
+                if try view.classInfo(info.target).isEmbedded, let place {
+                    if takesPlace { _ = try view.element(id, at: Int(place.low), nil) }  // which may not be there
+                    try view.createEmbedded(in: id.owner, id.propertyID, at: place, from: values)
+                    if takesPlace { try view.remove(id, at: Int(place.low) + 1, count: 1) }
+                    return
+                }
                 let savepoint = try view.beginSavepoint()
                 do throws(StoreError) {
                     let made = try view.create(info.target, from: values, .error).0

@@ -72,9 +72,10 @@ func instance<Class: AnyObject>(_ value: Any?, of _: Class.Type = Class.self) ->
 extension ClassInfo {
     /// For messages: of what has elements only how many, for they may be many, and deep.
     static func text(of value: Any) -> String {
-        if let dictionary = value as? any GivenDictionary { return "\(dictionary.givenEntries.count) entries" }
-        if let array = value as? any GivenArray { return "\(array.givenElements.count) elements" }
-        if let set = value as? any GivenSet { return "\(set.givenMembers.count) elements" }
+        func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
+        if let dictionary = value as? any GivenDictionary { return counted(dictionary.givenEntries.count, "entry", "entries") }
+        if let array = value as? any GivenArray { return counted(array.givenElements.count, "element", "elements") }
+        if let set = value as? any GivenSet { return counted(set.givenMembers.count, "element", "elements") }
         return "\(value)"
     }
 

@@ -38,7 +38,7 @@ extension ClassInfo {
         guard !pairs.isEmpty else {
             throw ObjStoreError(
                 .wrongType,
-                "a \(name) is made from a dictionary with names of properties, an array, or an object that has some of them, not from \(Swift.type(of: value))", class: name)
+                "\(ClassInfo.indefinite(name)) is made from a dictionary with names of properties, an array, or an object that has some of them, not from \(Swift.type(of: value))", class: name)
         }
         return pairs
     }
@@ -98,6 +98,7 @@ extension ClassInfo {
         if property.type.isMixed, AnyValue.isTooDeep(value) {
             return ObjStoreError(.outOfRange, "\(name).\(property.name): values are more than \(ClassInfo.deepest) deep inside each other", class: name, property: property.name)
         }
+        if let error = misfit(property, value) { return error }
         if let error = refusal(property, property.type.valueKind, value) { return error }
         return ObjStoreError(
             .wrongType, "\(name).\(property.name) is of type \(property.accessor), not \(ClassInfo.typeName(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
@@ -111,6 +112,26 @@ extension ClassInfo {
         if let error = refusal(property, property.type.elements.kind, value) { return error }
         return ObjStoreError(
             .wrongType, "\(name).\(property.name) is of type \(property.accessor), which has no \(ClassInfo.typeName(of: value)) (\(ClassInfo.text(of: value)))", class: name, property: property.name)
+    }
+
+    /// Of what could be a collection the first element that does not fit, with where it is: "$.nums[1]: …".
+    private func misfit(_ property: Property, _ value: Any) -> ObjStoreError? {
+        guard let type = property.accessor as? any _CollectionProperty.Type else { return nil }
+        func at(_ step: String, _ error: ObjStoreError) -> ObjStoreError {
+            ObjStoreError(error.code, "$.\(property.name)\(step): \(error.message)", class: error.className, property: error.propertyName)
+        }
+        let encoder = _RowEncoder()
+        if property.type.valueKind == .map {
+            for (key, value) in type._entries(of: value) ?? [] {
+                guard type._encodeKey(key, encoder) else { return wrongKey(property, key.base) }
+                guard type._encodeElement(any: value, encoder) else { return at(".\(key)", wrongElement(property, value)) }
+            }
+            return nil
+        }
+        for (number, element) in (ClassInfo.elements(of: value) ?? []).enumerated() where !type._encodeElement(any: element, encoder) {
+            return at("[\(number)]", wrongElement(property, element))
+        }
+        return nil
     }
 
     /// `.outOfRange`: a number with more digits than its kind has, or beyond it; a date that is none, also inside of what is given.

@@ -14,10 +14,17 @@ struct ObjectBuilder {
         guard path.count < ClassInfo.deepest else { throw located(info.tooDeep()) }
         let pairs: [(property: ClassInfo.Property, value: Any?)]
         do throws(ObjStoreError) { pairs = try info.pairs(value, ignoresUnknown: ignoresUnknown) } catch { throw located(error) }
-        for (property, given) in pairs {
+        for (number, (property, given)) in pairs.enumerated() {
             path.append(".\(property.name)")
-            let value = try prepared(info, property, given, isCopy: instance(value, of: Object.self) != nil)
-            do throws(ObjStoreError) { try info.assign(value, property, of: object) } catch { throw located(error) }
+            do throws(ObjStoreError) {
+                let value = try prepared(info, property, given, isCopy: instance(value, of: Object.self) != nil)
+                do throws(ObjStoreError) { try info.assign(value, property, of: object) } catch { throw located(error) }
+            } catch {
+                // What came before the misfit does not stay either.
+                let new = info.type.init()
+                for (property, _) in pairs[..<number] { property.accessor._copy(from: new, to: object, property.offset) }
+                throw error
+            }
             path.removeLast()
         }
     }
@@ -57,7 +64,11 @@ struct ObjectBuilder {
     }
 
     private func located(_ error: ObjStoreError) -> ObjStoreError {
-        if path.isEmpty || error.message.hasPrefix("$") { return error }
+        if path.isEmpty { return error }
+        if error.message.hasPrefix("$.") {
+            // It says itself where in the property it is.
+            return ObjStoreError(error.code, "$\(path.dropLast().joined())\(error.message.dropFirst())", class: error.className, property: error.propertyName)
+        }
         return ObjStoreError(error.code, "$\(path.joined()): \(error.message)", class: error.className, property: error.propertyName)
     }
 }

@@ -15,7 +15,8 @@ extension SchemaDraft {
 
     private func merged(intoFile file: Schema, version: UInt64, migrates: Bool, writes: Bool) throws(StoreError) -> Schema? {
         guard version >= file.version else {
-            throw StoreError(.schemaMismatch, "the file has schema version \(file.version), the program asks for \(version)")
+            func shown(_ version: UInt64) -> UInt64 { max(version, 1) - 1 + firstVersion }
+            throw StoreError(.schemaMismatch, "the file has schema version \(shown(file.version)), the program asks for \(shown(version))")
         }
         var result = file.classes
         var changed = false

@@ -1,5 +1,8 @@
 /// Classes as an application describes them, before a file knows them.
 package struct SchemaDraft: Sendable {
+    /// What the program calls version 1, for messages: its own may begin with 0.
+    package var firstVersion: UInt64 = 1
+
     package struct Class: Sendable {
         package var name: String
         package fileprivate(set) var isEmbedded = false

@@ -16,7 +16,14 @@ package final class RealFile: StorageFile, @unchecked Sendable {
     /// As it was when the file was opened; device and inode stay the same.
     private var opened = stat()
 
+    /// To the system a path ends where a NUL is: that would be another file.
+    static func check(_ path: String) throws(StoreError) {
+        guard let end = path.utf8.firstIndex(of: 0) else { return }
+        throw StoreError(.invalidArgument, "the path \(path[..<end]) goes on behind a NUL, which no path has")
+    }
+
     package init(path: String, mode: OpenMode) throws(StoreError) {
+        try RealFile.check(path)
         self.path = path
         inMemory = false
         let (flags, action) =

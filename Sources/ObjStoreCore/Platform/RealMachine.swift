@@ -121,7 +121,8 @@ package final class RealMachine: Machine, @unchecked Sendable {
     package override func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     package override func resolve(_ path: String) throws(StoreError) -> String {
-        try resolveLinks(path, depth: 0)
+        try RealFile.check(path)
+        return try resolveLinks(path, depth: 0)
     }
 
     package override func rename(_ from: String, to: String) throws(StoreError) {
