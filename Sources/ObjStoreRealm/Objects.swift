@@ -91,6 +91,7 @@ extension LiveCollection {
 extension List {
     public func append<S: Sequence>(contentsOf new: S) where S.Element == Element { append(objectsIn: new) }
     public func removeAll(keepingCapacity: Bool) { removeAll() }
+    public func replace(index: Int, object: Element) { self[index] = object }
     public func removeObjects(at indexes: some Sequence<Int>) { removeAll(at: indexes) }
     public func remove(atOffsets offsets: some Sequence<Int>) { removeObjects(at: offsets) }
 }

@@ -97,6 +97,11 @@ public struct Realm: Sendable {
     public func object<T: Object, Key: _PersistableValue>(ofType type: T.Type, forPrimaryKey key: Key) -> T? {
         reporting(nil) { try store.object(ofType: type, forPrimaryKey: key) }
     }
+    /// The objects of a class by its name, which need be none of the configuration's; see ``DynamicObject``.
+    public func dynamicObjects(_ type: String) -> DynamicResults { store.dynamicObjects(type) }
+    public func dynamicObject(ofType type: String, forPrimaryKey key: Any) -> DynamicObject? {
+        reporting(nil) { try store.dynamicObject(ofType: type, forPrimaryKey: key) }
+    }
     @discardableResult
     public func refresh() -> Bool { reporting(false) { try store.refresh() } }
 

@@ -144,6 +144,19 @@ extension RealmExamples {
             #expect(pairs == ["a 11", "b 6", "c 3"])
         }
 
+        @Test func dynamicNames() throws {
+            #expect(realm.dynamicObjects("Dog").count == 4 && realm.dynamicObject(ofType: "Dog", forPrimaryKey: 3)?.age == .int(3))
+            #expect(realm.dynamicObject(ofType: "Dog", forPrimaryKey: 9) == nil && code { realm.dynamicObject(ofType: "None", forPrimaryKey: 9) } == .noSuchClass)
+            let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1))
+            try realm.write {
+                person.dogs.replace(index: 0, object: dogs[3])
+                #expect(code { person.dogs.replace(index: 4, object: dogs[3]) } == .outOfRange)
+                #expect(person.dogs.map(\.id) == [4, 2, 3, 4])
+                person.dogs.removeSubrange(1...2)
+                #expect(person.dogs.map(\.id) == [4, 4])
+            }
+        }
+
         @Test func values() throws {
             let person = try #require(realm.object(ofType: Person.self, forPrimaryKey: 1)), day = Date(timeIntervalSince1970: 7)
             try realm.write { person.any = .date(day) }

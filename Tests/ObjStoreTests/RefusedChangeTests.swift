@@ -141,6 +141,28 @@ import Testing
         #expect(try store.verify() == [])
     }
 
+    /// As of arrays, with ends that are open or belong to the range.
+    @Test func rangesOfAnyKind() throws {
+        let unmanaged = List([1, 2, 3, 4, 5])
+        try store.write { _ in
+            for numbers in [shelf.numbers, unmanaged] {
+                numbers.removeSubrange(1...2)
+                #expect(Array(numbers) == [1, 4, 5])
+                numbers.replaceSubrange(...0, with: [7, 8])
+                numbers.replaceSubrange(4..., with: [9])
+                #expect(Array(numbers) == [7, 8, 4, 5, 9])
+                numbers.removeSubrange(3...)
+                numbers.removeSubrange(..<1)
+                #expect(Array(numbers) == [8, 4])
+            }
+            for range in [0...2, 0...Int.max, -1...0] {
+                #expect(code { try Store.checked { shelf.numbers.removeSubrange(range) } } == .outOfRange)
+                #expect(code { try Store.checked { shelf.numbers.replaceSubrange(range, with: [1]) } } == .outOfRange)
+            }
+            #expect(Array(shelf.numbers) == [8, 4])
+        }
+    }
+
     /// Elements that come from the list itself, where they are lists that show what stands at their place.
     @Test func ownElements() throws {
         func changing(_ expected: [AnyValue], _ body: (List<AnyValue>) -> Void) throws {

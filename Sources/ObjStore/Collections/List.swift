@@ -59,6 +59,8 @@ public final class List<Element: CollectionElement> {
         }
     }
 
+    public func removeSubrange(_ range: some RangeExpression<Int>) { removeSubrange(range.range(of: _count)) }
+
     public func removeFirst(_ count: Int = 1) {
         if count < 0 { return _reportOutOfRange(count..<0, self.count) }
         removeSubrange(0..<count)
@@ -102,12 +104,19 @@ public final class List<Element: CollectionElement> {
     /// Puts others where the elements in `range` are.
     public func replaceSubrange(_ range: Range<Int>, with new: some Sequence<Element>) { replace(range, with: Array(new), fits: false) }
 
+    public func replaceSubrange(_ range: some RangeExpression<Int>, with new: some Sequence<Element>) {
+        // Copied first: what comes may change the list when it is asked for.
+        let new = Array(new)
+        replace(range.range(of: _count), with: new, fits: false)
+    }
+
     /// - Parameter fits: there must be as many as before.
     private func replace(_ range: Range<Int>, with new: [Element], fits: Bool) {
         guard let place else { return elements.replaceSubrange(range, with: new) }
         func check(_ view: View, _ id: CollectionID) throws(StoreError) {
             try place.check(range, of: try view.elementCount(id))
-            if fits, new.count != range.count { throw StoreError(.outOfRange, "\(place.binding.path(place.index)): \(new.count) elements for \(range)") }
+            if !fits || new.count == range.count { return }
+            throw StoreError(.outOfRange, "\(place.binding.path(place.index)): \(new.count) elements for \(range)")
         }
         if place.embeds { return replaceEmbedded(range, with: new, place, check) }
         // What comes may be made of what goes: it is encoded now. What is wrong with it is told by the first of the two steps.
@@ -118,7 +127,9 @@ public final class List<Element: CollectionElement> {
         }
     }
 
-    private func replaceEmbedded(_ range: Range<Int>, with new: [Element], _ place: CollectionPlace, _ check: (View, CollectionID) throws(StoreError) -> Void) {
+    private func replaceEmbedded(
+        _ range: Range<Int>, with new: [Element], _ place: CollectionPlace, _ check: (View, CollectionID) throws(StoreError) -> Void
+    ) {
         let isHere = place.changing(false) { (view, id) throws(StoreError) in
             try check(view, id)
             return true
@@ -131,7 +142,7 @@ public final class List<Element: CollectionElement> {
             return place.embed(List(all))
         }
         place.changing(()) { (view, id) throws(StoreError) in
-            try place.embed(new.enumerated().compactMap { number, element in Element._linked(element).map { ($0, .int(Int64(range.upperBound + number))) } }, view, id)
+            try place.embed(new.compactMap { Element._linked($0) }.enumerated().map { ($1, .int(Int64(range.upperBound + $0))) }, view, id)
             try view.remove(id, at: range.lowerBound, count: range.count)
         }
     }
