@@ -67,19 +67,10 @@ public enum _QueryValue: Sendable, Equatable {
     /// It cannot be a value, because …
     case refused(ObjStoreError)
 
-    /// For messages.
+    /// For messages: the value alone.
     var plainText: String {
-        switch self {
-        case .bool(let value): "\(value)"
-        case .int(let value): "\(value)"
-        case .float(let value): "\(value)"
-        case .double(let value): "\(value)"
-        case .decimal128(let value): "\(value)"
-        case .string(let value): "\"\(value)\""
-        case .timestamp(let value): "\(value)"
-        case .objectId(let value): "\(value)"
-        default: "\(self)"
-        }
+        if case .string(let value) = self { return "\"\(value)\"" }
+        return Mirror(reflecting: self).children.first.map { "\($0.value)" } ?? "\(self)"
     }
 
     func withValue<T>(_ body: (Value) throws(StoreError) -> T) throws(ObjStoreError) -> T {

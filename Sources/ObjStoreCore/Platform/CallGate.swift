@@ -4,56 +4,47 @@ internal import CSystem
 ///
 /// A call enters first and asks then whether all is closed; who closes says so first and waits then. One of them sees the other.
 final class CallGate: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let left: UnsafeMutablePointer<pthread_cond_t>
-    /// The threads that are inside, one entry a call. Under `mutex`.
+    private let lock = Lock()
+    /// The threads that are inside, one entry a call. Under `lock`.
     private var threads: [UInt] = []
     private var isWaitedFor = false
+    /// A futex word: how many calls have ended while somebody waited.
+    private let ended: UnsafeMutablePointer<UInt32>
 
     init() {
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
-        pthread_mutex_init(mutex, nil)
-        left = .allocate(capacity: 1)
-        left.initialize(to: pthread_cond_t())
-        pthread_cond_init(left, nil)
+        ended = .allocate(capacity: 1)
+        ended.initialize(to: 0)
     }
 
-    deinit {
-        pthread_cond_destroy(left)
-        left.deallocate()
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
+    deinit { ended.deallocate() }
 
     @inline(__always)
     func within<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        enter()
-        defer { leave() }
+        let me = ThreadIdentity.current
+        lock.withLock { threads.append(me) }
+        defer { leave(me) }
         return try body()
     }
 
-    private func enter() {
-        let me = ThreadIdentity.current
-        pthread_mutex_lock(mutex)
-        threads.append(me)
-        pthread_mutex_unlock(mutex)
-    }
-
-    private func leave() {
-        let me = ThreadIdentity.current
-        pthread_mutex_lock(mutex)
-        threads.remove(at: threads.lastIndex(of: me)!)
-        if isWaitedFor { pthread_cond_broadcast(left) }
-        pthread_mutex_unlock(mutex)
+    private func leave(_ me: UInt) {
+        let wakes = lock.withLock { () -> Bool in
+            threads.remove(at: threads.lastIndex(of: me)!)
+            if isWaitedFor { cs_store32(ended, cs_load32(ended) &+ 1) }
+            return isWaitedFor
+        }
+        if wakes { cs_futex_wake_local(ended, .max) }
     }
 
     /// Those of this thread go on: it closes from inside of them.
     func waitForOthers() {
         let me = ThreadIdentity.current
-        pthread_mutex_lock(mutex)
-        isWaitedFor = true
-        while threads.contains(where: { $0 != me }) { pthread_cond_wait(left, mutex) }
-        pthread_mutex_unlock(mutex)
+        while true {
+            let (isAlone, seen) = lock.withLock { () -> (Bool, UInt32) in
+                isWaitedFor = true
+                return (!threads.contains { $0 != me }, cs_load32(ended))
+            }
+            if isAlone { return }
+            _ = cs_futex_wait_local(ended, seen, -1)
+        }
     }
 }
