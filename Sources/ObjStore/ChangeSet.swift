@@ -81,7 +81,7 @@ public struct ChangeSet<Element: Object>: Sendable {
         let property = try KeyPaths.property(keyPath)
         let binding = try sides.live.binding(Element.self)
         return try core { () throws(StoreError) in
-            try changes.hasChanged(binding.properties[Int(property.index)], atModification: try UInt64(index: index, of: changes.modified.count, "modifications"))
+            try changes.hasChanged(binding.properties[Int(property.index)], atModification: try UInt64(index: index, of: changes.modified.count, "modification"))
         }
     }
 
@@ -94,7 +94,7 @@ public struct ChangeSet<Element: Object>: Sendable {
         try core { () throws(StoreError) in
             var properties: [ClassInfo.Property] = []
             for property in binding.info.properties
-            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: try UInt64(index: index, of: changes.modified.count, "modifications")) {
+            where try changes.hasChanged(binding.properties[Int(property.index)], atModification: try UInt64(index: index, of: changes.modified.count, "modification")) {
                 properties.append(property)
             }
             return properties

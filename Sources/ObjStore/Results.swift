@@ -188,7 +188,7 @@ extension Results: LiveCollection {
     public func _element(at index: Int) -> Element {
         reporting(space.invalid()) { () throws(ObjStoreError) in
             let (list, binding) = try list()
-            let id = try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "results")) }
+            let id = try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "result")) }
             return space.materialise(Element.self, binding, id.key)
         }
     }
@@ -200,7 +200,7 @@ extension Results: LiveCollection {
     }
     public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { cache.walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count) results", class: ClassInfo.name(of: Element.self)))
+        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count.counted("result"))", class: ClassInfo.name(of: Element.self)))
     }
 
     /// Walks the objects that are there now.
@@ -305,7 +305,7 @@ extension View {
 extension UInt64 {
     /// The core's indexes have no sign: of one below 0 it would tell another. `.outOfRange`.
     init(index: Int, of count: Int, _ what: String) throws(StoreError) {
-        guard index >= 0 else { throw StoreError(.outOfRange, "index \(index) of \(count) \(what)") }
+        guard index >= 0 else { throw StoreError(.outOfRange, "index \(index) of \(count.counted(what))") }
         self.init(index)
     }
 }

@@ -35,6 +35,11 @@ import Testing
         try store.write { tx in for id in 0..<3 { try tx.create(Item.self, value: ["id": id]) } }
         let items = store.objects(Item.self), none = items.where { $0.id == 9 }
         #expect(message { _ = none[none.count - 1] } == "index -1 of 0 results" && message { _ = items[3] } == "index 3 of 3 results")
+        let numbers = try store.write { _ in
+            items[0].numbers.append(1)
+            return items[0].numbers
+        }
+        #expect(message { _ = numbers[1] } == "Item.numbers: index 1, where there is 1 element" && message { _ = numbers[2..<3] } == "2..<3 of 1 element")
         #expect(message { _ = store.dynamicObjects("Item")[-1] } == "index -1 of 3 results")
         let received = Received<ChangeSet<Item>>(), token = try items.observe { received.append($0) }
         try store.deliver()

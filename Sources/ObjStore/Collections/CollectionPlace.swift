@@ -76,7 +76,7 @@ struct CollectionPlace {
     // What is not there is told before anything changes.
 
     func outOfRange(_ index: Int, _ count: Int) -> StoreError {
-        StoreError(.outOfRange, "\(binding.path(self.index)): index \(index), where there are \(count) elements")
+        StoreError(.outOfRange, "\(binding.path(self.index)): index \(index), \(count.elementsThere)")
     }
 
     func check(_ indexes: some Sequence<Int>, of count: Int) throws(StoreError) {
@@ -85,7 +85,7 @@ struct CollectionPlace {
 
     func check(_ range: Range<Int>, of count: Int) throws(StoreError) {
         guard range.lowerBound >= 0, range.upperBound <= count else {
-            throw StoreError(.outOfRange, "\(binding.path(index)): \(range), where there are \(count) elements")
+            throw StoreError(.outOfRange, "\(binding.path(index)): \(range), \(count.elementsThere)")
         }
     }
 
@@ -207,7 +207,7 @@ struct CollectionPlace {
     func remove(_ indexes: RangeSet<Int>) {
         changing(()) { (view, id) throws(StoreError) in
             let count = try view.elementCount(id)
-            for range in indexes.ranges { try check(range, of: count) }
+            for range in indexes.ranges { try check([range.lowerBound, range.upperBound - 1], of: count) }
             for range in indexes.ranges.reversed() { try view.remove(id, at: range.lowerBound, count: range.count) }
         }
     }

@@ -116,7 +116,7 @@ public final class List<Element: CollectionElement> {
         func check(_ view: View, _ id: CollectionID) throws(StoreError) {
             try place.check(range, of: try view.elementCount(id))
             if !fits || new.count == range.count { return }
-            throw StoreError(.outOfRange, "\(place.binding.path(place.index)): \(new.count) elements for \(range)")
+            throw StoreError(.outOfRange, "\(place.binding.path(place.index)): \(new.count.counted("element")) for \(range)")
         }
         if place.embeds { return replaceEmbedded(range, with: new, place, check) }
         // What comes may be made of what goes: it is encoded now. What is wrong with it is told by the first of the two steps.
@@ -200,8 +200,8 @@ extension List: MutableLiveCollection {
     }
     public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        guard let place else { preconditionFailure("\(range) of \(count) elements") }
-        place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
+        guard let place else { preconditionFailure("\(range) of \(count.counted("element"))") }
+        place.binding.report(StoreError(.outOfRange, "\(range) of \(count.counted("element"))"), place.index)
     }
 
     public func _set(_ element: Element, at index: Int) {

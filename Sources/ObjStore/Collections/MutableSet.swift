@@ -141,8 +141,8 @@ extension MutableSet: LiveCollection {
     }
     public func _walking<R>(_ body: (inout _Walk<Element>) -> R) -> R { walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        guard let place else { preconditionFailure("\(range) of \(count) elements") }
-        place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
+        guard let place else { preconditionFailure("\(range) of \(count.counted("element"))") }
+        place.binding.report(StoreError(.outOfRange, "\(range) of \(count.counted("element"))"), place.index)
     }
     /// The elements as they are now.
     public func makeIterator() -> IndexingIterator<[Element]> { (walked.map { Array($0) } ?? place?.values(as: Element.self) ?? elements).makeIterator() }

@@ -103,7 +103,7 @@ extension DynamicResults: LiveCollection {
     public func _element(at index: Int) -> DynamicObject {
         reporting(DynamicObject(.none, space)) { () throws(ObjStoreError) in
             let list = try list()
-            return DynamicObject(try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "results")) }, space)
+            return DynamicObject(try core { () throws(StoreError) in try list.object(at: try UInt64(index: index, of: list.count, "result")) }, space)
         }
     }
     public func _pinned(_ bounds: (Int) -> Range<Int>) -> Pinned<DynamicObject> {
@@ -114,7 +114,7 @@ extension DynamicResults: LiveCollection {
     }
     public func _walking<R>(_ body: (inout _Walk<DynamicObject>) -> R) -> R { cache.walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count) results", class: className))
+        space.handle.reports.report(ObjStoreError(.outOfRange, "\(range) of \(count.counted("result"))", class: className))
     }
     /// Walks the objects that are there now.
     public func makeIterator() -> IndexingIterator<Pinned<DynamicObject>> { (walked ?? pinned()).makeIterator() }

@@ -73,8 +73,8 @@ extension AnyList: MutableLiveCollection {
     }
     public func _walking<R>(_ body: (inout _Walk<AnyValue>) -> R) -> R { walks.with(body) }
     public func _reportOutOfRange(_ range: Range<Int>, _ count: Int) {
-        guard let place = place?.place else { preconditionFailure("\(range) of \(count) elements") }
-        place.binding.report(StoreError(.outOfRange, "\(range) of \(count) elements"), place.index)
+        guard let place = place?.place else { preconditionFailure("\(range) of \(count.counted("element"))") }
+        place.binding.report(StoreError(.outOfRange, "\(range) of \(count.counted("element"))"), place.index)
     }
     /// The elements as they are now.
     public func makeIterator() -> IndexingIterator<Pinned<AnyValue>> { (walked ?? pinned()).makeIterator() }

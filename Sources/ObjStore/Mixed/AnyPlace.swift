@@ -114,7 +114,7 @@ struct AnyPlace {
     }
 
     private func outOfRange(_ index: Int, _ count: Int) -> StoreError {
-        StoreError(.outOfRange, "\(text): index \(index), where there are \(count) elements")
+        StoreError(.outOfRange, "\(text): index \(index), \(count.elementsThere)")
     }
 
     private func check(_ kind: ValueKind, _ found: ValueKind) throws(StoreError) {
@@ -182,8 +182,10 @@ struct AnyPlace {
     /// Gives elements of the list other values, as many as they are: in one step, for some may be refused, or come from the list itself.
     func set(_ new: Pinned<AnyValue>, in bounds: Range<Int>) {
         changingList { (view, id, count) throws(StoreError) in
-            guard bounds.lowerBound >= 0, bounds.upperBound <= count else { throw StoreError(.outOfRange, "\(text): \(bounds), where there are \(count) elements") }
-            guard new.count == bounds.count else { throw StoreError(.outOfRange, "\(text): \(new.count) elements for \(bounds)") }
+            guard bounds.lowerBound >= 0, bounds.upperBound <= count else {
+                throw StoreError(.outOfRange, "\(text): \(bounds), \(count.elementsThere)")
+            }
+            guard new.count == bounds.count else { throw StoreError(.outOfRange, "\(text): \(new.count.counted("element")) for \(bounds)") }
             var buffer = OutputBuffer()
             defer { OutputBuffer.free(&buffer) }
             guard let elements = try whole(view, id, &buffer, .list)?.list else { throw gone(.list) }

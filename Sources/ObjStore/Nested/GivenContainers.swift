@@ -1,3 +1,5 @@
+internal import ObjStoreCore
+
 // What an application gives in an `Any`, told apart without conversions.
 //
 // `value as? [AnyHashable: Any]` converts a dictionary of another type, element by element, and every such cast of a value that is none
@@ -72,10 +74,12 @@ func instance<Class: AnyObject>(_ value: Any?, of _: Class.Type = Class.self) ->
 extension ClassInfo {
     /// For messages: of what has elements only how many, for they may be many, and deep.
     static func text(of value: Any) -> String {
-        func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
-        if let dictionary = value as? any GivenDictionary { return counted(dictionary.givenEntries.count, "entry", "entries") }
-        if let array = value as? any GivenArray { return counted(array.givenElements.count, "element", "elements") }
-        if let set = value as? any GivenSet { return counted(set.givenMembers.count, "element", "elements") }
+        if let dictionary = value as? any GivenDictionary {
+            let count = dictionary.givenEntries.count
+            return count == 1 ? "1 entry" : "\(count) entries"
+        }
+        if let array = value as? any GivenArray { return array.givenElements.count.counted("element") }
+        if let set = value as? any GivenSet { return set.givenMembers.count.counted("element") }
         return "\(value)"
     }
 

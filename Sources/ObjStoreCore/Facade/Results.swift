@@ -53,7 +53,7 @@ package final class Results: @unchecked Sendable {
 
     package func object(at index: UInt64) throws(StoreError) -> ObjectID {
         let list = list()
-        guard index < UInt64(list.count) else { throw StoreError(.outOfRange, "index \(index) of \(list.count) results") }
+        guard index < UInt64(list.count) else { throw StoreError(.outOfRange, "index \(index) of \(list.count.counted("result"))") }
         return object(list.keys[Int(index)])
     }
 
@@ -67,7 +67,7 @@ package final class Results: @unchecked Sendable {
 
     /// How many there are from `start` on, at most `limit`.
     func range(_ start: UInt64, _ limit: Int, _ list: KeyBuffer) throws(StoreError) -> Int {
-        guard start <= UInt64(list.count) else { throw StoreError(.outOfRange, "start \(start) of \(list.count) results") }
+        guard start <= UInt64(list.count) else { throw StoreError(.outOfRange, "start \(start) of \(list.count.counted("result"))") }
         return min(limit, list.count - Int(start))
     }
 

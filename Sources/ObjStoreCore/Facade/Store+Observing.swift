@@ -110,7 +110,7 @@ extension Results {
 extension ChangeSet {
     /// Whether a property was written in the modification at `index`. Errors: outOfRange, noSuchProperty.
     package func hasChanged(_ propertyID: UInt32, atModification index: UInt64) throws(StoreError) -> Bool {
-        guard index < UInt64(modified.count) else { throw StoreError(.outOfRange, "index \(index) of \(modified.count) modifications") }
+        guard index < UInt64(modified.count) else { throw StoreError(.outOfRange, "index \(index) of \(modified.count.counted("modification"))") }
         return hasChanged(try schema.position(propertyID), ofModification: Int(index))
     }
 

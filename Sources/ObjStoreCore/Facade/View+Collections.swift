@@ -386,6 +386,6 @@ extension ClassSchema {
     func outOfRange(_ position: Int, _ index: Int, _ count: Int) -> StoreError {
         // C's own are unsigned.
         let shown = index == .max ? "beyond \(Int.max)" : "\(index)"
-        return named(StoreError(.outOfRange, "\(name).\(properties[position].name): index \(shown), where there are \(count) elements"), position)
+        return named(StoreError(.outOfRange, "\(name).\(properties[position].name): index \(shown), \(count.elementsThere)"), position)
     }
 }

@@ -55,3 +55,11 @@ public final class StoreError: Error, @unchecked Sendable {
 extension StoreError: CustomStringConvertible {
     public var description: String { "\(code): \(message)" }
 }
+
+extension Int {
+    /// For messages: "1 element", "3 elements".
+    package func counted(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
+
+    /// "where there are 3 elements"
+    package var elementsThere: String { "where there \(self == 1 ? "is" : "are") \(counted("element"))" }
+}
